@@ -1,0 +1,17 @@
+"""The errors that a user can cause; each carries one plain sentence."""
+
+
+class ReviserError(Exception):
+    """Something the user can mend; front ends print its message and exit, without a traceback."""
+
+
+class InvalidAction(ReviserError):
+    """An action that the canvas refuses in its present state."""
+
+
+class UnknownId(ReviserError):
+    """An id that stands for no action in the vocabulary at hand."""
+
+
+class BadTrajectory(ReviserError):
+    """A trajectory file that cannot be read or replayed."""
