@@ -1,0 +1,197 @@
+"""Tokenizers behind one small protocol: GPT-2's BPE from the package, and any Hugging Face tokenizer.json.
+
+A canvas is edited token by token, so what matters is the bytes of each single token: `token_bytes` is
+the heart of the protocol, and the text of a canvas is its tokens' bytes in a row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reviser.errors import ReviserError
+from reviser.text import visible_text
+from reviser.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT
+
+if TYPE_CHECKING:
+    import tiktoken
+
+GPT2_PATTERN = (
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+)
+
+
+_SAMPLE = "The quick, brown fox:\n it's 7 o'clock."
+
+
+class Tokenizer(Protocol):
+    """What the engine asks of a tokenizer."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> int:
+        """Number of ids, markers included; operators are appended behind them."""
+
+    @property
+    def markers(self) -> frozenset[int]:
+        """Ids that stand for no text and are never inserted."""
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text`; nothing in it is taken for a marker."""
+
+    def token_bytes(self, token: int) -> bytes: ...
+
+
+def decode(tokenizer: Tokenizer, tokens: Iterable[int]) -> str:
+    """The text that tokens show, incomplete characters left out."""
+    return visible_text(b"".join(map(tokenizer.token_bytes, tokens)))
+
+
+class Gpt2Tokenizer:
+    """GPT-2's byte-pair encoding, from the ranks file in this package: no download."""
+
+    name = "gpt2"
+    size = GPT2_BASE_SIZE
+    markers = frozenset({GPT2_END_OF_TEXT})
+
+    def __init__(self) -> None:
+        self._ranks = gpt2_ranks()
+        self._bytes = list(self._ranks)
+
+    def encode(self, text: str) -> list[int]:
+        return _tiktoken_gpt2().encode_ordinary(_without_surrogates(text))
+
+    def token_bytes(self, token: int) -> bytes:
+        return self._bytes[token] if 0 <= token < len(self._bytes) else b""
+
+
+@cache
+def gpt2_ranks() -> dict[bytes, int]:
+    """GPT-2's tokens in the order of their ids."""
+    packed = resources.files("reviser").joinpath("gpt2.ranks").read_text("ascii")
+    return {bytes.fromhex(line): rank for rank, line in enumerate(packed.split())}
+
+
+@cache
+def _tiktoken_gpt2() -> tiktoken.Encoding:
+    import tiktoken
+
+    return tiktoken.Encoding(
+        "gpt2", pat_str=GPT2_PATTERN, mergeable_ranks=gpt2_ranks(), special_tokens={}
+    )
+
+
+class HuggingFaceTokenizer:
+    """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        try:
+            data = json.loads(path.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise ReviserError(f"{path} is not a readable tokenizer.json: {error}") from None
+        self._load(data, path)
+        self.name = name or path.parent.name
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(
+            _without_surrogates(text), add_special_tokens=False
+        ).ids
+        return ids
+
+    def token_bytes(self, token: int) -> bytes:
+        return self._bytes.get(token, b"")
+
+    def _load(self, data: dict[str, Any], path: Path) -> None:
+        from tokenizers import Tokenizer as Backend
+
+        try:
+            added = data.get("added_tokens", [])
+            # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
+            backend = Backend.from_str(
+                json.dumps(_without_dummy_prefix(data) | {"added_tokens": []})
+            )
+            vocabulary: dict[str, int] = backend.get_vocab(with_added_tokens=False)
+        except Exception as error:  # the backend raises bare Exception for any fault in the file
+            raise ReviserError(f"{path} is not a usable tokenizer.json: {error}") from None
+        self._tokenizer = backend
+        self.markers = frozenset(token["id"] for token in added if token.get("special"))
+        to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
+        self._bytes = {
+            id: to_bytes(text) for text, id in vocabulary.items() if id not in self.markers
+        }
+        for token in added:
+            if not token.get("special"):
+                self._bytes[token["id"]] = token["content"].encode()
+        self.size = 1 + max([*self._bytes, *self.markers])
+        if decode(self, self.encode(_SAMPLE)) != _SAMPLE:
+            raise ReviserError(f"{path} does not keep text as it is, so it cannot hold a document")
+
+
+def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """Every component of a tokenizer.json, sequences taken apart."""
+    for key in ("normalizer", "pre_tokenizer", "decoder"):
+        part = data.get(key) or {}
+        yield part
+        yield from (
+            part.get("normalizers") or part.get("pretokenizers") or part.get("decoders") or ()
+        )
+
+
+def _is_byte_level(data: dict[str, Any]) -> bool:
+    return any(part.get("type") == "ByteLevel" for part in _components(data))
+
+
+def _without_dummy_prefix(data: dict[str, Any]) -> dict[str, Any]:
+    """The same tokenizer without the space that some put before the first word: a canvas has it or not."""
+    data = json.loads(json.dumps(data))
+    for part in _components(data):
+        if "prepend_scheme" in part:
+            part["prepend_scheme"] = "never"
+        if "add_prefix_space" in part:
+            part["add_prefix_space"] = False
+        if part.get("type") == "Prepend":
+            part["prepend"] = ""
+    return data
+
+
+@cache
+def _byte_of_character() -> dict[str, int]:
+    """Byte-level BPE writes each byte as a printable character: itself, or one from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in printable]
+    table = {chr(byte): byte for byte in printable}
+    return table | {chr(0x100 + index): byte for index, byte in enumerate(others)}
+
+
+def _byte_level_bytes(text: str) -> bytes:
+    table = _byte_of_character()
+    if all(character in table for character in text):
+        return bytes(table[character] for character in text)
+    return text.encode()
+
+
+def _sentencepiece_bytes(text: str) -> bytes:
+    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):
+        return bytes.fromhex(text[3:5])
+    return text.replace("▁", " ").encode()
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def load_tokenizer(name_or_path: str) -> Tokenizer:
+    """`gpt2`, or the path of a tokenizer.json or of a folder that holds one."""
+    if name_or_path == "gpt2":
+        return Gpt2Tokenizer()
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    if not path.is_file():
+        raise ReviserError(f"there is no tokenizer at {name_or_path}")
+    return HuggingFaceTokenizer(path)

@@ -1,0 +1,23 @@
+"""What several tests share: the published trajectories and the GPT-2 tokenizer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reviser.tokenizer import Gpt2Tokenizer
+from reviser.trajectory import Trajectory, load_trajectories
+
+ROOT = Path(__file__).parent.parent
+PAPER_TRAJECTORIES = ROOT / "examples" / "paper_trajectories.json"
+
+
+@pytest.fixture(scope="session")
+def gpt2() -> Gpt2Tokenizer:
+    return Gpt2Tokenizer()
+
+
+@pytest.fixture(scope="session")
+def published() -> list[Trajectory]:
+    return load_trajectories(PAPER_TRAJECTORIES, PAPER_TRAJECTORIES.read_text("utf-8"))
