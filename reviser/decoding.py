@@ -1,0 +1,250 @@
+"""Policies score the next action, a sampler picks one, and a rollout owns the loop.
+
+A rollout is lazy: each `next` is one look at the policy and one action on the canvas, so its caller can
+show, pause, cancel or record it. A scripted policy is a policy like any other, which is how recorded
+trajectories and oracles run without a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.actions import Action, Insert, Splice
+from reviser.canvas import Canvas
+from reviser.errors import InvalidAction, ReviserError
+from reviser.vocabulary import ValidIds, Vocabulary
+
+Scores = NDArray[np.float32]
+
+
+class Policy(Protocol):
+    """Says how good each id would be as the next action."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        """A logit for each id of the vocabulary; None when the policy has nothing more to do."""
+
+
+class ScriptedPolicy:
+    """Says the given ids, one after the other."""
+
+    def __init__(self, vocabulary: Vocabulary, ids: Sequence[int]) -> None:
+        self.vocabulary = vocabulary
+        self._ids = ids
+        self._next = 0
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        if self._next == len(self._ids):
+            return None
+        id = self._ids[self._next]
+        # A script is followed or refused, so what the mask would hide is said aloud.
+        if reason := canvas.objection(canvas.action(id)):
+            raise InvalidAction(f"id {id} is not a valid action here: {reason}")
+        self._next += 1
+        scores = np.full(self.vocabulary.size, -np.inf, dtype=np.float32)
+        scores[id] = 0.0
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An id that was picked, how likely that was, and what else could have been, likeliest first."""
+
+    id: int
+    probability: float
+    candidates: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+class Sampler:
+    """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
+
+    Temperature 0 is greedy. The same seed makes the same choices from the same logits.
+    """
+
+    def __init__(
+        self,
+        temperature: float = 0.9,
+        top_k: int | None = 50,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        seed: int | None = None,
+    ) -> None:
+        if temperature < 0:
+            raise ReviserError("the temperature must be 0 or more")
+        if top_k is not None and top_k < 1:
+            raise ReviserError("top-k must be 1 or more")
+        if not 0 < top_p <= 1:
+            raise ReviserError("top-p must be above 0 and at most 1")
+        if not 0 <= min_p <= 1:
+            raise ReviserError("min-p must lie between 0 and 1")
+        self.temperature = temperature
+        self.top_k = top_k
+        self.top_p = top_p
+        self.min_p = min_p
+        self.seed = seed
+        self._random = np.random.default_rng(seed)
+
+    @classmethod
+    def greedy(cls) -> Sampler:
+        return cls(temperature=0.0, top_k=1)
+
+    def choose(self, scores: Scores, valid: ValidIds) -> Choice:
+        masked = np.where(valid.mask(), scores, -np.inf)
+        candidates = self._likeliest(masked)
+        logits = masked[candidates].astype(np.float64)
+        if not len(candidates) or not np.isfinite(logits[0]):
+            raise InvalidAction("the policy gives no valid action any chance")
+        probabilities = _softmax(logits / (self.temperature or 1.0))
+        keep = self._cut(probabilities)
+        candidates, probabilities = candidates[:keep], probabilities[:keep]
+        probabilities /= probabilities.sum()
+        picked = 0
+        if self.temperature > 0:
+            drawn = self._random.random()
+            picked = min(
+                int(np.searchsorted(np.cumsum(probabilities), drawn, side="right")), keep - 1
+            )
+        return Choice(
+            int(candidates[picked]), float(probabilities[picked]), candidates, probabilities
+        )
+
+    def _likeliest(self, logits: Scores) -> NDArray[np.int64]:
+        """The top-k ids, likeliest first, ties by id so that a choice never depends on the sort."""
+        k = 1 if self.temperature == 0 else self.top_k
+        if k is None or k >= len(logits):
+            candidates = np.flatnonzero(logits > -np.inf)
+        else:
+            threshold = np.partition(logits, -k)[-k]
+            candidates = np.flatnonzero(logits >= max(threshold, np.finfo(np.float32).min))
+        order = np.argsort(-logits[candidates], kind="stable")
+        return candidates[order[:k]]
+
+    def _cut(self, probabilities: NDArray[np.float64]) -> int:
+        """How many of the falling probabilities top-p and min-p leave; always one at least."""
+        keep = len(probabilities)
+        if self.top_p < 1:
+            keep = min(keep, int(np.searchsorted(np.cumsum(probabilities), self.top_p)) + 1)
+        if self.min_p > 0:
+            keep = min(keep, int((probabilities >= self.min_p * probabilities[0]).sum()))
+        return max(keep, 1)
+
+
+def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    powers = np.exp(logits - logits.max())
+    total: NDArray[np.float64] = powers / powers.sum()
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action of a rollout: what was chosen and what it did."""
+
+    index: int
+    id: int
+    action: Action
+    splices: tuple[Splice, ...]
+    cursor: int
+    choice: Choice
+
+
+Ending = Literal["stop", "limit", "cancelled", "exhausted"]
+
+
+class Rollout(Iterator[Step]):
+    """Lets a policy act on a canvas, one action for each `next`, until it stops or is stopped.
+
+    `history` holds every id so far, the start marker and the seeding included. After the last step,
+    `ending` says why it was the last: the policy's Stop, `max_actions` reached, `cancel()`, or a
+    policy that had nothing more to do.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        canvas: Canvas,
+        history: Sequence[int],
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = 256,
+    ) -> None:
+        self.policy = policy
+        self.canvas = canvas
+        self.history = list(history)
+        self.seeded = len(self.history)
+        self.sampler = sampler or Sampler()
+        self.max_actions = max_actions
+        self.ending: Ending | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """End the rollout before its next action; may be called from another thread."""
+        self._cancelled = True
+
+    @property
+    def actions_taken(self) -> int:
+        return len(self.history) - self.seeded
+
+    def __next__(self) -> Step:
+        if self.ending is None:
+            self.ending = self._reason_to_end()
+        if self.ending is not None:
+            raise StopIteration
+        scores = self.policy.scores(self.history, self.canvas)
+        if scores is None or self._cancelled:
+            self.ending = "exhausted" if scores is None else "cancelled"
+            raise StopIteration
+        choice = self.sampler.choose(scores, self.canvas.valid_actions())
+        return self._carry_out(choice, self.canvas.action(choice.id))
+
+    def take(self, id: int, action: Action | None = None) -> Step:
+        """Do what `id` says without asking the policy: the caller's own choice of the next action.
+
+        `action` replaces what the id would mean here.
+        """
+        choice = Choice(id, 1.0, np.array([id]), np.ones(1))
+        return self._carry_out(choice, action or self.canvas.action(id))
+
+    def _carry_out(self, choice: Choice, action: Action) -> Step:
+        splices = self.canvas.apply(action)
+        index = self.actions_taken
+        self.history.append(choice.id)
+        return Step(index, choice.id, action, splices, self.canvas.cursor, choice)
+
+    def _reason_to_end(self) -> Ending | None:
+        if self.canvas.stopped:
+            return "stop"
+        if self._cancelled:
+            return "cancelled"
+        return "limit" if self.actions_taken >= self.max_actions else None
+
+
+def seed(
+    vocabulary: Vocabulary,
+    prefix: Sequence[int],
+    suffix: Sequence[int] = (),
+    *,
+    max_length: int | None = None,
+) -> tuple[Canvas, list[int]]:
+    """A canvas with `prefix` and `suffix` written and protected, and the history that wrote them.
+
+    The history is what the model reads: the start marker, the prefix as inserts, the suffix as
+    inserts, and the moves that bring the cursor back between the two.
+    """
+    back = vocabulary.moves(-len(suffix))
+    actions: list[Action] = [*map(Insert, prefix), *map(Insert, suffix), *back]
+    canvas = Canvas(
+        vocabulary,
+        [*prefix, *suffix],
+        prefix=len(prefix),
+        suffix=len(suffix),
+        max_length=max_length,
+    )
+    return canvas, [vocabulary.start_id, *map(vocabulary.id, actions)]

@@ -1,0 +1,155 @@
+"""Recorded runs: the ids of every action, the seeding included, and what is known about them.
+
+A trajectory file is a JSON list of objects (or one object). The fields the paper's published runs have
+are `action_ids`, `prefix_tokens`, `prompt` and `final_text`; the others are optional, and fields this
+module does not know are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reviser import __version__
+from reviser.decoding import Rollout
+from reviser.errors import BadTrajectory, ReviserError, UnknownId
+from reviser.tokenizer import Tokenizer, decode
+from reviser.vocabulary import Vocabulary
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One run. The first `seed_actions` ids wrote the prompt (and, for an infill, the suffix)."""
+
+    action_ids: tuple[int, ...]
+    prefix_tokens: int = 0
+    suffix_tokens: int = 0
+    prompt: str | None = None
+    suffix: str | None = None
+    final_text: str | None = None
+    cursor: int | None = None
+    model: str | None = None
+    seed: int | None = None
+    vocabulary: Vocabulary = field(default_factory=Vocabulary.gpt2)
+    versions: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed_actions(self) -> int:
+        back = len(self.vocabulary.moves(-self.suffix_tokens))
+        return self.prefix_tokens + self.suffix_tokens + back
+
+    @classmethod
+    def record(cls, rollout: Rollout, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
+        """The run of `rollout` so far."""
+        canvas = rollout.canvas
+        tokens = canvas.tokens
+        return cls(
+            action_ids=tuple(rollout.history[1:]),
+            prefix_tokens=canvas.prefix,
+            suffix_tokens=canvas.suffix,
+            prompt=decode(tokenizer, tokens[: canvas.prefix]),
+            suffix=decode(tokenizer, tokens[canvas.high :]) if canvas.suffix else None,
+            final_text=decode(tokenizer, tokens),
+            cursor=canvas.cursor,
+            model=model,
+            seed=rollout.sampler.seed,
+            vocabulary=canvas.vocabulary,
+            versions={"format": FORMAT_VERSION, "reviser": __version__},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            "model": self.model,
+            "seed": self.seed,
+            "prefix_tokens": self.prefix_tokens,
+            "suffix_tokens": self.suffix_tokens or None,
+            "prompt": self.prompt,
+            "suffix": self.suffix,
+            "final_text": self.final_text,
+            "cursor": self.cursor,
+            "vocabulary": self.vocabulary.to_dict(),
+            "versions": self.versions or None,
+            "action_ids": list(self.action_ids),
+        }
+        return self.others | {key: value for key, value in data.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Trajectory:
+        if not isinstance(data, dict):
+            raise BadTrajectory("a trajectory must be a JSON object")
+        fields = dict(data)
+        ids = fields.pop("action_ids", None)
+        if not isinstance(ids, list) or not all(type(id) is int for id in ids):
+            raise BadTrajectory("a trajectory needs action_ids, a list of whole numbers")
+        vocabulary = _vocabulary(fields.pop("vocabulary", None))
+        if ids[:1] == [vocabulary.start_id]:
+            ids = ids[1:]
+        trajectory = cls(
+            action_ids=tuple(ids),
+            prefix_tokens=_count(fields.pop("prefix_tokens", 0), "prefix_tokens"),
+            suffix_tokens=_count(fields.pop("suffix_tokens", 0), "suffix_tokens"),
+            prompt=_optional(fields.pop("prompt", None), str, "prompt"),
+            suffix=_optional(fields.pop("suffix", None), str, "suffix"),
+            final_text=_optional(fields.pop("final_text", None), str, "final_text"),
+            cursor=_optional(fields.pop("cursor", None), int, "cursor"),
+            model=_optional(fields.pop("model", None), str, "model"),
+            seed=_optional(fields.pop("seed", None), int, "seed"),
+            vocabulary=vocabulary,
+            versions=_optional(fields.pop("versions", None), dict, "versions") or {},
+            others=fields,
+        )
+        if trajectory.seed_actions > len(ids):
+            raise BadTrajectory(
+                f"the trajectory has {len(ids)} actions but says that {trajectory.seed_actions} wrote its prompt"
+            )
+        return trajectory
+
+
+def _count(value: Any, name: str) -> int:
+    if type(value) is not int or value < 0:
+        raise BadTrajectory(f"{name} must be a whole number, 0 or more")
+    return value
+
+
+def _optional(value: Any, type_: type, name: str) -> Any:
+    if value is not None and not isinstance(value, type_):
+        raise BadTrajectory(f"{name} must be of type {type_.__name__}")
+    return value
+
+
+def _vocabulary(data: Any) -> Vocabulary:
+    if data is None or data == "gpt2":
+        return Vocabulary.gpt2()
+    try:
+        return Vocabulary.from_dict(data)
+    except (KeyError, TypeError, ReviserError):
+        raise BadTrajectory("its vocabulary is not one that this program knows") from None
+
+
+def load_trajectories(path: Path | str, text: str) -> list[Trajectory]:
+    """The trajectories in the JSON `text` of the file at `path`, which is named in errors."""
+    try:
+        data = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        raise BadTrajectory(f"{path} is not JSON") from None
+    entries = data if isinstance(data, list) else [data]
+    if not entries:
+        raise BadTrajectory(f"{path} holds no trajectory")
+    trajectories = []
+    for number, entry in enumerate(entries):
+        try:
+            trajectories.append(Trajectory.from_dict(entry))
+        except (BadTrajectory, UnknownId) as error:
+            raise BadTrajectory(f"{path}, trajectory {number}: {error}") from None
+    return trajectories
+
+
+def dump_trajectories(trajectories: Iterable[Trajectory]) -> str:
+    """The JSON of a trajectory file."""
+    return json.dumps([t.to_dict() for t in trajectories], ensure_ascii=False, indent=1) + "\n"
