@@ -1,0 +1,55 @@
+"""The `reviser` command: one file per command group, heavy imports only where they are used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from reviser import __version__
+from reviser.cli.replay import replay
+from reviser.errors import ReviserError
+
+app = typer.Typer(
+    name="reviser",
+    help="Text editing with a language model that writes as you do: with a cursor.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(replay)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"reviser {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; what a user can cause ends in one plain sentence and exit status 2."""
+    try:
+        app()
+    except ReviserError as error:
+        typer.echo(f"reviser: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away; point stdout elsewhere so that closing it does not complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
