@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 
 def provenance(command: str, **facts: object) -> str:
@@ -24,8 +24,6 @@ def provenance(command: str, **facts: object) -> str:
 
 def hardware() -> str:
     """The processor, the number of cores and, where torch sees one, the GPU."""
-    import os
-
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     described = f"{_processor()}, {cores} cores"
     torch = sys.modules.get("torch")
@@ -35,18 +33,18 @@ def hardware() -> str:
 
 
 def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+    for line in _output("lscpu").splitlines():
+        if line.startswith("Model name"):
+            return f"{line.partition(':')[2].strip()} ({platform.machine()})"
     return platform.processor() or platform.machine()
 
 
 def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    return _output("git", "describe", "--always", "--dirty", "--abbrev=12").strip() or "unknown"
+
+
+def _output(*command: str) -> str:
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True)
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return found.stdout.strip()
+        return ""
