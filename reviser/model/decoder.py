@@ -1,0 +1,336 @@
+"""The decoder: a Transformer that reads an edit history and scores the next action.
+
+Parameters, for importers and exporters (N counts layers; every Linear is (out, in)):
+
+    embedding.weight                           (vocab, width), also the output when tied
+    blocks.N.attention_norm.weight, .bias      .bias in the paper kind only, as in every norm
+    blocks.N.attention.{q,k,v,o}.weight        no biases; rotate-half RoPE layout (not interleaved)
+    blocks.N.mlp_norm.weight, .bias
+    blocks.N.mlp.{fc1,fc2}.{weight,bias}       paper kind
+    blocks.N.mlp.{gate,up,down}.weight         llama kind
+    final_norm.weight, .bias
+    head.weight                                (vocab, width), untied only
+
+and, where the configuration turns canvas conditioning on:
+
+    canvas.positions.weight                    (canvas_length, width)
+    canvas.query                               (width,), where the canvas is pooled
+    canvas.projection.weight                   canvas_input "linear"
+    blocks.N.cross_norm.weight, .bias          the last `cross_layers` layers, as all below;
+                                               not for cross_memory "pooled" without a gate MLP
+    blocks.N.cross.v.weight                    cross_memory "pooled"
+    blocks.N.cross.{q,o}.weight                cross_memory "tokens"
+    blocks.N.cross.{k,v}                       cross_memory "tokens", (heads, head_dim, width)
+    blocks.N.cross.gate.value                  cross_gate "scalar"
+    blocks.N.cross.gate.{fc1,fc2}.{weight,bias}    cross_gate "mlp"
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from reviser.model.cache import KVCache, Span, fresh_span
+from reviser.model.conditioning import CanvasBatch, CanvasEncoder, CanvasView, cross_attention
+from reviser.model.config import ModelConfig
+
+
+def _norm(config: ModelConfig) -> nn.Module:
+    kind = nn.LayerNorm if config.kind == "paper" else nn.RMSNorm
+    return kind(config.width, eps=config.norm_eps)
+
+
+def _rope_tables(config: ModelConfig) -> tuple[Tensor, Tensor]:
+    # The device is explicit so that a model built on the meta device, to have its weights
+    # assigned, still has real tables.
+    even = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device="cpu")
+    frequency = config.rope_theta ** (-even / config.head_dim)
+    angle = torch.outer(torch.arange(config.context, device="cpu").float(), frequency)
+    # Turning (a, b) gives (a cos - b sin, b cos + a sin), where b is a's partner half a head away:
+    # with the minus kept in the table, that is x cos + roll(x) sin.
+    cos, sin = angle.cos(), angle.sin()
+    return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
+
+
+def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin).to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Causal self-attention over the history, grouped when there are fewer key/value heads."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.head_dim = config.head_dim
+        self.grouped = config.kv_heads != config.heads
+        self.dropout = config.dropout
+        kv_width = config.kv_heads * config.head_dim
+        self.q = nn.Linear(config.width, config.width, bias=False)
+        self.k = nn.Linear(config.width, kv_width, bias=False)
+        self.v = nn.Linear(config.width, kv_width, bias=False)
+        self.o = nn.Linear(config.width, config.width, bias=False)
+
+    def forward(
+        self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None
+    ) -> Tensor:
+        by_head = (*x.shape[:2], -1, self.head_dim)
+        q = _rotate(self.q(x).view(by_head).transpose(1, 2), *rope)
+        k = _rotate(self.k(x).view(by_head).transpose(1, 2), *rope)
+        v = self.v(x).view(by_head).transpose(1, 2)
+        if cache is not None:
+            k, v = cache.write(self.layer, k, v, span)
+        y = functional.scaled_dot_product_attention(
+            q,
+            k,
+            v,
+            attn_mask=span.mask,
+            dropout_p=self.dropout if self.training else 0.0,
+            is_causal=span.causal,
+            enable_gqa=self.grouped,
+        )
+        out: Tensor = self.o(y.transpose(1, 2).flatten(-2))
+        return out
+
+
+class GeluMLP(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(config.width, config.ff)
+        self.fc2 = nn.Linear(config.ff, config.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.fc2(functional.gelu(self.fc1(x)))
+        return out
+
+
+class SwigluMLP(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.gate = nn.Linear(config.width, config.ff, bias=False)
+        self.up = nn.Linear(config.width, config.ff, bias=False)
+        self.down = nn.Linear(config.ff, config.width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        return out
+
+
+class Block(nn.Module):
+    """Pre-norm residual layer: self-attention, perhaps canvas cross-attention, MLP."""
+
+    def __init__(self, config: ModelConfig, layer: int) -> None:
+        super().__init__()
+        self.attention_norm = _norm(config)
+        self.attention = Attention(config, layer)
+        self.has_cross = layer >= config.layers - config.cross_layers
+        if self.has_cross:
+            self.cross_norm = _norm(config) if config.cross_reads_history else nn.Identity()
+            self.cross = cross_attention(config)
+        self.mlp_norm = _norm(config)
+        self.mlp = GeluMLP(config) if config.kind == "paper" else SwigluMLP(config)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        rope: tuple[Tensor, Tensor],
+        span: Span,
+        cache: KVCache | None,
+        view: CanvasView | None,
+    ) -> Tensor:
+        x = x + self.dropout(self.attention(self.attention_norm(x), rope, span, cache))
+        if self.has_cross:
+            x = x + self.dropout(self.cross(self.cross_norm(x), view))
+        out: Tensor = x + self.dropout(self.mlp(self.mlp_norm(x)))
+        return out
+
+
+class Reviser(nn.Module):
+    """Scores the next action after every id of a history.
+
+    `model(ids)` is the training pass. With a `KVCache`, `prefill` takes several ids a row and
+    `decode` one, and both return the scores after the last id only. Models conditioned on the
+    canvas take a `CanvasBatch` beside the ids: the canvas after each of them.
+
+    To load weights without first drawing random ones, build under `torch.device("meta")` and use
+    `load_state_dict(weights, assign=True)`.
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.width)
+        self.canvas = CanvasEncoder(config) if config.uses_canvas else None
+        self.dropout = nn.Dropout(config.dropout)
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.layers))
+        self.final_norm = _norm(config)
+        self.head = None if config.tied else nn.Linear(config.width, config.vocab_size, bias=False)
+        cos, sin = _rope_tables(config)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        # Each layer adds two terms to the residual stream (a cross layer, three); scaling the
+        # last matrix of each keeps the stream's variance from growing with depth.
+        residual = 0.02 / math.sqrt(2 * self.config.layers)
+        last_matrices = ("attention.o", "cross.o", "cross.v", "mlp.fc2", "mlp.down")
+        for name, parameter in self.named_parameters():
+            owner = name.rpartition(".")[0]
+            if name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            elif parameter.ndim > 1 or name == "canvas.query":
+                std = residual if owner.endswith(last_matrices) else 0.02
+                nn.init.normal_(parameter, std=std)
+
+    def new_cache(self, batch: int = 1, capacity: int | None = None) -> KVCache:
+        """An empty cache in the model's precision and place, as long as its context by default."""
+        length = self.config.context if capacity is None else capacity
+        return KVCache(self.config, batch, length, self.cos.dtype, self.cos.device)
+
+    def hidden(
+        self,
+        ids: Tensor,
+        *,
+        cache: KVCache | None = None,
+        canvas: CanvasBatch | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Final normalised states (rows, ids, width): `logits` without the vocabulary product.
+
+        With a cache, `ids` continue its rows; `counts` says how many ids of each row are real when
+        rows are padded on the right.
+        """
+        if cache is None:
+            if ids.shape[1] > self.config.context:
+                raise ValueError(
+                    f"A history of {ids.shape[1]} ids exceeds the context of {self.config.context}."
+                )
+            return self._trunk(ids, fresh_span(ids.shape[1], ids.device), None, canvas)
+        counts = [ids.shape[1]] * ids.shape[0] if counts is None else list(counts)
+        rows_match = ids.shape[0] == len(counts) == cache.batch
+        if not rows_match or max(counts) != ids.shape[1] or min(counts) < 1:
+            raise ValueError(
+                f"Ids of shape {tuple(ids.shape)} with counts {counts} do not fit a cache of "
+                f"{cache.batch} rows: each row needs an id, and the longest row all columns."
+            )
+        states = self._trunk(ids, cache.span(counts), cache, canvas)
+        cache.advance(counts)
+        return states
+
+    def _trunk(
+        self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None
+    ) -> Tensor:
+        if cache is not None and torch.is_grad_enabled():
+            raise RuntimeError("A cached pass has no gradients: run it under torch.no_grad().")
+        x: Tensor = self.embedding(ids)
+        view = self._view(ids, canvas)
+        if self.canvas is not None:
+            x = self.canvas(x, view)
+        x = self.dropout(x)
+        rope = (self.cos[span.positions].unsqueeze(1), self.sin[span.positions].unsqueeze(1))
+        for block in self.blocks:
+            x = block(x, rope, span, cache, view)
+        states: Tensor = self.final_norm(x)
+        return states
+
+    def _view(self, ids: Tensor, canvas: CanvasBatch | None) -> CanvasView | None:
+        if self.canvas is None:
+            if canvas is not None:
+                raise ValueError("This model sees the history alone and takes no canvas.")
+            return None
+        if canvas is None:
+            raise ValueError("This model is conditioned on the canvas: pass one for each id.")
+        if canvas.tokens.shape[:2] != ids.shape:
+            raise ValueError(
+                f"Canvases of shape {tuple(canvas.tokens.shape)} do not match ids of shape "
+                f"{tuple(ids.shape)}."
+            )
+        return self.canvas.view(canvas, self.embedding)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores over the vocabulary from final states of any leading shape."""
+        if self.head is None:
+            return functional.linear(hidden, self.embedding.weight)
+        scores: Tensor = self.head(hidden)
+        return scores
+
+    def forward(
+        self,
+        ids: Tensor,
+        *,
+        cache: KVCache | None = None,
+        canvas: CanvasBatch | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Scores (rows, ids, vocab) of the action after each id."""
+        return self.logits(self.hidden(ids, cache=cache, canvas=canvas, counts=counts))
+
+    @torch.no_grad()
+    def prefill(
+        self,
+        ids: Tensor,
+        cache: KVCache,
+        *,
+        canvas: CanvasBatch | None = None,
+        counts: Sequence[int] | None = None,
+    ) -> Tensor:
+        """Take in ids (rows, ids) and score the action after each row's last: (rows, vocab)."""
+        states = self.hidden(ids, cache=cache, canvas=canvas, counts=counts)
+        if counts is None:
+            return self.logits(states[:, -1])
+        rows = torch.arange(ids.shape[0], device=ids.device)
+        last = torch.tensor(counts, device=ids.device) - 1
+        return self.logits(states[rows, last])
+
+    @torch.no_grad()
+    def decode(self, ids: Tensor, cache: KVCache, *, canvas: CanvasBatch | None = None) -> Tensor:
+        """Take in one id per row, (rows,), and score the next action: (rows, vocab)."""
+        return self.prefill(ids[:, None], cache, canvas=canvas)
+
+    @torch.no_grad()
+    def decode_static(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        cache: KVCache,
+        *,
+        canvas: CanvasBatch | None = None,
+    ) -> Tensor:
+        """`decode` in shapes that never change, to be compiled once and replayed.
+
+        It attends over the whole capacity under a mask and reads where it is from `positions`
+        (`cache.positions()`), never from Python; the caller runs `cache.advance()` afterwards.
+        """
+        states = self._trunk(ids[:, None], cache.static_span(positions), cache, canvas)
+        return self.logits(states[:, 0])
+
+
+def resize_vocabulary(model: Reviser, size: int, seed: int = 0) -> None:
+    """Append rows for new ids, in place: near the mean of the old rows, each a little different.
+
+    The mean gives a new id the score of an average token, so it disturbs a pretrained model
+    little, and the noise lets the new ids part. Make the optimizer after this, not before.
+    """
+    old = model.config.vocab_size
+    if size < old:
+        raise ValueError(f"A vocabulary of {old} ids cannot shrink to {size}.")
+    generator = torch.Generator().manual_seed(seed)
+    for table in (model.embedding, model.head):
+        if table is None:
+            continue
+        rows = table.weight.detach()
+        noise = torch.randn(size - old, rows.shape[1], generator=generator).to(rows)
+        new = rows.mean(dim=0) + 0.1 * rows.std(dim=0) * noise
+        table.weight = nn.Parameter(torch.cat((rows, new)), table.weight.requires_grad)
+    model.embedding.num_embeddings = size
+    if model.head is not None:
+        model.head.out_features = size
+    model.config = dataclasses.replace(model.config, vocab_size=size)
