@@ -158,13 +158,81 @@ class Step:
 Ending = Literal["stop", "limit", "cancelled", "exhausted"]
 
 
-class Rollout(Iterator[Step]):
-    """Lets a policy act on a canvas, one action for each `next`, until it stops or is stopped.
+class Run:
+    """A canvas, the history that made it, and the rules by which a policy's scores become actions.
 
-    `history` holds every id so far, the start marker and the seeding included. After the last step,
-    `ending` says why it was the last: the policy's Stop, `max_actions` reached, `cancel()`, or a
-    policy that had nothing more to do.
+    `history` holds every id so far, the start marker and the seeding included. Once the run is over,
+    `ending` says why: the policy's Stop, `max_actions` reached, `cancel()`, or a policy that had
+    nothing more to do.
     """
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        history: Sequence[int],
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = 256,
+    ) -> None:
+        self.canvas = canvas
+        self.history = list(history)
+        self.seeded = len(self.history)
+        self.sampler = sampler or Sampler()
+        self.max_actions = max_actions
+        self.ending: Ending | None = None
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """End the run before its next action; may be called from another thread."""
+        self._cancelled = True
+
+    @property
+    def actions_taken(self) -> int:
+        return len(self.history) - self.seeded
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has come to its end; settles `ending` if it has."""
+        if self.ending is None:
+            if self.canvas.stopped:
+                self.ending = "stop"
+            elif self._cancelled:
+                self.ending = "cancelled"
+            elif self.actions_taken >= self.max_actions:
+                self.ending = "limit"
+        return self.ending is not None
+
+    def advance(self, scores: Scores) -> Step:
+        """Pick an action by `scores` and carry it out."""
+        choice = self.sampler.choose(scores, self.canvas.valid_actions())
+        return self._carry_out(choice, self.canvas.action(choice.id))
+
+    def take(self, id: int, action: Action | None = None) -> Step:
+        """Do what `id` says without asking a policy: the caller's own choice of the next action.
+
+        `action` replaces what the id would mean here.
+        """
+        choice = Choice(id, 1.0, np.array([id]), np.ones(1))
+        return self._carry_out(choice, action or self.canvas.action(id))
+
+    def take_back(self) -> tuple[Splice, ...]:
+        """Undo the last action, on the canvas and in the history; returns the splices that did it."""
+        if self.actions_taken == 0:
+            raise InvalidAction("there is nothing to take back")
+        splices = self.canvas.undo()
+        self.history.pop()
+        self.ending = None
+        return splices
+
+    def _carry_out(self, choice: Choice, action: Action) -> Step:
+        splices = self.canvas.apply(action)
+        index = self.actions_taken
+        self.history.append(choice.id)
+        return Step(index, choice.id, action, splices, self.canvas.cursor, choice)
+
+
+class Rollout(Run, Iterator[Step]):
+    """Lets a policy act on a canvas, one action for each `next`, until the run is over."""
 
     def __init__(
         self,
@@ -175,55 +243,18 @@ class Rollout(Iterator[Step]):
         *,
         max_actions: int = 256,
     ) -> None:
+        super().__init__(canvas, history, sampler, max_actions=max_actions)
         self.policy = policy
-        self.canvas = canvas
-        self.history = list(history)
-        self.seeded = len(self.history)
-        self.sampler = sampler or Sampler()
-        self.max_actions = max_actions
-        self.ending: Ending | None = None
-        self._cancelled = False
-
-    def cancel(self) -> None:
-        """End the rollout before its next action; may be called from another thread."""
-        self._cancelled = True
-
-    @property
-    def actions_taken(self) -> int:
-        return len(self.history) - self.seeded
 
     def __next__(self) -> Step:
-        if self.ending is None:
-            self.ending = self._reason_to_end()
-        if self.ending is not None:
+        if self.over:
             raise StopIteration
         scores = self.policy.scores(self.history, self.canvas)
-        if scores is None or self._cancelled:
-            self.ending = "exhausted" if scores is None else "cancelled"
+        if scores is None:
+            self.ending = "exhausted"
+        if scores is None or self.over:
             raise StopIteration
-        choice = self.sampler.choose(scores, self.canvas.valid_actions())
-        return self._carry_out(choice, self.canvas.action(choice.id))
-
-    def take(self, id: int, action: Action | None = None) -> Step:
-        """Do what `id` says without asking the policy: the caller's own choice of the next action.
-
-        `action` replaces what the id would mean here.
-        """
-        choice = Choice(id, 1.0, np.array([id]), np.ones(1))
-        return self._carry_out(choice, action or self.canvas.action(id))
-
-    def _carry_out(self, choice: Choice, action: Action) -> Step:
-        splices = self.canvas.apply(action)
-        index = self.actions_taken
-        self.history.append(choice.id)
-        return Step(index, choice.id, action, splices, self.canvas.cursor, choice)
-
-    def _reason_to_end(self) -> Ending | None:
-        if self.canvas.stopped:
-            return "stop"
-        if self._cancelled:
-            return "cancelled"
-        return "limit" if self.actions_taken >= self.max_actions else None
+        return self.advance(scores)
 
 
 def seed(

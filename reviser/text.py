@@ -99,6 +99,10 @@ class TextEdit:
     removed: str
     inserted: str
 
+    def moved(self, origin: Extent) -> TextEdit:
+        """The same edit in a document where this text starts at `origin`."""
+        return TextEdit(origin + self.start, origin + self.end, self.removed, self.inserted)
+
     def apply_to(self, text: str) -> str:
         return text[: self.start.chars] + self.inserted + text[self.end.chars :]
 
@@ -138,6 +142,11 @@ class TextLayer:
         """The whole text, put together at the cost of its length."""
         left = [emission.text for emission in self._left]
         return "".join(left + [emission.text for emission in reversed(self._right)])
+
+    def between(self, start: int, end: int) -> str:
+        """The text that the tokens between two boundaries show."""
+        self._bring_gap(end)
+        return "".join([emission.text for emission in self._left[start:]])
 
     def position(self, boundary: int) -> Extent:
         """Where token boundary `boundary` falls in the text; cheap near the last edit or question."""
@@ -181,19 +190,9 @@ class TextLayer:
         return self._left[-1].unfinished if self._left else b""
 
     def _minimal_edit(self, removed: str, inserted: str) -> TextEdit:
-        """The edit at the gap without what both sides share, widened where it would cut a `\\r\\n`."""
-        skip = _shared_start(removed, inserted)
-        keep = _shared_start(removed[skip:][::-1], inserted[skip:][::-1])
         before, home = self._character_before()
         after = next((e.text[0] for e in reversed(self._right) if e.text), "")
-        old, new = before + removed + after, before + inserted + after
-        start = len(before) + skip
-        end = len(before) + len(removed) - keep
-        start -= _cuts_line_ending(old, start)
-        end += _cuts_line_ending(old, end)
-        origin = home + Extent.of(old[:start])
-        removed, inserted = old[start:end], new[start : len(new) - (len(old) - end)]
-        return TextEdit(origin, origin + Extent.of(removed), removed, inserted)
+        return minimal_edit(home, before, removed, inserted, after)
 
     def _character_before(self) -> tuple[str, Extent]:
         """The last character left of the gap ("" if there is none) and its position."""
@@ -232,6 +231,24 @@ class TextLayer:
             moved = self._right[-shift:]
             del self._right[-shift:]
             self._push(moved[::-1])
+
+
+def minimal_edit(home: Extent, before: str, removed: str, inserted: str, after: str) -> TextEdit:
+    """The edit that turns `removed` into `inserted`, without what the two share at their ends.
+
+    `before` and `after` are the characters around them, and `home` is where `before` starts; the edit
+    is widened into them where it would cut a `\\r\\n`.
+    """
+    skip = _shared_start(removed, inserted)
+    keep = _shared_start(removed[skip:][::-1], inserted[skip:][::-1])
+    old, new = before + removed + after, before + inserted + after
+    start = len(before) + skip
+    end = len(before) + len(removed) - keep
+    start -= _cuts_line_ending(old, start)
+    end += _cuts_line_ending(old, end)
+    origin = home + Extent.of(old[:start])
+    gone, come = old[start:end], new[start : len(new) - (len(old) - end)]
+    return TextEdit(origin, origin + Extent.of(gone), gone, come)
 
 
 def _shared_start(one: str, other: str) -> int:

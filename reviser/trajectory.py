@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reviser import __version__
-from reviser.decoding import Rollout
+from reviser.decoding import Run
 from reviser.errors import BadTrajectory, ReviserError, UnknownId
 from reviser.tokenizer import Tokenizer, decode
 from reviser.vocabulary import Vocabulary
@@ -45,12 +45,12 @@ class Trajectory:
         return self.prefix_tokens + self.suffix_tokens + back
 
     @classmethod
-    def record(cls, rollout: Rollout, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
-        """The run of `rollout` so far."""
-        canvas = rollout.canvas
+    def record(cls, run: Run, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
+        """The run so far."""
+        canvas = run.canvas
         tokens = canvas.tokens
         return cls(
-            action_ids=tuple(rollout.history[1:]),
+            action_ids=tuple(run.history[1:]),
             prefix_tokens=canvas.prefix,
             suffix_tokens=canvas.suffix,
             prompt=decode(tokenizer, tokens[: canvas.prefix]),
@@ -58,7 +58,7 @@ class Trajectory:
             final_text=decode(tokenizer, tokens),
             cursor=canvas.cursor,
             model=model,
-            seed=rollout.sampler.seed,
+            seed=run.sampler.seed,
             vocabulary=canvas.vocabulary,
             versions={"format": FORMAT_VERSION, "reviser": __version__},
         )

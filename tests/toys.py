@@ -1,0 +1,81 @@
+"""Small real parts for tests: a tokenizer of bytes and words, and a tiny random model over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from reviser.model import Reviser, preset
+from reviser.policy import ModelPolicy, to_scores
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+
+WORDS = [" the", " cat", " sat", " on", " mat", ".", "\n", " 漢", ", ", "The"]
+
+
+class ToyTokenizer:
+    """Every byte is a token, and so are a few words, longest first."""
+
+    name = "toy"
+    size = 256 + len(WORDS)
+    markers: frozenset[int] = frozenset()
+
+    def encode(self, text: str) -> list[int]:
+        data = text.encode()
+        words = sorted(enumerate(WORDS, start=256), key=lambda item: -len(item[1].encode()))
+        ids: list[int] = []
+        at = 0
+        while at < len(data):
+            id = next((id for id, word in words if data.startswith(word.encode(), at)), data[at])
+            ids.append(id)
+            at += len(self.token_bytes(id))
+        return ids
+
+    def token_bytes(self, token: int) -> bytes:
+        return bytes([token]) if token < 256 else WORDS[token - 256].encode()
+
+
+VOCABULARY = Vocabulary(base_size=ToyTokenizer.size, kinds=PAPER_KINDS, name="toy")
+
+
+class TorchOnly:
+    """A decoder on the plain model, as simple as can be."""
+
+    def __init__(self, model: Reviser) -> None:
+        self._model = model
+        self._cache = model.new_cache()
+
+    @property
+    def length(self) -> int:
+        return self._cache.lengths[0]
+
+    @property
+    def capacity(self) -> int:
+        return self._cache.capacity
+
+    def prefill(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        return to_scores(self._model.prefill(torch.tensor([list(ids)]), self._cache)[0])
+
+    def decode(self, id: int) -> NDArray[np.float32]:
+        return self.prefill([id])
+
+    def truncate(self, length: int) -> None:
+        self._cache.truncate(length)
+
+
+def toy_model(kind: str = "tiny", seed: int = 0, **changes: object) -> Reviser:
+    """A tiny model with opinions: random weights, larger than at the start of training."""
+    torch.manual_seed(seed)
+    model = Reviser(preset(kind, vocab_size=VOCABULARY.size, dropout=0.0, **changes)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.mul_(8)
+    return model
+
+
+def toy_policy(seed: int = 0, **changes: object) -> ModelPolicy:
+    model = toy_model(seed=seed, **changes)
+    return ModelPolicy(TorchOnly(model), VOCABULARY, max_length=model.config.canvas_length)
