@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -13,21 +14,31 @@ from rich.text import Text
 
 from reviser.frames import Frame
 from reviser.replay import Replay, Replayed, replay
+from reviser.session import Generation
 from reviser.text import TextEdit
 from reviser.tokenizer import Tokenizer
 from reviser.trajectory import Trajectory
 
 ACTIONS_PER_SECOND = 12
 _FRESH_STEPS = 6
+_GIVEN = "dim"
+_FRESH = "bold green"
+_CURSOR = "reverse"
 
 
 class LiveView:
-    """Text under edit, drawn so that the part around the cursor fits the screen."""
+    """Text under edit, drawn so that the part around the cursor fits the screen.
 
-    def __init__(self, text: str, cursor: int, prompt: int) -> None:
+    The first `prefix` and last `suffix` characters were given; `origin` is where the text starts in
+    the document whose coordinates the frames use.
+    """
+
+    def __init__(self, text: str, prefix: int, suffix: int = 0, origin: int = 0) -> None:
         self.text = text
-        self.cursor = cursor
-        self._prompt = prompt
+        self.cursor = prefix
+        self._prefix = prefix
+        self._suffix = suffix
+        self._origin = origin
         self._label = ""
         self._steps = 0
         # Fresh insertions as (start, end, step); they lose their colour after a few steps.
@@ -38,12 +49,12 @@ class LiveView:
         self._steps += 1
         for edit in frame.edits:
             self._edit(edit)
-        self.cursor = frame.cursor.chars
+        self.cursor = frame.cursor.chars - self._origin
         self._label = frame.label
 
     def _edit(self, edit: TextEdit) -> None:
-        self.text = edit.apply_to(self.text)
-        start, end = edit.start.chars, edit.end.chars
+        start, end = edit.start.chars - self._origin, edit.end.chars - self._origin
+        self.text = self.text[:start] + edit.inserted + self.text[end:]
         growth = len(edit.inserted) - len(edit.removed)
         kept = [
             (a + growth * (a >= end), b + growth * (b >= end), step)
@@ -55,24 +66,25 @@ class LiveView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows = list(wrap(self.text, max(options.max_width - 1, 1)))
         height = max(options.size.height - 2, 1)
-        here = max(i for i, (start, _) in enumerate(rows) if start <= self.cursor)
+        here = max(number for number, (start, _) in enumerate(rows) if start <= self.cursor)
         top = max(0, min(here - height // 2, len(rows) - height))
         for start, end in rows[top : top + height]:
-            yield self._row(start, end, has_cursor=rows[here] == (start, end))
+            yield self._row(start, end, has_cursor=(start, end) == rows[here])
         yield Text(
-            f"{self._steps:4}  {self._label}", style="dim", no_wrap=True, overflow="ellipsis"
+            f"{self._steps:4}  {self._label}", style=_GIVEN, no_wrap=True, overflow="ellipsis"
         )
 
     def _row(self, start: int, end: int, *, has_cursor: bool) -> Text:
         row = Text(_printable(self.text[start:end]), no_wrap=True)
-        row.stylize("dim", 0, max(0, self._prompt - start))
+        row.stylize(_GIVEN, 0, max(0, self._prefix - start))
+        row.stylize(_GIVEN, max(0, len(self.text) - self._suffix - start))
         for a, b, _ in self._fresh:
-            row.stylize("bold green", max(0, a - start), max(0, b - start))
+            row.stylize(_FRESH, max(0, a - start), max(0, b - start))
         if has_cursor:
             at = self.cursor - start
             if at >= len(row):
-                row.append(" " * (at - len(row) + 1))
-            row.stylize("reverse", at, at + 1)
+                row.append(" ")
+            row.stylize(_CURSOR, at, at + 1)
         return row
 
 
@@ -113,10 +125,46 @@ def play_trajectory(trajectory: Trajectory, tokenizer: Tokenizer, speed: float) 
     run = Replay(trajectory, tokenizer)
     console = Console()
     console.rule(done.name)
-    view = LiveView(run.start_text, len(run.start_text), len(run.start_text))
+    canvas, size = run.canvas, len(run.start_text)
+    before_suffix = run.text.position(canvas.high).chars
+    view = LiveView(run.start_text, run.text.position(canvas.low).chars, size - before_suffix)
     with Live(view, console=console, auto_refresh=False, vertical_overflow="crop") as live:
         for frame in run.frames():
             view.show(frame)
             live.refresh()
             time.sleep(1 / (ACTIONS_PER_SECOND * speed))
     return done
+
+
+def watch_generation(run: Generation) -> list[Frame]:
+    """Show a run while it happens, then leave its whole text on the screen."""
+    window = run.window
+    view = LiveView(
+        window.prefix + window.held + window.suffix,
+        len(window.prefix),
+        len(window.suffix),
+        len(window.before),
+    )
+    console = Console()
+    frames = []
+    with Live(view, console=console, auto_refresh=False, transient=True) as live:
+        for frame in run:
+            frames.append(frame)
+            view.show(frame)
+            live.refresh()
+    finished = Text(window.before + window.prefix, style=_GIVEN)
+    finished.append(run.written, style="not dim")
+    finished.append(window.suffix + window.after)
+    console.print(finished, soft_wrap=True, highlight=False)
+    return frames
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on a terminal's standard error what is going on; say nothing into a pipe."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield
