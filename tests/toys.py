@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from reviser.model import Reviser, preset
-from reviser.policy import ModelPolicy, to_scores
+from reviser.policy import ModelPolicy
+from reviser.torch_policy import TorchDecoder
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 
 WORDS = [" the", " cat", " sat", " on", " mat", ".", "\n", " 漢", ", ", "The"]
@@ -40,31 +37,6 @@ class ToyTokenizer:
 VOCABULARY = Vocabulary(base_size=ToyTokenizer.size, kinds=PAPER_KINDS, name="toy")
 
 
-class TorchOnly:
-    """A decoder on the plain model, as simple as can be."""
-
-    def __init__(self, model: Reviser) -> None:
-        self._model = model
-        self._cache = model.new_cache()
-
-    @property
-    def length(self) -> int:
-        return self._cache.lengths[0]
-
-    @property
-    def capacity(self) -> int:
-        return self._cache.capacity
-
-    def prefill(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        return to_scores(self._model.prefill(torch.tensor([list(ids)]), self._cache)[0])
-
-    def decode(self, id: int) -> NDArray[np.float32]:
-        return self.prefill([id])
-
-    def truncate(self, length: int) -> None:
-        self._cache.truncate(length)
-
-
 def toy_model(kind: str = "tiny", seed: int = 0, **changes: object) -> Reviser:
     """A tiny model with opinions: random weights, larger than at the start of training."""
     torch.manual_seed(seed)
@@ -78,4 +50,4 @@ def toy_model(kind: str = "tiny", seed: int = 0, **changes: object) -> Reviser:
 
 def toy_policy(seed: int = 0, **changes: object) -> ModelPolicy:
     model = toy_model(seed=seed, **changes)
-    return ModelPolicy(TorchOnly(model), VOCABULARY, max_length=model.config.canvas_length)
+    return ModelPolicy(TorchDecoder(model), VOCABULARY, max_length=model.config.canvas_length)

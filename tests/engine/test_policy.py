@@ -11,8 +11,9 @@ import torch
 from reviser.canvas import Canvas
 from reviser.decoding import Rollout, Run, Sampler, seed
 from reviser.errors import ReviserError
-from reviser.policy import CanvasPolicy, ModelPolicy, run_batch, shared_length
-from tests.toys import VOCABULARY, TorchOnly, toy_model, toy_policy
+from reviser.policy import ModelPolicy, shared_length
+from reviser.torch_policy import CanvasPolicy, TorchDecoder, run_batch
+from tests.toys import VOCABULARY, toy_model, toy_policy
 
 CANVAS = Canvas(VOCABULARY)
 
@@ -76,7 +77,7 @@ def test_a_batch_takes_the_same_actions_as_each_run_alone() -> None:
     for number, prompt in enumerate(prompts):
         lone = run(prompt, number)
         alone = Rollout(
-            ModelPolicy(TorchOnly(model), VOCABULARY),
+            ModelPolicy(TorchDecoder(model), VOCABULARY),
             lone.canvas,
             lone.history,
             lone.sampler,
