@@ -57,6 +57,18 @@ def test_a_choice_is_valid_and_among_the_top_k(scores: list[float], k: int, seed
     assert choice.probability == choice.probabilities[choice.candidates.tolist().index(choice.id)]
 
 
+@given(st.integers(0, 2**32), st.sampled_from([1, 2, 50, 70, 200]), st.sampled_from([0.0, 1.0]))
+def test_the_top_k_of_a_large_vocabulary_are_exact(noise: int, k: int, rounding: float) -> None:
+    vocabulary = Vocabulary(base_size=5000, never_inserted=frozenset({3, 4999}))
+    valid = Canvas(vocabulary, [1]).valid_actions()
+    scores = np.random.default_rng(noise).normal(size=vocabulary.size).astype(np.float32)
+    if rounding:
+        scores = scores.round(1)  # many ties
+    choice = Sampler(top_k=k, seed=0).choose(scores, valid)
+    ranked = sorted(valid, key=lambda id: (-scores[id], id))
+    assert choice.candidates.tolist() == ranked[:k]
+
+
 @given(scores_of)
 def test_greedy_takes_the_best_valid_id(scores: list[float]) -> None:
     valid = everything()

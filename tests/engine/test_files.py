@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -59,3 +63,24 @@ def test_reading_says_plainly_what_is_wrong(tmp_path: Path) -> None:
     for name, complaint in {"missing": "no file", ".": "directory", "binary": "UTF-8"}.items():
         with pytest.raises(ReviserError, match=complaint):
             read_utf8(tmp_path / name)
+
+
+def test_killed_while_writing_it_leaves_one_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    sizes = (3_000_000, 2_000_000)
+    script = f"""
+from pathlib import Path
+from reviser.files import write_atomically
+while True:
+    for letter, size in zip((b"a", b"b"), {sizes}):
+        write_atomically(Path({str(path)!r}), letter * size)
+"""
+    chooser = random.Random(0)
+    for _ in range(8):
+        process = subprocess.Popen([sys.executable, "-c", script])
+        while not path.exists():
+            time.sleep(0.01)
+        time.sleep(chooser.uniform(0.1, 0.4))
+        process.kill()
+        process.wait()
+        assert path.read_bytes() in (b"a" * sizes[0], b"b" * sizes[1])
