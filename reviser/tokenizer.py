@@ -160,7 +160,7 @@ def _without_dummy_prefix(data: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _byte_of_character() -> dict[str, int]:
+def byte_of_character() -> dict[str, int]:
     """Byte-level BPE writes each byte as a printable character: itself, or one from U+0100 on."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in printable]
@@ -169,7 +169,7 @@ def _byte_of_character() -> dict[str, int]:
 
 
 def _byte_level_bytes(text: str) -> bytes:
-    table = _byte_of_character()
+    table = byte_of_character()
     if all(character in table for character in text):
         return bytes(table[character] for character in text)
     return text.encode()

@@ -1,0 +1,47 @@
+"""Checkpoints: where models live on disk, where they come from and where they go.
+
+    home.py         the home format: save, load, inspect
+    library.py      model folders and names: find_model
+    importing.py    any source to a checkpoint: import_model
+    released.py     the paper's .pt files
+    llama.py        Hugging Face folders of the Llama family, in and out
+    gguf_files.py   GGUF files, in and out
+    pulling.py      models from the network, for those who ask
+
+The names below are looked up when first used, so that finding a model by name does not load torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from reviser.checkpoints.library import find_model, list_models
+
+if TYPE_CHECKING:
+    from reviser.checkpoints.home import (
+        Checkpoint,
+        Summary,
+        inspect,
+        load,
+        save,
+        save_checkpoint,
+    )
+    from reviser.checkpoints.importing import import_model
+
+__all__ = [
+    "Checkpoint",
+    "Summary",
+    "find_model",
+    "import_model",
+    "inspect",
+    "list_models",
+    "load",
+    "save",
+    "save_checkpoint",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "importing" if name == "import_model" else "home"
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -1,0 +1,74 @@
+"""From a configuration and tensors to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from reviser.errors import ReviserError
+from reviser.model import ModelConfig, Reviser
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+def no_progress(what: str, done: int, total: int) -> None:
+    """For callers that show nothing."""
+
+
+def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
+    """A configuration from settings that a file gave."""
+    try:
+        return ModelConfig.from_dict(settings)
+    except (ValueError, TypeError) as error:
+        raise ReviserError(f"{source} does not describe a usable model: {error}") from None
+
+
+class _NothingDrawn(TorchFunctionMode):
+    """Skips the drawing of random weights.
+
+    Drawing them on the meta device has no effect, but torch loads its compiler for it: seconds.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if getattr(func, "__name__", "") in ("normal_", "uniform_"):
+            return args[0] if args else (kwargs or {})["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def empty_model(config: ModelConfig) -> Reviser:
+    """A model with shapes and without memory, to be given its weights."""
+    with torch.device("meta"), _NothingDrawn():
+        return Reviser(config)
+
+
+def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in empty_model(config).state_dict().items()}
+
+
+def build_model(
+    config: ModelConfig,
+    tensors: Mapping[str, Tensor],
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype | None = None,
+) -> Reviser:
+    """A model that owns `tensors`, all in one precision: `dtype`, or the widest among them."""
+    if dtype is None:
+        dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
+    model = empty_model(config)
+    model.load_state_dict(
+        {name: tensor.to(device, dtype) for name, tensor in tensors.items()}, assign=True
+    )
+    return model.to(device, dtype).eval().requires_grad_(True)

@@ -1,0 +1,59 @@
+"""Any source of a model to a checkpoint: a file, a folder or a name on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from reviser.checkpoints.building import Progress, no_progress
+from reviser.checkpoints.gguf_files import read_gguf
+from reviser.checkpoints.home import Checkpoint, is_home, load
+from reviser.checkpoints.llama import read_llama
+from reviser.checkpoints.released import read_released
+from reviser.errors import ReviserError
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+
+
+def is_hub_id(source: str) -> bool:
+    """Whether `source` is a hub's `owner/name`.
+
+    A mistyped path must not go to the network, so what starts with a folder that exists, or ends
+    as a file of weights does, is a path.
+    """
+    path = Path(source)
+    if _HUB_ID.fullmatch(source) is None or path.suffix in (".pt", ".gguf", ".safetensors"):
+        return False
+    return not path.parent.exists()
+
+
+def import_model(
+    source: str, *, name: str | None = None, progress: Progress = no_progress
+) -> Checkpoint:
+    """Read a model from wherever `source` points; only a hub id goes to the network."""
+    if is_hub_id(source):
+        from reviser.checkpoints.pulling import fetch_from_hub
+
+        return import_path(fetch_from_hub(source), name or source.rpartition("/")[2], progress)
+    return import_path(Path(source), name, progress)
+
+
+def import_path(
+    path: Path, name: str | None = None, progress: Progress = no_progress
+) -> Checkpoint:
+    """Read a model from a file or folder, whichever of the known kinds it is."""
+    if path.is_dir():
+        return load(path) if is_home(path) else read_llama(path, name)
+    if not path.exists():
+        raise ReviserError(f"there is no file or folder {path}")
+    if _starts_with(path, b"GGUF"):
+        return read_gguf(path, name, progress)
+    return read_released(path)
+
+
+def _starts_with(path: Path, magic: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(magic)) == magic
+    except OSError as error:
+        raise ReviserError(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,57 @@
+"""Operators behind a base vocabulary: appended to a pretrained model, and named for other engines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reviser.actions import Action, Move, Replace, SpanCopy, SpanDelete, SpanMove
+from reviser.errors import ReviserError
+from reviser.model import Reviser, resize_vocabulary
+from reviser.tokenizer import Tokenizer
+from reviser.vocabulary import Vocabulary
+
+
+def base_vocabulary(base_size: int, tokenizer: Tokenizer, name: str) -> Vocabulary:
+    """The vocabulary of a pretrained model with `base_size` embedding rows and this tokenizer.
+
+    Models often have more rows than their tokenizer has ids, for the sake of round numbers; such
+    rows stand for no text and are never inserted.
+    """
+    if tokenizer.size > base_size:
+        raise ReviserError(
+            f"the tokenizer has {tokenizer.size} ids and the model only {base_size} rows for them"
+        )
+    textless = {token for token in range(base_size) if not tokenizer.token_bytes(token)}
+    return Vocabulary(base_size, tokenizer.markers | textless, name=name)
+
+
+def append_operators(model: Reviser, tokenizer: Tokenizer, name: str) -> Vocabulary:
+    """Give a pretrained model rows for the operators; returns its vocabulary.
+
+    The rows are untrained, so until training says otherwise the model does what it can: insert.
+    """
+    vocabulary = base_vocabulary(model.config.vocab_size, tokenizer, name)
+    resize_vocabulary(model, vocabulary.size)
+    return replace(vocabulary, kinds=frozenset({"insert"}))
+
+
+def operator_names(vocabulary: Vocabulary) -> dict[int, str]:
+    """What the ids behind the base vocabulary are called as tokens of other engines."""
+    first, last = vocabulary.first_reserved_id, vocabulary.first_extension_id
+    names = {id: f"reserved-{id - first}" for id in range(first, last)}
+    names |= {vocabulary.cursor_id: "cursor", vocabulary.start_id: "start"}
+    ids = range(vocabulary.base_size, vocabulary.size)
+    return {id: f"<|{names.get(id) or _action_name(vocabulary.action(id))}|>" for id in ids}
+
+
+def _action_name(action: Action) -> str:
+    kind = action.kind.replace("_", "-")
+    match action:
+        case Move(delta):
+            return f"{kind}{delta:+}"
+        case Replace(detail) | SpanDelete(detail):
+            return f"{kind}-{detail}"
+        case SpanMove(k, jump, right) | SpanCopy(k, jump, right):
+            return f"{kind}-{'right' if right else 'left'}-{k}{jump:+}"
+        case _:
+            return kind

