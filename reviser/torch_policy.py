@@ -19,9 +19,9 @@ from reviser.vocabulary import Vocabulary
 class TorchDecoder:
     """A decoder on the plain model: works wherever torch does."""
 
-    def __init__(self, model: Reviser) -> None:
+    def __init__(self, model: Reviser, capacity: int | None = None) -> None:
         self._model = model.eval()
-        self._cache = model.new_cache()
+        self._cache = model.new_cache(capacity=capacity)
 
     @property
     def length(self) -> int:

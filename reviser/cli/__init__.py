@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from reviser import __version__
+from reviser.cli.generate import continue_, infill
+from reviser.cli.models import app as models
 from reviser.cli.replay import replay
 from reviser.errors import ReviserError
 
@@ -19,7 +21,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("continue")(continue_)
+app.command()(infill)
 app.command()(replay)
+app.add_typer(models)
 
 
 def _print_version(wanted: bool) -> None:

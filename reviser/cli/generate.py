@@ -1,0 +1,351 @@
+"""`reviser continue` and `reviser infill`: the model writes on, or writes in, a file."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reviser.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.decoding import Sampler
+    from reviser.documents import Document
+    from reviser.engine import Engine
+    from reviser.session import Generation, Session
+    from reviser.trajectory import Trajectory
+
+_SEEDS = 1 << 32
+_WATCH_INTERVAL = 0.25
+
+FileArgument = Annotated[
+    Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Name or folder of a model (see reviser models list)."),
+]
+MaxActionsOption = Annotated[int, typer.Option(help="Actions at the most in a run.", min=1)]
+TemperatureOption = Annotated[
+    float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
+]
+TopKOption = Annotated[int, typer.Option(help="Choose among the K likeliest; 0 for all.", min=0)]
+TopPOption = Annotated[float, typer.Option(help="Choose among the likeliest that make up P.")]
+MinPOption = Annotated[float, typer.Option(help="Leave out what is below P times the likeliest.")]
+SeedOption = Annotated[
+    int | None, typer.Option(help="Repeat a run: the same seed, the same actions.", min=0)
+]
+NumberOption = Annotated[
+    int, typer.Option("-n", "--number", help="How many different runs.", min=1)
+]
+InPlaceOption = Annotated[
+    bool, typer.Option("--in-place", "-i", help="Change the file itself, atomically.")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write the result to this file.", metavar="OUT"),
+]
+DiffOption = Annotated[bool, typer.Option("--diff", help="Print a unified diff.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")]
+TrajectoryOption = Annotated[
+    Path | None, typer.Option(help="Record the actions (see reviser replay).", metavar="OUT")
+]
+WatchOption = Annotated[
+    bool, typer.Option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model.", min=1)]
+
+
+def continue_(
+    file: FileArgument,
+    model: ModelOption = None,
+    in_place: InPlaceOption = False,
+    output: OutputOption = None,
+    diff: DiffOption = False,
+    json: JsonOption = False,
+    trajectory: TrajectoryOption = None,
+    number: NumberOption = 1,
+    watch: WatchOption = False,
+    max_actions: MaxActionsOption = 256,
+    temperature: TemperatureOption = 0.9,
+    top_k: TopKOption = 50,
+    top_p: TopPOption = 1.0,
+    min_p: MinPOption = 0.0,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Continue a text: print it with what the model writes after it.
+
+    The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
+    a pipe goes the finished text.
+    """
+    job = Job(
+        file,
+        Output(in_place, output, diff, json, trajectory),
+        Choosing(temperature, top_k, top_p, min_p, seed, number),
+        max_actions,
+        model,
+        threads,
+    )
+    job.run(lambda session, sampler: session.continue_(sampler, max_actions=max_actions), watch)
+
+
+def infill(
+    file: FileArgument,
+    at: Annotated[
+        str,
+        typer.Option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
+    ] = None,
+    model: ModelOption = None,
+    in_place: InPlaceOption = False,
+    output: OutputOption = None,
+    diff: DiffOption = False,
+    json: JsonOption = False,
+    trajectory: TrajectoryOption = None,
+    number: NumberOption = 1,
+    watch: WatchOption = False,
+    max_actions: MaxActionsOption = 256,
+    temperature: TemperatureOption = 0.9,
+    top_k: TopKOption = 50,
+    top_p: TopPOption = 1.0,
+    min_p: MinPOption = 0.0,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Write between the text before a place and the text after it."""
+    job = Job(
+        file,
+        Output(in_place, output, diff, json, trajectory),
+        Choosing(temperature, top_k, top_p, min_p, seed, number),
+        max_actions,
+        model,
+        threads,
+    )
+
+    def start(session: Session, sampler: Sampler) -> Generation:
+        first = offset_of(session.text, at)
+        last = first if to is None else offset_of(session.text, to)
+        return session.infill(first, last, sampler, max_actions=max_actions)
+
+    job.run(start, watch)
+
+
+def offset_of(text: str, place: str) -> int:
+    """The character offset of LINE:COL, both counted from 1."""
+    found = re.fullmatch(r"(\d+):(\d+)", place)
+    if not found:
+        raise ReviserError(f"{place} is not a place; write LINE:COL, such as 3:14")
+    line, column = (int(part) for part in found.groups())
+    lines = text.split("\n")
+    if not 1 <= line <= len(lines):
+        raise ReviserError(f"there is no line {line}; the text has {len(lines)}")
+    if not 1 <= column <= len(lines[line - 1]) + 1:
+        raise ReviserError(
+            f"there is no column {column} in line {line}; it has {len(lines[line - 1])} characters"
+        )
+    return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results go."""
+
+    in_place: bool
+    file: Path | None
+    diff: bool
+    json: bool
+    trajectory: Path | None
+
+    def check(self, source: Path, runs: int) -> None:
+        from reviser.documents import check_writable
+
+        if sum(map(bool, (self.in_place, self.file, self.diff, self.json))) > 1:
+            raise ReviserError("choose one of --in-place, --output, --diff and --json")
+        if runs > 1 and (self.in_place or self.file):
+            raise ReviserError("a file can take one result; leave out --number")
+        if self.in_place:
+            check_writable(source)
+        for target in (self.file, self.trajectory):
+            if target:
+                check_writable(target)
+
+    @property
+    def live(self) -> bool:
+        """Whether to show the run as it happens."""
+        return sys.stdout.isatty() and not self.json and not self.diff
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """How the model's actions are chosen."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    seed: int | None
+    number: int
+
+    def samplers(self) -> Iterator[Sampler]:
+        from reviser.decoding import Sampler
+
+        first = secrets.randbelow(_SEEDS) if self.seed is None else self.seed
+        for offset in range(self.number):
+            yield Sampler(
+                self.temperature, self.top_k or None, self.top_p, self.min_p, seed=first + offset
+            )
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run."""
+
+    text: str
+    trajectory: Trajectory
+    ending: str
+    actions: int
+    moves: int
+    seconds: float
+    written: str
+
+    def summary(self, file: Path) -> dict[str, Any]:
+        return {
+            "file": str(file),
+            "model": self.trajectory.model,
+            "seed": self.trajectory.seed,
+            "text": self.text,
+            "written": self.written,
+            "actions": self.actions,
+            "moves": self.moves,
+            "ending": self.ending,
+            "seconds": round(self.seconds, 3),
+            "actions_per_s": round(self.actions / self.seconds, 1) if self.seconds else None,
+        }
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command: a file, a model, and what to do with what the model writes."""
+
+    file: Path
+    output: Output
+    choosing: Choosing
+    max_actions: int
+    model: str | None
+    threads: int | None
+
+    def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
+        if watch and str(self.file) == "-":
+            raise ReviserError("standard input cannot be watched")
+        samplers = list(self.choosing.samplers())
+        self.output.check(self.file, len(samplers))
+        document = self._read()
+        engine = self._load()
+        session = engine.session(document.text)
+        while True:
+            results = []
+            for sampler in samplers:
+                session.text = document.text
+                results.append(self._generate(start(session, sampler), engine))
+            written = self._deliver(document, results)
+            if not watch:
+                return
+            document = self._wait_for_change(written)
+
+    def _read(self) -> Document:
+        from reviser.documents import Document
+
+        document = Document.read(self.file)
+        if not document.text.strip():
+            raise ReviserError(
+                f"{self.file} is empty; write a few words for the model to go on from"
+            )
+        return document
+
+    def _load(self) -> Engine:
+        from reviser.cli.live import working
+        from reviser.engine import load_engine
+
+        with working("loading the model"):
+            return load_engine(self.model, threads=self.threads)
+
+    def _generate(self, run: Generation, engine: Engine) -> Result:
+        from reviser.cli.live import watch_generation, working
+        from reviser.trajectory import Trajectory
+
+        started = time.perf_counter()
+        if self.output.live:
+            frames = watch_generation(run)
+        else:
+            with working("writing"):
+                frames = list(run)
+        return Result(
+            run.text,
+            Trajectory.record(run.rollout, engine.tokenizer, engine.name),
+            str(run.rollout.ending),
+            len(frames),
+            sum(frame.step.action.kind == "move" for frame in frames),
+            time.perf_counter() - started,
+            run.written,
+        )
+
+    def _deliver(self, document: Document, results: list[Result]) -> str:
+        """Hand the results over; returns the text that the file now holds."""
+        from reviser.files import write_atomically
+        from reviser.trajectory import dump_trajectories
+
+        if self.output.trajectory:
+            recorded = dump_trajectories(result.trajectory for result in results)
+            write_atomically(self.output.trajectory, recorded.encode("utf-8"))
+        if self.output.in_place:
+            document.write(results[0].text)
+            return results[0].text
+        if self.output.file:
+            write_atomically(self.output.file, document.encode(results[0].text))
+        elif not self.output.live:
+            typer.echo(self._render(document, results), nl=False)
+        return document.text
+
+    def _render(self, document: Document, results: list[Result]) -> str:
+        import json
+
+        from reviser.replay import unified_diff
+
+        if self.output.json:
+            summaries = [result.summary(self.file) for result in results]
+            shown = summaries if len(summaries) > 1 else summaries[0]
+            return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
+        if self.output.diff:
+            name = self.file.name if str(self.file) != "-" else "stdin"
+            return "".join(
+                unified_diff(document.text, result.text, f"a/{name}", f"b/{name}")
+                for result in results
+            )
+        texts = [
+            result.text if result.text.endswith("\n") else result.text + "\n" for result in results
+        ]
+        if len(texts) == 1:
+            return texts[0]
+        return "\n".join(f"== {number}\n{text}" for number, text in enumerate(texts, start=1))
+
+    def _wait_for_change(self, known: str) -> Document:
+        """The document as soon as it says something else than `known`."""
+        while True:
+            time.sleep(_WATCH_INTERVAL)
+            try:
+                document = self._read()
+            except ReviserError:
+                continue  # being rewritten by an editor
+            if document.text != known:
+                return document

@@ -1,0 +1,251 @@
+"""`reviser continue` and `reviser infill`, run as a user runs them, on a tiny random model."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from reviser.checkpoints import save
+from reviser.cli.generate import offset_of
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+
+TEXT = "The cat sat on the mat.\nIt was a quiet"
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    vocabulary = Vocabulary.gpt2(kinds=PAPER_KINDS)
+    torch.manual_seed(0)
+    tiny = Reviser(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
+    return save(tmp_path_factory.mktemp("models") / "tiny", tiny, vocabulary, "gpt2")
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    path = tmp_path / "draft.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def command(name: str, model: Path, *arguments: str | Path) -> list[str]:
+    options = ["--model", str(model), "--seed", "7", "--max-actions", "20"]
+    return [sys.executable, "-m", "reviser", name, *map(str, arguments), *options]
+
+
+def run(
+    name: str, model: Path, *arguments: str | Path, stdin: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        command(name, model, *arguments), input=stdin, capture_output=True, check=False
+    )
+
+
+def complains(result: subprocess.CompletedProcess[bytes], about: str) -> None:
+    message = result.stderr.decode()
+    assert result.returncode == 2, message
+    assert message.startswith("reviser: ")
+    assert message.count("\n") == 1
+    assert about in message
+
+
+def test_into_a_pipe_goes_the_text_and_the_file_stays(model: Path, draft: Path) -> None:
+    result = run("continue", model, draft)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.decode().startswith(TEXT)
+    assert len(result.stdout) > len(TEXT) + 1
+    assert draft.read_text() == TEXT
+    assert run("continue", model, draft).stdout == result.stdout
+    assert run("continue", model, "-", stdin=TEXT.encode()).stdout == result.stdout
+
+
+def test_json_diff_output_and_trajectory_tell_the_same(model: Path, draft: Path) -> None:
+    recorded, out = draft.with_name("run.json"), draft.with_name("out.txt")
+    told = json.loads(run("continue", model, draft, "--json").stdout)
+    run("continue", model, draft, "--output", out, "--trajectory", recorded)
+    diff = run("continue", model, draft, "--diff").stdout.decode()
+    assert told["text"] == TEXT + told["written"] == out.read_text()
+    assert told["seed"] == 7
+    assert told["ending"] in ("stop", "limit")
+    assert 0 <= told["moves"] <= told["actions"] <= 20
+    (trajectory,) = json.loads(recorded.read_text())
+    assert trajectory["final_text"] == told["text"]
+    assert (trajectory["model"], trajectory["seed"]) == ("tiny", 7)
+    replay = [sys.executable, "-m", "reviser", "replay", str(recorded)]
+    assert (
+        subprocess.run(replay, capture_output=True, text=True, check=True).stdout
+        == told["text"] + "\n"
+    )
+    assert diff.startswith("--- a/draft.txt\n+++ b/draft.txt\n")
+
+
+def test_several_runs_differ_and_repeat(model: Path, draft: Path) -> None:
+    several = json.loads(run("continue", model, draft, "--json", "-n", "3").stdout)
+    assert [entry["seed"] for entry in several] == [7, 8, 9]
+    assert len({entry["text"] for entry in several}) == 3
+    assert several[0]["text"] == json.loads(run("continue", model, draft, "--json").stdout)["text"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
+    encoding: str, model: Path, draft: Path
+) -> None:
+    draft.write_bytes("Grüße\r\naus 漢字\r\n".encode(encoding))
+    draft.chmod(0o600)
+    result = run("continue", model, draft, "--in-place")
+    assert (result.returncode, result.stdout) == (0, b"")
+    text = draft.read_bytes().decode(encoding)
+    assert text.startswith("Grüße\r\naus 漢字")
+    assert text.endswith("\r\n")
+    assert len(text) > len("Grüße\r\naus 漢字\r\n")
+    assert text.count("\n") == text.count("\r\n")
+    assert draft.stat().st_mode & 0o777 == 0o600
+    assert list(draft.parent.iterdir()) == [draft]
+
+
+def test_infill_writes_at_a_place_and_nowhere_else(model: Path, draft: Path) -> None:
+    told = json.loads(run("infill", model, draft, "--at", "1:8", "--json").stdout)
+    assert told["text"] == TEXT[:7] + told["written"] + TEXT[7:]
+    assert told["written"]
+    replaced = json.loads(
+        run("infill", model, draft, "--at", "1:5", "--to", "1:8", "--json").stdout
+    )
+    assert replaced["text"].startswith("The ")
+    assert replaced["text"].endswith(TEXT[7:])
+    assert "cat sat" not in replaced["text"]
+
+
+@pytest.mark.parametrize(
+    ("place", "offset"), [("1:1", 0), ("1:4", 3), ("2:1", 4), ("2:3", 6), ("3:1", 7)]
+)
+def test_places_count_lines_and_columns_from_one(place: str, offset: int) -> None:
+    assert offset_of("abc\nde\n", place) == offset
+
+
+@pytest.mark.parametrize("place", ["", "3", "0:1", "1:0", "1:5", "4:1", "a:b"])
+def test_places_that_are_not_there_are_refused(place: str) -> None:
+    with pytest.raises(ReviserError):
+        offset_of("abc\nde\n", place)
+
+
+def test_bad_input_gets_a_plain_sentence_and_loses_nothing(model: Path, tmp_path: Path) -> None:
+    contents = {
+        "empty.txt": (b"", "empty"),
+        "blank.txt": (b" \n\n", "empty"),
+        "binary.bin": (bytes(range(256)), "binary"),
+        "latin.txt": ("café crème".encode("latin-1"), "UTF-8"),
+    }
+    for name, (content, complaint) in contents.items():
+        path = tmp_path / name
+        path.write_bytes(content)
+        complains(run("continue", model, path, "--in-place"), complaint)
+        assert path.read_bytes() == content
+    complains(run("continue", model, tmp_path / "missing.txt"), "no file")
+    complains(run("continue", model, tmp_path), "directory")
+    fixed = tmp_path / "fixed.txt"
+    fixed.write_text(TEXT)
+    fixed.chmod(0o444)
+    complains(run("continue", model, fixed, "--in-place"), "read-only")
+    complains(run("continue", model, fixed, "--output", fixed), "read-only")
+    complains(run("continue", model, fixed, "--json", "--diff"), "choose one")
+    complains(run("continue", model, "-", "--in-place", stdin=b"x"), "standard input")
+    complains(run("continue", tmp_path / "no-such-model", fixed), "no-such-model")
+    complains(run("infill", model, fixed, "--at", "9:9"), "no line 9")
+    assert fixed.read_text() == TEXT
+
+
+def test_a_large_file_is_continued_at_its_end(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    line = "The cat sat on the mat, and nobody knew why it did.\n"
+    path.write_text(line * (100_000_000 // len(line)))
+    size = path.stat().st_size
+    result = run("continue", model, path, "--in-place")
+    assert result.returncode == 0, result.stderr
+    with path.open("rb") as file:
+        assert file.read(len(line)) == line.encode()
+        file.seek(size - len(line))
+        assert file.read().startswith(line.encode().removesuffix(b"\n"))
+    assert size < path.stat().st_size < size + 1000
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(model: Path, draft: Path) -> None:
+    """A file-size limit stands in for a full disk: the write fails half-way."""
+    draft.write_text(TEXT * 200)
+    shell = "ulimit -f 4; trap '' XFSZ; exec \"$@\""
+    result = subprocess.run(
+        ["bash", "-c", shell, "bash", *command("continue", model, draft, "--in-place")],
+        capture_output=True,
+        check=False,
+    )
+    complains(result, "cannot be written")
+    assert draft.read_text() == TEXT * 200
+    assert list(draft.parent.iterdir()) == [draft]
+
+
+def test_killed_at_any_moment_it_leaves_the_old_file_or_the_new_one(
+    model: Path, draft: Path
+) -> None:
+    started = time.monotonic()
+    run("continue", model, draft, "--in-place")
+    whole = time.monotonic() - started
+    new = draft.read_text()
+    assert new != TEXT
+    chooser = random.Random(0)
+    for _ in range(6):
+        draft.write_text(TEXT)
+        process = subprocess.Popen(command("continue", model, draft, "--in-place"))
+        time.sleep(chooser.uniform(0.5, 1.1) * whole)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert draft.read_text() in (TEXT, new)
+
+
+def test_in_a_terminal_the_cursor_writes(model: Path, draft: Path) -> None:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ |= {"TERM": "xterm-256color", "COLUMNS": "70", "LINES": "20"}
+        os.execv(sys.executable, command("continue", model, draft))
+    screen = b""
+    while True:
+        try:
+            screen += os.read(terminal, 65536)
+        except OSError:
+            break
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    shown = screen.decode(errors="replace")
+    assert "\x1b[7m" in shown  # a reversed cell: the cursor
+    assert "Insert" in shown
+    assert shown.rstrip().rpartition("It was a quiet")[2]
+
+
+def test_watching_runs_again_when_the_file_changes(model: Path, draft: Path) -> None:
+    process = subprocess.Popen(
+        [*command("continue", model, draft), "--watch"], stdout=subprocess.PIPE, bufsize=0
+    )
+    assert process.stdout is not None
+    assert read_until(process.stdout.fileno(), b"quiet")
+    draft.write_text("Another day")
+    assert read_until(process.stdout.fileno(), b"Another day")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+
+
+def read_until(descriptor: int, wanted: bytes) -> bool:
+    seen = b""
+    while wanted not in seen:
+        data = os.read(descriptor, 65536)
+        if not data:
+            return False
+        seen += data
+    return True
