@@ -8,7 +8,6 @@ from reviser.policy import ModelPolicy
 from reviser.session import Session, SessionPolicy
 from reviser.tokenizer import Tokenizer
 
-
 # Longer histories than this are beyond what models here are trained on, and would cost memory.
 CAPACITY = 2048
 
