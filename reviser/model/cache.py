@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from reviser.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,8 @@ class Span:
     where a query may look; None lets it see the whole window. `causal` means the ids attend to one
     another alone, with nothing cached before them, which has the fastest kernels. `slots` says
     where keys and values are written: a slice when all rows stand at the same length, else
-    (row, column, slot) triples, which leave a row's padding unwritten.
+    (row, column, slot) triples, which leave a row's padding unwritten. `blocks` replaces the mask
+    where rows hold several histories.
     """
 
     positions: Tensor
@@ -25,12 +30,36 @@ class Span:
     causal: bool
     window: int
     slots: slice | tuple[Tensor, Tensor, Tensor]
+    blocks: "BlockMask | None" = None
 
 
 def fresh_span(length: int, device: torch.device) -> Span:
     """The span of a history read from its start: training, scoring, the first prefill."""
     positions = torch.arange(length, device=device)[None]
     return Span(positions, mask=None, causal=True, window=length, slots=slice(0, length))
+
+
+def packed_span(histories: Tensor, positions: Tensor) -> Span:
+    """The span of rows that hold several histories each, for training.
+
+    `histories` (rows, ids) numbers the history that an id belongs to, and `positions` (rows, ids)
+    starts at 0 for each: ids see what came before them in their own history alone.
+    """
+    rows, length = histories.shape
+    whole = slice(0, length)
+    if histories.device.type == "cpu":
+        # Block-sparse attention has gradients on a GPU only; here a dense mask does.
+        place = torch.arange(length)
+        same = histories[:, :, None] == histories[:, None, :]
+        mask = (same & (place[:, None] >= place))[:, None]
+        return Span(positions, mask, False, length, whole)
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (histories[row, query] == histories[row, key])
+
+    blocks = create_block_mask(visible, rows, None, length, length, device=histories.device)
+    return Span(positions, None, False, length, whole, blocks)
 
 
 class KVCache:

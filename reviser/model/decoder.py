@@ -83,7 +83,20 @@ class Attention(nn.Module):
         v = self.v(x).view(by_head).transpose(1, 2)
         if cache is not None:
             k, v = cache.write(self.layer, k, v, span)
-        y = functional.scaled_dot_product_attention(
+        y = self._attend(q, k, v, span)
+        out: Tensor = self.o(y.transpose(1, 2).flatten(-2))
+        return out
+
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, span: Span) -> Tensor:
+        if span.blocks is not None:
+            from torch.nn.attention.flex_attention import flex_attention
+
+            # Block-sparse attention has no dropout of its own; the residual dropout remains.
+            packed: Tensor = flex_attention(
+                q, k, v, block_mask=span.blocks, enable_gqa=self.grouped
+            )
+            return packed
+        return functional.scaled_dot_product_attention(
             q,
             k,
             v,
@@ -92,8 +105,6 @@ class Attention(nn.Module):
             is_causal=span.causal,
             enable_gqa=self.grouped,
         )
-        out: Tensor = self.o(y.transpose(1, 2).flatten(-2))
-        return out
 
 
 class GeluMLP(nn.Module):
@@ -225,12 +236,19 @@ class Reviser(nn.Module):
         cache.advance(counts)
         return states
 
+    def hidden_packed(self, ids: Tensor, span: Span) -> Tensor:
+        """`hidden` for training rows that hold several histories each (see `packed_span`)."""
+        return self._trunk(ids, span, None, None)
+
     def _trunk(
         self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None
     ) -> Tensor:
         if cache is not None and torch.is_grad_enabled():
             raise RuntimeError("A cached pass has no gradients: run it under torch.no_grad().")
         x: Tensor = self.embedding(ids)
+        if torch.is_autocast_enabled(x.device.type):
+            # Otherwise the residual stream would stay in single precision, at twice the traffic.
+            x = x.to(torch.get_autocast_dtype(x.device.type))
         view = self._view(ids, canvas)
         if self.canvas is not None:
             x = self.canvas(x, view)
