@@ -1,0 +1,1 @@
+"""Training data and training: obfuscation to trajectories, trajectories to batches."""

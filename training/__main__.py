@@ -1,0 +1,31 @@
+"""`python -m training NAME …` runs the command of that name; its code is imported only then."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "data": "turn texts into token shards",
+    "generator": "measure the trajectory generator",
+    "batches": "measure the batches that a trainer would get",
+    "run": "train a model",
+}
+
+
+def main() -> int:
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in COMMANDS:
+        listed = "\n".join(f"  {known:<10} {what}" for known, what in COMMANDS.items())
+        asked = name in ("-h", "--help")
+        print(
+            f"usage: python -m training NAME …\n{listed}", file=sys.stdout if asked else sys.stderr
+        )
+        return 0 if asked else 2
+    module = import_module(f"training.{name}")
+    status: int = module.main(sys.argv[2:])
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

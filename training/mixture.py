@@ -1,0 +1,115 @@
+"""The mixture: how often each way of writing is shown, and how texts are cut for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from reviser.errors import ReviserError
+from reviser.files import read_utf8
+
+Weighted = tuple[tuple[float, float], ...]
+Ranges = tuple[tuple[float, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Shares of the kinds of samples, and what each is drawn from.
+
+    Shares are weights: they need not add up to 1. An infill's gap is written by one of the other
+    compiled policies, as often as their shares say.
+    """
+
+    plain: float = 0.1
+    paper: float = 0.3
+    structured: float = 0.4
+    infill: float = 0.2
+    rich: float = 0.0
+
+    p_delete: Weighted = ((1.0, 0.8),)
+    """(weight, probability of Delete), one drawn for each sample."""
+
+    revisions: float = 3.0
+    """Mean number of revisions in 100 tokens of a structured sample."""
+
+    prefix: Ranges = ((0.15, 0.0, 0.0), (0.85, 0.05, 0.5))
+    """(weight, least, most): which share of a text is given as its prefix."""
+
+    suffix: Ranges = ((1.0, 0.1, 0.5),)
+    """The same for the suffix of an infill."""
+
+    max_history: int = 512
+    min_text: int = 16
+    """Shorter texts are left out."""
+
+    full: float = 0.5
+    """Share of the texts that are cut to fill a history; the others are cut to any shorter length."""
+
+    k_max: int | None = None
+    """Most steps of an obfuscation, where that is to be less than what fits into a history."""
+
+    def __post_init__(self) -> None:
+        for name in ("p_delete", "prefix", "suffix"):
+            rows = tuple(tuple(float(number) for number in row) for row in getattr(self, name))
+            object.__setattr__(self, name, rows)
+        self._check()
+
+    @classmethod
+    def left_to_right(cls, max_history: int = 512) -> Mixture:
+        """Every text from left to right, without a prefix: the baseline to compare with."""
+        return cls(1.0, 0.0, 0.0, 0.0, prefix=((1.0, 0.0, 0.0),), max_history=max_history)
+
+    @classmethod
+    def as_in_the_paper(cls, max_history: int = 512) -> Mixture:
+        return cls(0.0, 1.0, 0.0, 0.0, max_history=max_history)
+
+    @classmethod
+    def load(cls, path: Path) -> Mixture:
+        try:
+            data = json.loads(read_utf8(path))
+        except json.JSONDecodeError as error:
+            raise ReviserError(f"{path} is not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise ReviserError(f"{path} does not hold a mixture")
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Mixture:
+        if unknown := sorted(set(data) - {field.name for field in fields(cls)}):
+            raise ReviserError(f"a mixture has no {', '.join(unknown)}")
+        try:
+            return cls(**data)
+        except (TypeError, ValueError):
+            raise ReviserError("a mixture has a value of the wrong kind") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return self.plain, self.paper, self.structured, self.infill, self.rich
+
+    def _check(self) -> None:
+        if min(self.shares) < 0 or sum(self.shares) <= 0:
+            raise ReviserError("the shares of a mixture are 0 or more, and not all 0")
+        if self.infill and not (self.plain + self.paper + self.structured):
+            raise ReviserError(
+                "an infill needs a share of plain, paper or structured to write its gap"
+            )
+        if any(len(row) != 2 or row[0] < 0 or not 0 < row[1] <= 1 for row in self.p_delete):
+            raise ReviserError("p_delete is a list of (weight, probability above 0 and at most 1)")
+        for name in ("prefix", "suffix"):
+            rows = getattr(self, name)
+            if any(len(row) != 3 or row[0] < 0 or not 0 <= row[1] <= row[2] <= 1 for row in rows):
+                raise ReviserError(f"{name} is a list of (weight, least, most), shares of a text")
+        for name in ("p_delete", "prefix", "suffix"):
+            if sum(row[0] for row in getattr(self, name)) <= 0:
+                raise ReviserError(f"{name} needs a weight above 0")
+        if self.min_text < 1 or self.max_history < 2 * self.min_text + 16:
+            raise ReviserError("max_history must be at least twice min_text, and 16 more")
+        if not 0 <= self.full <= 1 or self.revisions < 0:
+            raise ReviserError("full is a share from 0 to 1, and revisions is 0 or more")
+        if self.k_max is not None and self.k_max < 1:
+            raise ReviserError("k_max must be 1 or more")

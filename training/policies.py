@@ -1,0 +1,99 @@
+"""How a text is taken apart: policies that empty a canvas, to be read backwards as writing.
+
+A policy puts the cursor down and then yields actions until nothing between the protected ends is left.
+These are the reference; `training.generator` is the same, draw for draw, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reviser.actions import Action, Delete, Move
+from reviser.canvas import Canvas
+from reviser.vocabulary import MOVES
+from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
+from training.randomness import Random
+
+
+def plain(canvas: Canvas) -> Iterator[Action]:
+    """Deletes from the end: restored, the text is written from left to right."""
+    place(canvas, canvas.high)
+    while canvas.high > canvas.low:
+        yield Delete()
+
+
+def paper(canvas: Canvas, random: Random, p_delete: float) -> Iterator[Action]:
+    """The paper's policy: Delete with probability `p_delete`, else a Move uniform over the valid ones.
+
+    Where one of the two is not valid the other is taken: at the first boundary nothing can be deleted.
+    (A valid move exists wherever text is left.)
+    """
+    place(canvas, canvas.low + random.below(canvas.high - canvas.low + 1))
+    while canvas.high > canvas.low:
+        if canvas.cursor > canvas.low and random.chance(p_delete):
+            yield Delete()
+        else:
+            yield random.pick([m for m in map(Move, MOVES) if m.objection(canvas) is None])
+
+
+def structured(
+    canvas: Canvas, random: Random, classes: Classes, revisions: float
+) -> Iterator[Action]:
+    """Takes out phrases, clauses and sentences one by one, then the rest from its end.
+
+    Restored, that is a draft written from left to right, and then revisions: jumps back to the end
+    of a word, clause or sentence, where a missing piece is written in one go. `revisions` is the mean
+    number of them in 100 tokens.
+    """
+    planned = random.below(1 + int((canvas.high - canvas.low) * revisions / 50))
+    place(canvas, canvas.high)
+    for turn in range(planned):
+        if canvas.high == canvas.low:
+            return
+        level, units = _draw_piece(random)
+        end = canvas.low + 1 + random.below(canvas.high - canvas.low)
+        while _strength(canvas, classes, end) < level:
+            end += 1
+        if turn == 0:
+            place(canvas, end)
+        yield from _travel(canvas, end)
+        start = end
+        for _ in range(units):
+            start = _previous_boundary(canvas, classes, start, level)
+        yield from [Delete()] * (end - start)
+    if canvas.high > canvas.low:
+        yield from _travel(canvas, canvas.high)
+        yield from [Delete()] * (canvas.high - canvas.low)
+
+
+def place(canvas: Canvas, cursor: int) -> None:
+    """Put the cursor down before the first action."""
+    canvas.protect(canvas.prefix, canvas.suffix, cursor)
+
+
+def _draw_piece(random: Random) -> tuple[int, int]:
+    """What to take out: one to four words, a clause, or a sentence, as 5 : 3 : 2."""
+    drawn = random.below(10)
+    if drawn < 5:
+        return WORD, 1 + random.below(4)
+    return (CLAUSE if drawn < 8 else SENTENCE), 1
+
+
+def _previous_boundary(canvas: Canvas, classes: Classes, boundary: int, level: int) -> int:
+    boundary = max(boundary - 1, canvas.low)
+    while _strength(canvas, classes, boundary) < level:
+        boundary -= 1
+    return boundary
+
+
+def _strength(canvas: Canvas, classes: Classes, boundary: int) -> int:
+    """How strong a boundary is; the ends of the editable text are as strong as can be."""
+    if boundary in (canvas.low, canvas.high):
+        return SENTENCE
+    before, after = canvas.between(boundary - 1, boundary + 1)
+    return strength(int(classes[before]), int(classes[after]))
+
+
+def _travel(canvas: Canvas, boundary: int) -> Iterator[Action]:
+    """Moves to `boundary`, short ones first, so that the way back has the long ones first."""
+    yield from reversed(canvas.vocabulary.moves(boundary - canvas.cursor))
