@@ -1,0 +1,258 @@
+"""Training runs, small but whole: they learn, resume exactly, stop when asked, and share the work."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from reviser.checkpoints import load
+from reviser.errors import ReviserError
+from tests.conftest import ROOT
+from training.data import main as make_data
+from training.metrics import MetricsLog, read_metrics
+from training.run import main as train
+from training.schedule import learning_rate
+from training.settings import PRESETS, Settings, preset_settings
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    chooser = random.Random(0)
+    words = [
+        "the",
+        "cat",
+        "sat",
+        "on",
+        "a",
+        "mat",
+        "and",
+        "looked",
+        "at",
+        "his",
+        "dog",
+        "who",
+        "had",
+        "gone",
+        "away",
+        "to",
+        "find",
+        "bread",
+    ]
+    lines = [" ".join(chooser.choices(words, k=40)).capitalize() + "." for _ in range(150)]
+    for name in ("train", "held-out"):
+        path = folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
+        assert make_data([str(folder / name), "--tokenizer", "gpt2", str(path)]) == 0
+        chooser.shuffle(lines)
+    return folder
+
+
+def options(data: Path, out: Path, *more: str) -> list[str]:
+    return [
+        "tiny",
+        *("--data", str(data / "train")),
+        *("--held-out", str(data / "held-out")),
+        *("--out", str(out)),
+        *("--rows", "4", "--evaluate-every", "1000", "--checkpoint-every", "1000"),
+        *more,
+    ]
+
+
+def losses(out: Path) -> dict[int, float]:
+    return {
+        entry["step"]: entry["loss"]
+        for entry in read_metrics(out / "metrics.jsonl")
+        if "loss" in entry
+    }
+
+
+@pytest.fixture
+def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.run._REPORT_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_learns_and_leaves_a_model(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert (
+        train(
+            options(
+                data,
+                out,
+                "--steps",
+                "12",
+                "--evaluate-every",
+                "6",
+                "--ema",
+                "0.9",
+                "--peak-rate",
+                "0.01",
+            )
+        )
+        == 0
+    )
+    curve = losses(out)
+    assert curve[12] < curve[1] - 0.5
+    examined = [entry for entry in read_metrics(out / "metrics.jsonl") if "held_out_loss" in entry]
+    assert examined[-1]["held_out_loss"] < math.log(50291)
+    assert {"sampled_moves", "sampled_backward", "sampled_stops"} <= examined[-1].keys()
+    made = load(out / "model")
+    assert made.vocabulary.kinds == {"insert", "move", "stop"}
+    assert made.metadata["settings"]["steps"] == 12
+    assert "training run tiny" in made.metadata["command"]
+    averaged, last = (
+        made.model.embedding.weight,
+        load(out / "latest" / "model").model.embedding.weight,
+    )
+    assert not torch.equal(averaged, last)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_stopped_and_resumed_follows_the_same_curve(data: Path, tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    settings = ("--steps", "10", "--dropout", "0.1", "--accumulate", "2")
+    train(options(data, whole, *settings))
+    code = f"""
+import training.run
+from training.trainer import Trainer
+training.run._REPORT_SECONDS = 0.0
+steps = Trainer.steps
+def some(self):
+    for measured in steps(self):
+        yield measured
+        if self.progress.step == 5:
+            raise SystemExit(9)
+Trainer.steps = some
+training.run.main({options(data, broken, *settings, "--checkpoint-every", "4")!r})
+"""
+    stopped = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True
+    )
+    assert stopped.returncode == 9, stopped.stderr.decode()
+    assert sorted(losses(broken)) == [1, 2, 3, 4, 5]
+    train(options(data, broken, *settings, "--resume"))
+    expected, got = losses(whole), losses(broken)
+    assert sorted(got) == sorted(expected)
+    for step, loss in expected.items():
+        assert got[step] == pytest.approx(loss, rel=1e-5), step
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    command = [sys.executable, "-m", "training", "run", *options(data, out, "--steps", "100000")]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    while not losses(out):
+        assert process.poll() is None
+        time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "--resume" in said
+    assert (out / "latest" / "training.pt").exists()
+    assert not (out / "model").exists()
+
+
+def test_a_run_on_the_clock_ends_annealed(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(options(data, out, "--minutes", "0.05"))
+    entries = [entry for entry in read_metrics(out / "metrics.jsonl") if "rate" in entry]
+    final = PRESETS["tiny"]["final_rate"]
+    assert entries[-1]["rate"] < PRESETS["tiny"]["peak_rate"] / 2
+    assert entries[-1]["rate"] >= final
+    assert entries[-1]["seconds"] == pytest.approx(3, abs=3)
+
+
+@pytest.mark.usefixtures("every_step")
+def test_the_autoregressive_baseline_is_one_flag(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "ar"
+    train(options(data, out, "--steps", "4", "--objective", "ar"))
+    made = load(out / "model")
+    assert made.vocabulary.kinds == {"insert", "stop"}
+    assert made.metadata["mixture"]["plain"] == 1.0
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_warm_start_begins_where_the_other_model_ended(data: Path, tmp_path: Path) -> None:
+    train(options(data, tmp_path / "first", "--steps", "12", "--peak-rate", "0.01"))
+    warm = options(
+        data, tmp_path / "warm", "--steps", "2", "--init", str(tmp_path / "first" / "model")
+    )
+    train(warm)
+    assert losses(tmp_path / "warm")[1] < losses(tmp_path / "first")[1] - 0.5
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_two_processes_equal_one_with_twice_the_batch(kind: str, tmp_path: Path) -> None:
+    script = ROOT / "tests" / "training" / "shared_run.py"
+    results = {}
+    for size in (1, 2):
+        out = tmp_path / f"{size}.json"
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        command += [f"--nproc-per-node={size}", str(script), kind, str(out)]
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        results[size] = json.loads(out.read_text())
+    assert results[2] == pytest.approx(results[1], rel=1e-4)
+    assert results[1][-1] < results[1][0]
+
+
+def test_several_processes_must_be_asked_for(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert train(options(data, tmp_path / "run", "--steps", "2")) == 2
+
+
+def test_the_schedule_warms_up_and_anneals() -> None:
+    settings = preset_settings("tiny", warmup_steps=10, peak_rate=1.0, final_rate=0.1)
+    assert learning_rate(settings, 0, 0.0) == pytest.approx(0.1)
+    assert learning_rate(settings, 10, 0.0) == pytest.approx(1.0)
+    assert learning_rate(settings, 50, 0.5) == pytest.approx(0.55)
+    assert learning_rate(settings, 99, 1.0) == pytest.approx(0.1)
+
+
+def test_the_papers_presets_hold_the_papers_figures() -> None:
+    small, large = preset_settings("paper-100m"), preset_settings("paper-300m")
+    assert small.rows * small.accumulate * small.row_length == 64 * 256
+    assert large.rows * large.accumulate * large.row_length == 64 * 512
+    assert (small.peak_rate, small.final_rate) == (1e-4, 2e-5)
+    assert (large.peak_rate, large.final_rate) == (1e-5, 1e-6)
+    for settings in (small, large):
+        assert settings.steps is not None
+        actions = settings.steps * settings.rows * settings.accumulate * settings.row_length
+        assert actions == pytest.approx(30e9, rel=1e-3)
+        assert (settings.warmup_steps, settings.dropout, settings.clip) == (2000, 0.1, 1.0)
+        assert (settings.betas, settings.epsilon, settings.weight_decay) == ((0.9, 0.95), 1e-8, 0.1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"steps": None, "minutes": None}, {"steps": 1, "minutes": 1.0}, {"steps": 1, "rows": 0}],
+)
+def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ReviserError):
+        Settings.from_dict({"model": "tiny"} | wrong)
+
+
+def test_a_resumed_log_drops_what_came_after_the_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    for step in range(1, 6):
+        log.write(step=step)
+    log.close()
+    with path.open("a") as file:
+        file.write('{"step": 6, "lo')
+    MetricsLog(path, resumed_at=3).close()
+    assert [entry["step"] for entry in read_metrics(path)] == [1, 2, 3]

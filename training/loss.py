@@ -1,0 +1,88 @@
+"""Cross-entropy over a large vocabulary without ever holding all its logits.
+
+The logits of one batch would take gigabytes. Positions that count are taken in chunks; each chunk's
+logits are made, turned into their own gradient, and dropped, so the backward pass only has to scale
+what the forward pass has already computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+_CHUNK = 16384
+
+OfChunk = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk
+    ) -> Tensor:
+        total = torch.zeros((), dtype=torch.float32, device=hidden.device)
+        hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
+        # Matrix products are several times as fast when their sides are multiples of 64.
+        size = table.shape[0]
+        weights = functional.pad(table.to(hidden.dtype), (0, 0, 0, -size % 64))
+        table_grad = (
+            torch.zeros(weights.shape, dtype=torch.float32, device=table.device)
+            if ctx.needs_input_grad[1]
+            else None
+        )
+        for start in range(0, len(hidden), _CHUNK):
+            part = hidden[start : start + _CHUNK]
+            wanted = targets[start : start + _CHUNK]
+            loss, grad = of_chunk(part @ weights.T, wanted, size)
+            total += loss
+            if hidden_grad is not None:
+                hidden_grad[start : start + _CHUNK] = grad @ weights
+            if table_grad is not None:
+                table_grad += grad.T @ part
+        if table_grad is not None:
+            table_grad = table_grad[:size]
+        ctx.save_for_backward(hidden_grad, table_grad)
+        ctx.table_dtype = table.dtype
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+        (scale,) = grads
+        hidden_grad, table_grad = ctx.saved_tensors
+        return (
+            None if hidden_grad is None else hidden_grad * scale.to(hidden_grad.dtype),
+            None if table_grad is None else (table_grad * scale).to(ctx.table_dtype),
+            None,
+            None,
+        )
+
+
+def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
+
+    Only the first `size` columns are ids; the others are padding and get no share.
+    """
+    padding = torch.arange(logits.shape[1], device=logits.device) >= size
+    log_probabilities = functional.log_softmax(
+        logits.float().masked_fill(padding, float("-inf")), dim=-1
+    )
+    loss = -log_probabilities.gather(1, targets[:, None]).sum()
+    grad = log_probabilities.exp()
+    grad.scatter_add_(1, targets[:, None], grad.new_full((len(targets), 1), -1.0))
+    return loss, grad.to(logits.dtype)
+
+
+def summed_loss(
+    hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk = loss_and_gradient
+) -> Tensor:
+    """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
+
+    `of_chunk` may be a compiled `loss_and_gradient`, which makes few passes over memory of it.
+    """
+    # torch does not type the way a function with a hand-written gradient is called.
+    loss: Tensor = _ChunkedCrossEntropy.apply(hidden, table, targets, of_chunk)  # type: ignore[no-untyped-call]
+    return loss

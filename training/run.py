@@ -1,0 +1,329 @@
+"""`python -m training run PRESET --data … --out …`: a whole training run, from its data to its model."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from reviser.checkpoints.home import Checkpoint
+from reviser.decoding import Run, Sampler, seed
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+from reviser.tokenizer import Tokenizer, decode, load_tokenizer
+from reviser.torch_policy import run_batch
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from training.batches import Loader
+from training.corpus import Corpus
+from training.metrics import MetricsLog, PlainView, make_view
+from training.mixture import Mixture
+from training.packing import Rows
+from training.parallel import World, join_world
+from training.samples import Samples
+from training.saving import resume, save_result, save_run, save_settings
+from training.settings import PRESETS, Settings, preset_settings
+from training.trainer import Measured, Trainer, interruptible
+
+_REPORT_SECONDS = 2.0
+_EVALUATION_BATCHES = 4
+_SAMPLED_PROMPTS = 8
+_SAMPLED_ACTIONS = 200
+
+
+def loader_of(samples: Samples, settings: Settings, world: World, workers: int) -> Loader:
+    """Packed rows for one process of the run."""
+    return Loader(
+        samples,
+        settings.rows // world.size,
+        row_length=settings.row_length,
+        rank=world.rank,
+        world=world.size,
+        workers=workers,
+    )
+
+
+def mixture_of(settings: Settings, path: Path | None) -> Mixture:
+    """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline."""
+    if settings.objective == "ar":
+        return Mixture.left_to_right(settings.history)
+    mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
+    return dataclasses.replace(mixture, max_history=settings.history)
+
+
+def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Checkpoint:
+    """The model before its first step: fresh, or a pretrained one with operators appended."""
+    if init is None:
+        return _fresh(settings, load_tokenizer(tokenizer), tokenizer)
+    from reviser.checkpoints.importing import import_model
+
+    start = import_model(init)
+    kinds = frozenset({"insert", "stop"}) if settings.objective == "ar" else PAPER_KINDS
+    vocabulary = dataclasses.replace(start.vocabulary, kinds=kinds)
+    start.model.to(torch.float32)
+    return dataclasses.replace(start, vocabulary=vocabulary)
+
+
+def _fresh(settings: Settings, tokenizer: Tokenizer, source: str) -> Checkpoint:
+    kinds = frozenset({"insert", "stop"}) if settings.objective == "ar" else PAPER_KINDS
+    vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=kinds, name=tokenizer.name)
+    torch.manual_seed(settings.seed)
+    config = preset(
+        settings.model,
+        vocab_size=vocabulary.size,
+        dropout=settings.dropout,
+        cursor_id=vocabulary.cursor_id,
+    )
+    file = Path(source, "tokenizer.json") if Path(source).is_dir() else Path(source)
+    content = None if source == "gpt2" else file.read_bytes()
+    return Checkpoint(Reviser(config), vocabulary, tokenizer, content)
+
+
+def matrix_rate(device: torch.device) -> float | None:
+    """Floating-point operations per second of a large bf16 product here; None without a GPU."""
+    if device.type != "cuda":
+        return None
+    a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        a @ b
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in range(20):
+        a @ b
+    torch.cuda.synchronize()
+    return 20 * 2 * 8192**3 / (time.perf_counter() - started)
+
+
+class Reporter:
+    """Turns steps into log entries every few seconds, so that the device is seldom waited for."""
+
+    def __init__(self, trainer: Trainer, log: MetricsLog | None, view: PlainView) -> None:
+        self.trainer = trainer
+        self._log = log
+        self._view = view
+        self._rate = matrix_rate(trainer.world.device)
+        self._parameters = sum(p.numel() for p in trainer.model.parameters())
+        self._mark()
+
+    def _mark(self) -> None:
+        self._at = time.perf_counter()
+        self._actions = 0
+        self._waited = self.trainer.source.waited
+
+    def take(self, measured: Measured) -> None:
+        self._actions += measured.actions
+        # All processes must report together: the leader's clock decides.
+        due = time.perf_counter() - self._at >= _REPORT_SECONDS and self.trainer.world.leads
+        if self.trainer.world.total(float(due)):
+            self.report(measured)
+
+    def report(self, measured: Measured, **more: Any) -> None:
+        trainer = self.trainer
+        loss = trainer.mean_loss(measured)
+        seconds = time.perf_counter() - self._at
+        speed = self._actions / seconds
+        entry = {
+            "step": trainer.progress.step,
+            "seconds": round(trainer.progress.seconds, 2),
+            "actions": trainer.progress.actions,
+            "loss": loss,
+            "rate": measured.rate,
+            "gradient": float(measured.gradient),
+            "actions_per_s": round(speed),
+            "waited_share": round((trainer.source.waited - self._waited) / seconds, 4),
+        }
+        if self._rate:
+            entry["mfu"] = round(6 * self._parameters * speed / self._rate / trainer.world.size, 4)
+        self.write(entry | more)
+        self._mark()
+
+    def write(self, entry: dict[str, Any]) -> None:
+        if self._log is not None:
+            self._log.write(**entry)
+            self._view.show(entry, self.trainer.done)
+
+    def say(self, text: str) -> None:
+        if self.trainer.world.leads:
+            self._view.say(text)
+
+
+class Examiner:
+    """Looks at the model now and then: its loss on held-out rows, and what it writes."""
+
+    def __init__(self, rows: list[Rows], prompts: list[list[int]], parts: Checkpoint) -> None:
+        self._rows = rows
+        self._prompts = prompts
+        self._parts = parts
+
+    def examine(self, trainer: Trainer, reporter: Reporter) -> None:
+        if not self._rows:
+            return
+        entry = {
+            "step": trainer.progress.step,
+            "held_out_loss": trainer.evaluate(self._rows),
+        }
+        if trainer.world.leads and trainer.world.kind != "fsdp":
+            entry |= self._write_samples(trainer.model, reporter)
+        reporter.write(entry)
+
+    def _write_samples(self, model: Reviser, reporter: Reporter) -> dict[str, float]:
+        vocabulary = self._parts.vocabulary
+        model.eval()
+        runs = []
+        for number, prompt in enumerate(self._prompts):
+            canvas, history = seed(vocabulary, prompt)
+            runs.append(Run(canvas, history, Sampler(seed=number), max_actions=_SAMPLED_ACTIONS))
+        # Sampling has shapes of its own; compiling for them would take longer than it saves.
+        with torch.compiler.set_stance("force_eager"):
+            steps = [step for _, step in run_batch(model, runs)]
+        model.train()
+        moves = [step for step in steps if step.action.kind == "move"]
+        back = sum(step.action.delta < 0 for step in moves)  # type: ignore[attr-defined]
+        shown = decode(self._parts.tokenizer, runs[0].canvas.tokens)
+        reporter.say(f"sample: {shown!r}")
+        return {
+            "sampled_moves": len(moves) / max(len(steps), 1),
+            "sampled_backward": back / max(len(moves), 1),
+            "sampled_stops": sum(run.ending == "stop" for run in runs) / max(len(runs), 1),
+        }
+
+
+def examiner_for(
+    corpus: Corpus | None, settings: Settings, mixture: Mixture, world: World, parts: Checkpoint
+) -> Examiner:
+    """Fixed rows and prompts from a held-out corpus; nothing to examine without one."""
+    if corpus is None:
+        return Examiner([], [], parts)
+    samples = Samples(corpus, parts.vocabulary, mixture, seed=1)
+    loader = loader_of(samples, settings, world, workers=1)
+    rows = list(islice(loader.batches(), _EVALUATION_BATCHES))
+    plain = Samples(corpus, parts.vocabulary, Mixture.left_to_right(settings.history), seed=2)
+    histories = plain.histories(0, 0, _SAMPLED_PROMPTS)
+    # Between the start marker and Stop stand plain tokens; a prompt is the first third of them.
+    ends = np.minimum(1 + histories.lengths // 3, 36).tolist()
+    prompts = [history[1:end].tolist() for history, end in zip(histories.ids, ends, strict=True)]
+    return Examiner(rows, prompts, parts)
+
+
+def train(options: argparse.Namespace, settings: Settings, world: World) -> None:
+    """Run `settings` to the end, or until asked to stop; either way the run is saved."""
+    out: Path = options.out
+    torch.manual_seed(settings.seed + world.rank)
+    torch.set_float32_matmul_precision("high")
+    corpus = Corpus.open(options.data)
+    parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
+    mixture = mixture_of(settings, options.mixture)
+    samples = Samples(corpus, parts.vocabulary, mixture, settings.seed)
+    trainer = Trainer(
+        settings, parts.model, loader_of(samples, settings, world, options.workers), world
+    )
+    if options.resume:
+        resume(out, trainer)
+    facts = {
+        "mixture": mixture.to_dict(),
+        "init": options.init,
+        "data": str(options.data),
+        "command": " ".join(["python -m training run", *options.words]),
+    }
+    held_out = Corpus.open(options.held_out) if options.held_out else None
+    examiner = examiner_for(held_out, settings, mixture, world, parts)
+    log = None
+    if world.leads:
+        out.mkdir(parents=True, exist_ok=True)
+        save_settings(out, settings, facts)
+        log = MetricsLog(out / "metrics.jsonl", trainer.progress.step)
+    view = make_view() if world.leads else PlainView()
+    metadata = {"settings": settings.to_dict(), **facts}
+    with view, interruptible() as asked:
+        reporter = Reporter(trainer, log, view)
+        finished = _loop(trainer, reporter, examiner, out, parts, metadata, asked)
+        if finished:
+            examiner.examine(trainer, reporter)
+        save_run(out, trainer, parts, metadata)
+        if finished:
+            reporter.say(f"wrote {save_result(out, trainer, parts, metadata)}")
+        else:
+            reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
+    if log is not None:
+        log.close()
+
+
+def _loop(
+    trainer: Trainer,
+    reporter: Reporter,
+    examiner: Examiner,
+    out: Path,
+    parts: Checkpoint,
+    metadata: dict[str, Any],
+    asked: list[bool],
+) -> bool:
+    """Train until the run is over (True) or was asked to stop (False)."""
+    settings = trainer.settings
+    measured = None
+    for measured in trainer.steps():
+        reporter.take(measured)
+        step = trainer.progress.step
+        if step % settings.evaluate_every == 0:
+            examiner.examine(trainer, reporter)
+        if step % settings.checkpoint_every == 0:
+            save_run(out, trainer, parts, metadata)
+        if trainer.world.total(float(bool(asked))):
+            return False
+    if measured is not None:
+        reporter.report(measured)
+    return True
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m training run", description=__doc__)
+    parser.add_argument("preset", choices=PRESETS)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="token shards (python -m training data)"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
+    parser.add_argument(
+        "--tokenizer", help="gpt2, or the tokenizer.json that the data was made with"
+    )
+    parser.add_argument("--init", help="start from this model: a folder, a hub id or a GGUF file")
+    parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the run's last checkpoint"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
+    for field in dataclasses.fields(Settings):
+        flag = "--" + field.name.replace("_", "-")
+        if field.name in ("model", "betas", "compile"):
+            continue
+        kinds = {"int": int, "float": float, "int | None": int, "float | None": float}
+        parser.add_argument(flag, type=kinds.get(str(field.type), str), default=None)
+    parser.add_argument("--no-compile", dest="compile", action="store_false", default=None)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(words)
+    options.words = words
+    names = {field.name for field in dataclasses.fields(Settings)} - {"model", "betas"}
+    try:
+        settings = preset_settings(
+            options.preset, **{name: getattr(options, name) for name in names}
+        )
+        with join_world(settings.parallel) as world:
+            train(options, settings, world)
+    except ReviserError as error:
+        print(f"training: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""Everything that decides a training run: the paper's presets and our own, as plain dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from reviser.errors import ReviserError
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run. Samples of at most `history` ids are packed into rows of `row_length`. `rows` are those
+    of all processes together, for one forward pass; an optimizer step takes `accumulate` of them. The run ends after `steps`, or, with `minutes`, when that time is
+    over: the schedule then follows the clock, so that the run ends annealed either way.
+    """
+
+    model: str
+    history: int = 256
+    row_length: int = 256
+    rows: int = 64
+    accumulate: int = 1
+    steps: int | None = None
+    minutes: float | None = None
+    peak_rate: float = 1e-4
+    final_rate: float = 2e-5
+    warmup_steps: int = 2000
+    betas: tuple[float, float] = (0.9, 0.95)
+    epsilon: float = 1e-8
+    weight_decay: float = 0.1
+    clip: float = 1.0
+    dropout: float = 0.1
+    ema: float | None = None
+    precision: Literal["bf16", "fp32"] = "bf16"
+    compile: bool = True
+    objective: Literal["reviser", "ar"] = "reviser"
+    seed: int = 0
+    evaluate_every: int = 500
+    checkpoint_every: int = 1000
+    parallel: Literal["none", "ddp", "fsdp"] = "none"
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.minutes is None):
+            raise ReviserError("give a run either a number of steps or a number of minutes")
+        if self.rows < 1 or self.accumulate < 1:
+            raise ReviserError("a run needs at least one row and one pass for each step")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Settings:
+        fields = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(data) - fields):
+            raise ReviserError(f"unknown training setting: {', '.join(unknown)}")
+        return cls(**data | {"betas": tuple(data.get("betas", cls.betas))})
+
+
+# The paper trains on 30 billion actions: 64 rows of 256, or 16 rows of 512 four times over.
+_PAPER_ACTIONS = 30_000_000_000
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper-100m": {
+        "model": "paper-100m",
+        "history": 256,
+        "rows": 64,
+        "steps": _PAPER_ACTIONS // (64 * 256),
+        "peak_rate": 1e-4,
+        "final_rate": 2e-5,
+    },
+    "paper-300m": {
+        "model": "paper-300m",
+        "history": 512,
+        "row_length": 512,
+        "rows": 16,
+        "accumulate": 4,
+        "steps": _PAPER_ACTIONS // (64 * 512),
+        "peak_rate": 1e-5,
+        "final_rate": 1e-6,
+    },
+    "smol": {
+        "model": "smol",
+        "history": 512,
+        "row_length": 1024,
+        "rows": 128,
+        "minutes": 20.0,
+        "peak_rate": 6e-4,
+        "final_rate": 6e-5,
+        "warmup_steps": 100,
+        "dropout": 0.0,
+    },
+    "tiny": {
+        "model": "tiny",
+        "history": 64,
+        "row_length": 128,
+        "rows": 8,
+        "steps": 50,
+        "peak_rate": 1e-3,
+        "final_rate": 1e-4,
+        "warmup_steps": 5,
+        "dropout": 0.0,
+        "precision": "fp32",
+        "compile": False,
+        "evaluate_every": 25,
+        "checkpoint_every": 25,
+    },
+}
+
+
+def preset_settings(name: str, **changes: Any) -> Settings:
+    """A preset with any of its settings changed; `steps` and `minutes` replace one another."""
+    if name not in PRESETS:
+        raise ReviserError(f"no training preset {name}: choose from {', '.join(PRESETS)}")
+    chosen = dict(PRESETS[name])
+    if changes.get("steps") is not None:
+        chosen.pop("minutes", None)
+    if changes.get("minutes") is not None:
+        chosen.pop("steps", None)
+    return Settings.from_dict(chosen | {k: v for k, v in changes.items() if v is not None})

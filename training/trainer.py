@@ -1,0 +1,255 @@
+"""The training loop: batches in, a model out, and everything a run needs to be watched and resumed."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reviser.model import Reviser, packed_span
+from training.loss import loss_and_gradient, summed_loss
+from training.packing import Rows
+from training.parallel import World, last_pass_syncs, share
+from training.schedule import learning_rate
+from training.settings import Settings
+
+
+class BatchSource(Protocol):
+    """Where rows come from: the same number gives the same rows, whenever it is asked for."""
+
+    waited: float
+    """Seconds that callers have spent waiting so far."""
+
+    def batches(self, first: int) -> Iterator[Rows]:
+        """This process's share of batch number `first`, and of those after it, without end."""
+
+
+class Objective(nn.Module):
+    """The model together with its loss, so that one forward pass of one module is a training pass."""
+
+    def __init__(self, model: Reviser, compiled: bool) -> None:
+        super().__init__()
+        self.model = model
+        if compiled:
+            # One block compiled serves them all, in a small part of the time that the whole takes.
+            for block in model.blocks:
+                block.compile()
+        self._of_chunk = (
+            torch.compile(loss_and_gradient, dynamic=True) if compiled else loss_and_gradient
+        )
+
+    def forward(
+        self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
+    ) -> Tensor:
+        """The summed loss of predicting `targets` at `places` of the flattened rows."""
+        states = self.model.hidden_packed(ids, packed_span(samples, positions))
+        states = states.flatten(0, 1).index_select(0, places)
+        table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
+        return summed_loss(states, table, targets, self._of_chunk)
+
+
+@dataclass
+class Progress:
+    """How far a run has come; saved with every checkpoint."""
+
+    step: int = 0
+    seconds: float = 0.0
+    actions: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one optimizer step did; reading the tensors waits for the device, so do it seldom."""
+
+    summed_loss: Tensor
+    gradient: Tensor
+    rate: float
+    actions: int
+    targets: int
+
+
+@dataclass
+class Trainer:
+    """One run of `settings` on `model`, in this process's part of the world."""
+
+    settings: Settings
+    model: Reviser
+    source: BatchSource
+    world: World
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self) -> None:
+        settings, device = self.settings, self.world.device
+        self.model.to(device).train()
+        self.objective = Objective(self.model, settings.compile)
+        self.shared = share(self.objective, self.model.blocks, self.world)
+        self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
+        self.average = _average_of(self.model) if settings.ema else None
+        self._started = time.perf_counter()
+
+    @property
+    def done(self) -> float:
+        """The share of the run that is over."""
+        if self.settings.steps is not None:
+            return self.progress.step / self.settings.steps
+        assert self.settings.minutes is not None
+        return self.progress.seconds / (60 * self.settings.minutes)
+
+    def steps(self) -> Iterator[Measured]:
+        """Train, one optimizer step at a time, until the run is over."""
+        per_step = self.settings.accumulate
+        batches = self.source.batches(self.progress.step * per_step)
+        if self.settings.compile:
+            self._warm_up(next(self.source.batches(0)))
+        clock = time.perf_counter()
+        while self._goes_on():
+            measured = self._step([next(batches) for _ in range(per_step)])
+            now = time.perf_counter()
+            self.progress.seconds += now - clock
+            clock = now
+            yield measured
+
+    def _warm_up(self, batch: Rows) -> None:
+        """Compile before the clock starts; nothing is learned from this pass."""
+        with self._precision():
+            self.shared(*inputs_of(batch, self.world.device)).backward()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self.world.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def _goes_on(self) -> bool:
+        # The processes' clocks differ; all of them stop when the leader's time is over.
+        over = self.done >= 1
+        return self.world.total(float(over and self.world.leads)) == 0
+
+    def _step(self, batches: list[Rows]) -> Measured:
+        settings, device = self.settings, self.world.device
+        rate = learning_rate(settings, self.progress.step, self.done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        targets = self.world.total(float(sum(batch.mask[:, 1:].sum() for batch in batches)))
+        loss = torch.zeros((), device=device)
+        for number, batch in enumerate(batches):
+            with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
+                summed = self.shared(*inputs_of(batch, device))
+                # Processes average their gradients, so each sum is scaled up by their number.
+                (summed * self.world.size / targets).backward()
+            loss += summed.detach()
+        gradient = nn.utils.clip_grad_norm_(self.shared.parameters(), settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self._update_average()
+        self.progress.step += 1
+        actions = (
+            sum(batch.ids.shape[0] * batch.ids.shape[1] for batch in batches) * self.world.size
+        )
+        self.progress.actions += actions
+        return Measured(loss, gradient, rate, actions, int(targets))
+
+    def mean_loss(self, measured: Measured) -> float:
+        """The loss of a step, over all processes (so all of them must ask)."""
+        return self.world.total(float(measured.summed_loss)) / measured.targets
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.settings.precision == "fp32":
+            return nullcontext()
+        return torch.autocast(self.world.device.type, dtype=torch.bfloat16)
+
+    def _update_average(self) -> None:
+        if self.average is None:
+            return
+        decay = min(self.settings.ema or 0.0, (1 + self.progress.step) / (10 + self.progress.step))
+        with torch.no_grad():
+            for kept, new in zip(self.average.parameters(), self.model.parameters(), strict=True):
+                kept.lerp_(new, 1 - decay)
+
+    @torch.no_grad()
+    def evaluate(self, batches: list[Rows]) -> float:
+        """The mean loss on held-out batches."""
+        self.model.eval()
+        summed, targets = 0.0, 0
+        for batch in batches:
+            with self._precision():
+                summed += float(self.shared(*inputs_of(batch, self.world.device)))
+            targets += int(batch.mask[:, 1:].sum())
+        self.model.train()
+        return self.world.total(summed) / self.world.total(targets)
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
+        generators: dict[str, Any] = {"cpu": torch.get_rng_state()}
+        if self.world.device.type == "cuda":
+            generators["cuda"] = torch.cuda.get_rng_state(self.world.device)
+        return {
+            "progress": vars(self.progress).copy(),
+            "optimizer": self.optimizer.state_dict(),
+            "average": None if self.average is None else self.average.state_dict(),
+            "generators": generators,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.progress = Progress(**state["progress"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.average is not None and state["average"] is not None:
+            self.average.load_state_dict(state["average"])
+        torch.set_rng_state(state["generators"]["cpu"].cpu())
+        if "cuda" in state["generators"] and self.world.device.type == "cuda":
+            torch.cuda.set_rng_state(state["generators"]["cuda"].cpu(), self.world.device)
+
+
+def inputs_of(batch: Rows, device: torch.device) -> tuple[Tensor, ...]:
+    """A batch as the objective takes it: rows, the flat places whose next id counts, and those ids."""
+    length = batch.ids.shape[1]
+    row, column = np.nonzero(batch.mask[:, 1:])
+    parts = (
+        batch.ids.astype(np.int64),
+        batch.samples,
+        batch.positions.astype(np.int64),
+        row * length + column,
+        batch.ids[row, column + 1].astype(np.int64),
+    )
+    tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
+    if device.type == "cuda":
+        tensors = (tensor.pin_memory() for tensor in tensors)
+    return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
+
+
+def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> torch.optim.AdamW:
+    """AdamW that lets matrices decay and leaves norms, biases and gates alone."""
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        groups, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=fused
+    )
+
+
+def _average_of(model: Reviser) -> Reviser:
+    average = copy.deepcopy(model).eval()
+    return average.requires_grad_(False)
+
+
+@contextmanager
+def interruptible() -> Iterator[list[bool]]:
+    """Ctrl-C asks the run to end after its step; the list says True once that was asked."""
+    asked: list[bool] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.append(True)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
