@@ -117,6 +117,11 @@ class Reporter:
         self._actions = 0
         self._waited = self.trainer.source.waited
 
+    @property
+    def unreported(self) -> bool:
+        """Whether steps were taken since the last report; the same for all processes."""
+        return self._actions > 0
+
     def take(self, measured: Measured) -> None:
         self._actions += measured.actions
         # All processes must report together: the leader's clock decides.
@@ -276,7 +281,7 @@ def _loop(
             save_run(out, trainer, parts, metadata)
         if trainer.world.total(float(bool(asked))):
             return False
-    if measured is not None:
+    if measured is not None and reporter.unreported:
         reporter.report(measured)
     return True
 
