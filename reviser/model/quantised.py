@@ -1,0 +1,203 @@
+"""Weights in 4 or 8 bits: how they are rounded, what they stand for, and how they lie in a file.
+
+Eight bits: a weight is its row's scale times a code from -127 to 127.
+
+Four bits: groups of 32 columns share a scale and a minimum, each a byte,
+
+    weight = row_scale * scale * code - row_minimum * minimum,    code 0 to 15
+
+That is four and a half bits a weight, and 64 for each row. Unevenly placed groups keep all 16 codes,
+which small models need: with one scale and no minimum they lose many times as much.
+
+A quantised matrix `name` is kept as tensors `name.codes` (two codes a byte at four bits: column i of a
+group below, column i + 16 above), `name.row_scales` and, at four bits, `name.scales`, `name.minima` and
+`name.row_minima`. Columns are padded with zeros to whole groups. Everything else is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from reviser.model.config import ModelConfig
+from reviser.model.decoder import Reviser
+
+Bits = Literal[4, 8, 32]
+GROUP: Final = 32
+# Rows that are searched at a time: their numbers stay in the cache.
+_CHUNK: Final = 256
+# Steps of the scale and of the minimum that are tried around the obvious ones. A scale a little too
+# small clips the outermost weights and serves all others better.
+_QUICK: Final = ((0, 0), (-1, 0), (1, 0))
+_THOROUGH: Final = tuple(
+    (scale, minimum) for minimum in (0, -1, 1) for scale in (0, -1, 1, -2, 2, -4, -7)
+)
+
+
+def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str, Tensor]:
+    """The parts of a quantised matrix: `codes`, `row_scales` and so on, or `values` at 32 bits.
+
+    A thorough search takes seven times as long and rounds a little better.
+    """
+    if weight.ndim != 2:
+        raise ValueError(f"A matrix is quantised, not a tensor of {weight.ndim} dimensions.")
+    weight = weight.detach().float()
+    padded = functional.pad(weight, (0, -weight.shape[1] % GROUP))
+    if bits == 32:
+        return {"values": padded}
+    if bits == 8:
+        row_scales = padded.abs().amax(dim=1) / 127
+        codes = (padded / _nonzero(row_scales)[:, None]).round().clamp(-127, 127)
+        return {"codes": codes.to(torch.int8), "row_scales": row_scales}
+    tries = _THOROUGH if thorough else _QUICK
+    chunks = [_quantise4(rows, tries) for rows in torch.split(padded, _CHUNK)]
+    return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
+
+
+def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
+    """The matrix that `parts` stand for, without its padding."""
+    if "values" in parts:
+        return parts["values"][:, :columns]
+    codes, row_scales = parts["codes"], parts["row_scales"][:, None]
+    if codes.dtype == torch.int8:
+        return (codes.float() * row_scales)[:, :columns]
+    both = codes.view(codes.shape[0], -1, GROUP // 2)
+    split = torch.cat((both & 15, both >> 4), dim=2).float()
+    scales = row_scales * parts["scales"]
+    minima = parts["row_minima"][:, None] * parts["minima"]
+    return (split * scales[..., None] - minima[..., None]).flatten(1)[:, :columns]
+
+
+def straight_through(weight: Tensor, bits: Bits) -> Tensor:
+    """The weight as it will be after rounding, with the gradient of the weight as it is.
+
+    Training with this in the place of `weight` makes a model that loses nothing when quantised.
+    """
+    rounded = dequantise(quantise(weight, bits), weight.shape[1]).to(weight.dtype)
+    return weight + (rounded - weight).detach()
+
+
+def _nonzero(x: Tensor) -> Tensor:
+    return torch.where(x == 0, 1.0, x)
+
+
+def _quantise4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> dict[str, Tensor]:
+    groups = rows.view(rows.shape[0], -1, GROUP)
+    high = groups.amax(dim=2).clamp(min=0)
+    low = (-groups.amin(dim=2)).clamp(min=0)
+    row_minima = low.amax(dim=1, keepdim=True) / 255
+    row_scales = ((high + low) / 15).amax(dim=1, keepdim=True) / 255
+    first_minimum = (low / _nonzero(row_minima)).round()
+    best: tuple[Tensor, ...] | None = None
+    for scale_step, minimum_step in tries:
+        minimum = (first_minimum + minimum_step).clamp(0, 255)
+        lowered = row_minima * minimum
+        obvious = ((high + lowered) / 15 / _nonzero(row_scales)).round()
+        scale = (obvious + scale_step).clamp(1, 255)
+        step = (row_scales * scale)[..., None]
+        codes = ((groups + lowered[..., None]) / _nonzero(step)).round_().clamp_(0, 15)
+        error = (codes * step - lowered[..., None]).sub_(groups).square_().sum(dim=2)
+        if best is None:
+            best = codes, scale, minimum, error
+            continue
+        better = error < best[3]
+        best = (
+            torch.where(better[..., None], codes, best[0]),
+            torch.where(better, scale, best[1]),
+            torch.where(better, minimum, best[2]),
+            torch.where(better, error, best[3]),
+        )
+    assert best is not None
+    whole = best[0].to(torch.uint8)
+    return {
+        "codes": (whole[..., : GROUP // 2] | whole[..., GROUP // 2 :] << 4).flatten(1),
+        "scales": best[1].to(torch.uint8),
+        "minima": best[2].to(torch.uint8),
+        "row_scales": row_scales[:, 0],
+        "row_minima": row_minima[:, 0],
+    }
+
+
+def matrix_names(config: ModelConfig) -> Iterator[tuple[str, int]]:
+    """The matrices of a model that are quantised, with the number of their columns."""
+    yield "embedding.weight", config.width
+    if not config.tied:
+        yield "head.weight", config.width
+    last = "fc2" if config.kind == "paper" else "down"
+    first = ("fc1",) if config.kind == "paper" else ("gate", "up")
+    for layer in range(config.layers):
+        for part in ("q", "k", "v", "o"):
+            yield f"blocks.{layer}.attention.{part}.weight", config.width
+        for part in first:
+            yield f"blocks.{layer}.mlp.{part}.weight", config.width
+        yield f"blocks.{layer}.mlp.{last}.weight", config.ff
+
+
+def quantise_model(
+    model: Reviser, bits: Bits, table_bits: Bits | None = None, *, thorough: bool = False
+) -> dict[str, Tensor]:
+    """All tensors of a model, its matrices quantised.
+
+    `table_bits` is for the embedding and the output, which bear four bits badly: they are kept in
+    eight unless asked otherwise.
+    """
+    if model.config.uses_canvas:
+        raise ValueError("A model conditioned on the canvas is not quantised.")
+    tables = max(bits, 8) if table_bits is None else table_bits
+    names = dict(matrix_names(model.config))
+    tensors: dict[str, Tensor] = {}
+    for name, value in model.state_dict().items():
+        if name not in names:
+            tensors[name] = value.detach().float().contiguous()
+            continue
+        table = name in ("embedding.weight", "head.weight")
+        parts = quantise(value, tables if table else bits, thorough=thorough)
+        for part, tensor in parts.items():
+            tensors[f"{name}.{part}"] = tensor.contiguous()
+    return tensors
+
+
+def parts_of(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The parts of one matrix among a model's tensors."""
+    wanted = ("values", "codes", "row_scales", "scales", "row_minima", "minima")
+    parts = {part: tensors[f"{name}.{part}"] for part in wanted if f"{name}.{part}" in tensors}
+    if not parts:
+        raise ValueError(f"The quantised matrix '{name}' is missing.")
+    return parts
+
+
+def bits_of(parts: Mapping[str, Tensor]) -> Bits:
+    if "values" in parts:
+        return 32
+    return 8 if parts["codes"].dtype == torch.int8 else 4
+
+
+def dequantise_model(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A state dict of full-precision weights, as `Reviser.load_state_dict` takes it."""
+    names = dict(matrix_names(config))
+    state = {
+        name: dequantise(parts_of(tensors, name), columns).contiguous()
+        for name, columns in names.items()
+    }
+    plain = (name for name in tensors if name.rpartition(".")[0] not in names)
+    return state | {name: tensors[name] for name in plain}
+
+
+def save_quantised(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    from safetensors.torch import save_file
+
+    save_file(dict(tensors), path, metadata=dict(metadata or {}))
+
+
+def load_quantised(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file, mapped into memory: nothing is read before it is used."""
+    from safetensors.torch import load_file
+
+    return load_file(path)

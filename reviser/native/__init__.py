@@ -1,0 +1,30 @@
+"""Fast decoding on the processor: a step of the model as one call into a small C library.
+
+`NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `make_decoder(model)`
+gives the fastest decoder that this machine and this model allow, which without the library, or on
+another device than the processor, is the model itself.
+
+The library is built when the package is installed, if there is a C compiler. `available()` says
+whether it was, and `REVISER_NATIVE=0` keeps it from being used.
+"""
+
+from reviser.native.decoder import (
+    CacheFull,
+    NativeDecoder,
+    Profile,
+    make_decoder,
+    supports,
+)
+from reviser.native.library import available, levels
+from reviser.native.top import top_ids
+
+__all__ = [
+    "CacheFull",
+    "NativeDecoder",
+    "Profile",
+    "available",
+    "levels",
+    "make_decoder",
+    "supports",
+    "top_ids",
+]

@@ -1,0 +1,105 @@
+"""The C library behind ctypes: where it lies, its structures and its functions."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_void_p
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Final
+
+# Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
+VERSION: Final = 1
+LEVELS: Final = ("vnni", "avx2", "neon", "portable")
+
+MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
+VECTORS: Final = (
+    "attention_norm.weight",
+    "attention_norm.bias",
+    "mlp_norm.weight",
+    "mlp_norm.bias",
+    "up.bias",
+    "down.bias",
+    "final_norm.weight",
+    "final_norm.bias",
+)
+KINDS: Final = ("llama", "paper")
+
+OK, NO_MEMORY, NO_ROOM, BAD_ID, BAD_VALUE = range(5)
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [
+        *((name, c_int32) for name in ("kind", "vocab", "layers", "width", "heads", "kv_heads")),
+        *((name, c_int32) for name in ("ff", "capacity", "tied")),
+        ("norm_eps", c_float),
+        *((name, c_int32) for name in ("bits", "table_bits", "threads")),
+    ]
+
+
+class Rows(ctypes.Structure):
+    _fields_ = [
+        (name, c_void_p) for name in ("codes", "scales", "minima", "row_scales", "row_minima")
+    ]
+
+
+class ProfileFields(ctypes.Structure):
+    _fields_ = [
+        (name, c_int64) for name in ("steps", "total_ns", "matrix_ns", "attention_ns", "prepare_ns")
+    ]
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The library, or None when it was not built, is out of date or is switched off."""
+    if os.environ.get("REVISER_NATIVE") == "0":
+        return None
+    folder = Path(__file__).parent
+    for suffix in EXTENSION_SUFFIXES:
+        path = folder / f"_kernels{suffix}"
+        if not path.exists():
+            continue
+        try:
+            loaded = ctypes.CDLL(str(path))
+            if loaded.reviser_version() == VERSION:
+                return _declare(loaded)
+        except (OSError, AttributeError):
+            continue
+    return None
+
+
+def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
+    signatures: dict[str, tuple[object, list[object]]] = {
+        "reviser_level": (c_char_p, [c_char_p]),
+        "reviser_create": (c_void_p, [POINTER(Shape), c_char_p]),
+        "reviser_free": (None, [c_void_p]),
+        "reviser_set_matrix": (c_int, [c_void_p, c_int, c_int, POINTER(Rows)]),
+        "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
+        "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
+        "reviser_read": (c_int, [c_void_p, c_void_p, c_int, c_void_p]),
+        "reviser_truncate": (c_int, [c_void_p, c_int]),
+        "reviser_length": (c_int, [c_void_p]),
+        "reviser_top": (c_int, [c_void_p, c_void_p, c_int, c_int, c_void_p]),
+        "reviser_step_bytes": (c_int64, [c_void_p]),
+        "reviser_held_bytes": (c_int64, [c_void_p]),
+        "reviser_profile": (None, [c_void_p, c_int, POINTER(ProfileFields)]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    return loaded
+
+
+def available() -> bool:
+    """Whether the library can be used here."""
+    return library() is not None
+
+
+def levels() -> tuple[str, ...]:
+    """The instruction sets that this processor and the library both have, best first."""
+    loaded = library()
+    if loaded is None:
+        return ()
+    return tuple(level for level in LEVELS if loaded.reviser_level(level.encode()))

@@ -1,0 +1,137 @@
+/* What a level offers: the arithmetic of a step, in the instructions of one kind of processor. */
+
+#ifndef REVISER_KERNELS_H
+#define REVISER_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* Columns that share a scale, in weights and in activations. */
+    GROUP = 32,
+    /* Rows that are stored together, one in each lane of a vector of sums. */
+    PANEL = 8,
+    /* Positions that a product takes at once, so that a weight is unpacked once for all of them. */
+    QUAD = 4,
+    /* Rows of queries that attention takes at once. */
+    MAX_QUERIES = 6,
+    /* Positions of one block of keys, which lie dimension by dimension inside it. */
+    KEY_BLOCK = 8,
+    /* Attention takes this many positions at once; what a cache allocates is a multiple of it. */
+    POSITION_STEP = 2 * KEY_BLOCK,
+};
+
+/* A tile is eight rows of one group. The group's 32 columns lie as eight fours, and vector j holds the
+ * j-th four of every row, which is what dot-product instructions want: lane r sums up row r.
+ *
+ * At 4 bits a weight is row scale * scale * code - row minimum * minimum, with codes 0 to 15. Low
+ * nibbles hold the first 16 columns and high nibbles the last 16, in the form that the level's
+ * `nibble_mask` gives them. */
+typedef struct {
+    uint8_t scales[PANEL];
+    uint8_t minima[PANEL];
+    uint8_t codes[GROUP / 8][PANEL][4];
+} Tile4;
+
+/* At 8 bits a weight is row scale * code, with codes -127 to 127. */
+typedef struct {
+    int8_t codes[GROUP / 4][PANEL][4];
+} Tile8;
+
+/* Full precision: eight rows of one column. */
+typedef struct {
+    float values[PANEL];
+} Tile32;
+
+/* What a panel of quantised rows begins with; minima at 4 bits only. */
+typedef struct {
+    float scales[PANEL];
+    float minima[PANEL];
+} PanelHead;
+
+/* A matrix in panels of eight rows, each a run of tiles; a quantised one has its head first. Columns are padded to whole groups and rows
+ * to whole panels, with zeros. */
+typedef struct {
+    int bits;
+    int rows, cols;
+    int panels, groups;
+    size_t panel_bytes;
+    unsigned char *data;
+} Matrix;
+
+/* The right-hand side of a product, for several positions: position p begins at codes + p * cols
+ * and scales + p * groups. A group's values are scale * code, and `sums` holds the sum of its values,
+ * which meets the weights' minimum. A level may keep other codes for 4-bit products, and in `starts`
+ * four copies of the number from which a group's sum of products begins. Products with 32-bit
+ * matrices use `values`. */
+typedef struct {
+    int cols, groups;
+    float *values;
+    int8_t *codes;
+    float *scales;
+    float *sums;
+    int32_t *starts;
+} Activations;
+
+/* Keys and values of one head in the cache, as the upper halves of floats: reading them takes
+ * no conversion. Keys: [block][dimension][8 positions].
+ * Values: [position][padded dimension]. */
+typedef struct {
+    const uint16_t *keys;
+    const uint16_t *values;
+    int head_dim;
+    int padded_dim;
+} HeadCache;
+
+typedef struct {
+    const char *name;
+    bool (*supported)(void);
+    /* Exclusive-or of a byte with two 4-bit codes, as packed for this level. */
+    uint8_t nibble_mask;
+
+    /* Rows of panels [first, first + count) times positions [0, n): out[panel][position][8]. */
+    void (*multiply)(const Matrix *matrix, int first, int count, const Activations *in, int n,
+                     float *out);
+    /* The values of one row, padded to whole groups. */
+    void (*read_row)(const Matrix *matrix, int row, float *out);
+
+    /* Quantise `in->values` of one position for products with matrices of 4 or 8 bits. */
+    void (*quantise4)(const Activations *in, int position);
+    void (*quantise8)(const Activations *in, int position);
+
+    /* Vectors below are padded with zeros to whole groups. */
+    void (*rms_norm)(const float *x, const float *weight, int width, float eps, float *out);
+    void (*layer_norm)(const float *x, const float *weight, const float *bias, int width, float eps,
+                       float *out);
+    /* Eight values each. */
+    void (*swiglu)(const float *gate, const float *up, float *out);
+    void (*gelu)(const float *x, const float *bias, float *out);
+
+    /* Attend from `queries` rows (at most MAX_QUERIES, each `stride` floats after the last) to cached
+     * positions [from, limits[row]), where from is a multiple of POSITION_STEP. Row r's outcome is
+     * the largest score, the sum of exp(score - largest) and the sum of values weighted by those.
+     * `scratch` holds MAX_QUERIES * (positions rounded up to POSITION_STEP) floats. */
+    void (*attend)(const HeadCache *cache, const float *queries, int stride, int rows, int from,
+                   const int *limits, float scale, float *scratch, float *largest, float *total,
+                   float *out, int out_stride);
+    void (*store_key)(uint16_t *keys, int head_dim, int position, const float *key);
+    void (*store_value)(uint16_t *values, int head_dim, int padded_dim, int position,
+                        const float *value);
+    float (*exponential)(float x);
+    /* The highest of a multiple of eight numbers. */
+    float (*highest)(const float *x, int count);
+} Kernels;
+
+/* The level of that name, or with NULL the best that this processor has. */
+const Kernels *find_kernels(const char *name);
+
+extern const Kernels kernels_portable;
+#if defined(__aarch64__)
+extern const Kernels kernels_neon;
+#elif defined(__x86_64__)
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_vnni;
+#endif
+
+#endif

@@ -1,0 +1,323 @@
+/* The arithmetic of a step on vectors of eight floats, included once by each level.
+ *
+ * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
+ * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. */
+
+#ifndef INLINE
+#define INLINE TARGET static inline __attribute__((always_inline))
+#endif
+#ifndef TINY
+#define TINY 1e-30f /* a group whose values are all smaller counts as zeros */
+#endif
+
+/* e to the power of x, within 2 units in the last place; below -87 it gives the smallest normal. */
+INLINE v8 v8_exp(v8 x) {
+    x = v8_max(v8_min(x, v8_splat(88.0f)), v8_splat(-87.0f));
+    v8 whole = v8_round(v8_mul(x, v8_splat(1.44269504f)));
+    /* The rest after whole * log(2), with log(2) in two parts so that nothing is lost. */
+    v8 rest = v8_fma(whole, v8_splat(-0.693359375f), x);
+    rest = v8_fma(whole, v8_splat(2.12194440e-4f), rest);
+    v8 series = v8_splat(1.0f / 5040);
+    series = v8_fma(series, rest, v8_splat(1.0f / 720));
+    series = v8_fma(series, rest, v8_splat(1.0f / 120));
+    series = v8_fma(series, rest, v8_splat(1.0f / 24));
+    series = v8_fma(series, rest, v8_splat(1.0f / 6));
+    series = v8_fma(series, rest, v8_splat(0.5f));
+    series = v8_fma(series, rest, v8_splat(1.0f));
+    series = v8_fma(series, rest, v8_splat(1.0f));
+    return v8_mul(series, v8_power_of_two(whole));
+}
+
+TARGET static float exponential(float x) {
+    float lanes[8];
+    v8_store(lanes, v8_exp(v8_splat(x)));
+    return lanes[0];
+}
+
+TARGET static float highest(const float *x, int count) {
+    v8 most = v8_load(x);
+    for (int i = 8; i < count; i += 8) most = v8_max(most, v8_load(x + i));
+    return v8_largest(most);
+}
+
+TARGET static void swiglu(const float *gate, const float *up, float *out) {
+    v8 x = v8_load(gate);
+    v8 one = v8_splat(1.0f);
+    v8 sigmoid = v8_div(one, v8_add(one, v8_exp(v8_sub(v8_splat(0.0f), x))));
+    v8_store(out, v8_mul(v8_mul(x, sigmoid), v8_load(up)));
+}
+
+/* x times the normal distribution's cumulative probability, from erf by Abramowitz and Stegun's
+ * formula 7.1.26, which is within 1.5e-7. */
+TARGET static void gelu(const float *values, const float *bias, float *out) {
+    v8 x = v8_add(v8_load(values), v8_load(bias));
+    v8 z = v8_mul(v8_abs(x), v8_splat(0.70710678f));
+    v8 one = v8_splat(1.0f);
+    v8 t = v8_div(one, v8_fma(z, v8_splat(0.3275911f), one));
+    v8 series = v8_splat(1.061405429f);
+    series = v8_fma(series, t, v8_splat(-1.453152027f));
+    series = v8_fma(series, t, v8_splat(1.421413741f));
+    series = v8_fma(series, t, v8_splat(-0.284496736f));
+    series = v8_fma(series, t, v8_splat(0.254829592f));
+    v8 tail = v8_mul(v8_mul(series, t), v8_exp(v8_sub(v8_splat(0.0f), v8_mul(z, z))));
+    /* x Phi(x) = max(x, 0) - |x| tail / 2, for both signs of x. */
+    v8 half = v8_mul(v8_abs(x), v8_mul(tail, v8_splat(0.5f)));
+    v8_store(out, v8_sub(v8_max(x, v8_splat(0.0f)), half));
+}
+
+TARGET static void rms_norm(const float *x, const float *weight, int width, float eps, float *out) {
+    v8 squares = v8_splat(0.0f);
+    for (int i = 0; i < width; i += 8) {
+        v8 part = v8_load(x + i);
+        squares = v8_fma(part, part, squares);
+    }
+    v8 factor = v8_splat(1.0f / sqrtf(v8_sum(squares) / (float)width + eps));
+    for (int i = 0; i < width; i += 8)
+        v8_store(out + i, v8_mul(v8_mul(v8_load(x + i), factor), v8_load(weight + i)));
+}
+
+TARGET static void layer_norm(const float *x, const float *weight, const float *bias, int width,
+                              float eps, float *out) {
+    v8 sum = v8_splat(0.0f);
+    for (int i = 0; i < width; i += 8) sum = v8_add(sum, v8_load(x + i));
+    float average = v8_sum(sum) / (float)width;
+    v8 mean = v8_splat(average), squares = v8_splat(0.0f);
+    for (int i = 0; i < width; i += 8) {
+        v8 part = v8_sub(v8_load(x + i), mean);
+        squares = v8_fma(part, part, squares);
+    }
+    int padding = (width + 7) / 8 * 8 - width;
+    float variance = (v8_sum(squares) - (float)padding * average * average) / (float)width;
+    v8 factor = v8_splat(1.0f / sqrtf(variance + eps));
+    for (int i = 0; i < width; i += 8) {
+        v8 part = v8_mul(v8_sub(v8_load(x + i), mean), factor);
+        v8_store(out + i, v8_fma(part, v8_load(weight + i), v8_load(bias + i)));
+    }
+}
+
+TARGET static void quantise(const Activations *in, int position) {
+    const float *values = in->values + (size_t)position * (size_t)in->cols;
+    int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
+    float *scales = in->scales + (size_t)position * (size_t)in->groups;
+    float *sums = in->sums + (size_t)position * (size_t)in->groups;
+    for (int group = 0; group < in->groups; group++, values += GROUP, codes += GROUP) {
+        v8 part[GROUP / 8], biggest = v8_splat(0.0f), sum = v8_splat(0.0f);
+        for (int i = 0; i < GROUP / 8; i++) {
+            part[i] = v8_load(values + 8 * i);
+            biggest = v8_max(biggest, v8_abs(part[i]));
+        }
+        float range = v8_largest(biggest);
+        v8 inverse = v8_splat(range > TINY ? 127.0f / range : 0.0f);
+        for (int i = 0; i < GROUP / 8; i++) {
+            v8 whole = v8_round(v8_mul(part[i], inverse));
+            sum = v8_add(sum, whole);
+            v8_store_int8(codes + 8 * i, whole);
+        }
+        scales[group] = range / 127.0f;
+        sums[group] = range / 127.0f * v8_sum(sum);
+    }
+}
+
+INLINE void multiply_panel32(const unsigned char *panel, int groups, const Activations *in,
+                             int position, const int count, float *out) {
+    const Tile32 *tile = (const Tile32 *)panel;
+    int cols = groups * GROUP;
+    const float *values = in->values + (size_t)position * (size_t)in->cols;
+    v8 total[QUAD];
+    for (int p = 0; p < count; p++) total[p] = v8_splat(0.0f);
+    for (int col = 0; col < cols; col++) {
+        v8 weight = v8_load(tile[col].values);
+        for (int p = 0; p < count; p++)
+            total[p] = v8_fma_scalar(weight, values[p * cols + col], total[p]);
+    }
+    for (int p = 0; p < count; p++) v8_store(out + p * PANEL, total[p]);
+}
+
+/* One panel times n positions: fours first, then one by one. */
+#define MULTIPLY_ALL(function)                                                               \
+    do {                                                                                     \
+        int position = 0;                                                                    \
+        for (; position + QUAD <= n; position += QUAD)                                       \
+            function(panel, matrix->groups, in, position, QUAD, out + position * PANEL);     \
+        for (; position < n; position++)                                                     \
+            function(panel, matrix->groups, in, position, 1, out + position * PANEL);        \
+    } while (0)
+
+TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
+                            float *out) {
+    const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
+    for (int i = 0; i < count; i++, panel += matrix->panel_bytes, out += n * PANEL) {
+        if (matrix->bits == 4)
+            MULTIPLY_ALL(multiply_panel4);
+        else if (matrix->bits == 8)
+            MULTIPLY_ALL(multiply_panel8);
+        else
+            MULTIPLY_ALL(multiply_panel32);
+    }
+}
+
+TARGET static void read_row(const Matrix *matrix, int row, float *out) {
+    const unsigned char *panel = matrix->data + (size_t)(row / PANEL) * matrix->panel_bytes;
+    const PanelHead *head = (const PanelHead *)panel;
+    int lane = row % PANEL;
+    if (matrix->bits == 32) {
+        for (int col = 0; col < matrix->cols; col++)
+            out[col] = ((const Tile32 *)panel)[col].values[lane];
+        return;
+    }
+    for (int group = 0; group < matrix->groups; group++, out += GROUP) {
+        if (matrix->bits == 8) {
+            const Tile8 *tile = (const Tile8 *)(head + 1) + group;
+            for (int i = 0; i < GROUP; i++)
+                out[i] = head->scales[lane] * (float)tile->codes[i / 4][lane][i % 4];
+            continue;
+        }
+        const Tile4 *tile = (const Tile4 *)(head + 1) + group;
+        float scale = head->scales[lane] * (float)tile->scales[lane];
+        float minimum = head->minima[lane] * (float)tile->minima[lane];
+        for (int i = 0; i < GROUP / 2; i++) {
+            int both = tile->codes[i / 4][lane][i % 4] ^ NIBBLE_MASK;
+            out[i] = scale * (float)(both & 15) - minimum;
+            out[i + GROUP / 2] = scale * (float)(both >> 4) - minimum;
+        }
+    }
+}
+
+/* The upper half of a float, rounded to the nearest, halves to even. */
+static inline uint16_t upper(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void store_key(uint16_t *keys, int head_dim, int position, const float *key) {
+    size_t block = (size_t)(position / KEY_BLOCK) * KEY_BLOCK;
+    uint16_t *slot = keys + block * (size_t)head_dim + position % KEY_BLOCK;
+    for (int d = 0; d < head_dim; d++) slot[d * KEY_BLOCK] = upper(key[d]);
+}
+
+static void store_value(uint16_t *values, int head_dim, int padded_dim, int position,
+                        const float *value) {
+    uint16_t *slot = values + (size_t)position * (size_t)padded_dim;
+    for (int d = 0; d < head_dim; d++) slot[d] = upper(value[d]);
+}
+
+/* Scores of `rows` queries for `blocks` blocks of keys at a time. */
+INLINE void score(const HeadCache *cache, const float *queries, int stride, const int rows, int from,
+                  int width, const int blocks, float scale, float *scores) {
+    int head_dim = cache->head_dim;
+    const uint16_t *keys = cache->keys + (size_t)from * (size_t)head_dim;
+    for (int at = 0; at < width; at += blocks * KEY_BLOCK, keys += blocks * KEY_BLOCK * head_dim) {
+        v8 sum[MAX_QUERIES][2];
+        for (int r = 0; r < rows; r++)
+            for (int b = 0; b < blocks; b++) sum[r][b] = v8_splat(0.0f);
+        for (int d = 0; d < head_dim; d++) {
+            v8 key[2];
+            for (int b = 0; b < blocks; b++)
+                key[b] = v8_load_upper(keys + (b * head_dim + d) * KEY_BLOCK);
+            for (int r = 0; r < rows; r++)
+                for (int b = 0; b < blocks; b++)
+                    sum[r][b] = v8_fma_scalar(key[b], queries[r * stride + d], sum[r][b]);
+        }
+        for (int r = 0; r < rows; r++)
+            for (int b = 0; b < blocks; b++)
+                v8_store(scores + r * width + at + b * KEY_BLOCK,
+                         v8_mul(sum[r][b], v8_splat(scale)));
+    }
+}
+
+/* Turn `count` scores into exp(score - largest), with zeros from there to `width`. */
+TARGET static void soften(float *scores, int count, int width, float *largest, float *total) {
+    for (int i = count; i < width; i++) scores[i] = -INFINITY;
+    v8 highest = v8_load(scores);
+    for (int i = 8; i < width; i += 8) highest = v8_max(highest, v8_load(scores + i));
+    float most = v8_largest(highest);
+    v8 sum = v8_splat(0.0f), shift = v8_splat(most);
+    int whole = count / 8 * 8;
+    for (int i = 0; i < width; i += 8) {
+        v8_store(scores + i, v8_exp(v8_sub(v8_load(scores + i), shift)));
+        /* What lies past the end weighs nothing; the exponential never gets quite so low. */
+        for (int j = i < whole ? i + 8 : i + (count > i ? count - i : 0); j < i + 8; j++)
+            scores[j] = 0.0f;
+        sum = v8_add(sum, v8_load(scores + i));
+    }
+    *largest = most;
+    *total = v8_sum(sum);
+}
+
+/* Sums of values weighted by the scores, for `parts` vectors of dimensions at a time. */
+INLINE void gather(const uint16_t *values, int padded_dim, const float *scores, int width, int count,
+                   const int rows, const int parts, float *out, int out_stride) {
+    v8 sum[MAX_QUERIES][4];
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < parts; i++) sum[r][i] = v8_splat(0.0f);
+    for (int t = 0; t < count; t++, values += padded_dim) {
+        v8 part[4];
+        for (int i = 0; i < parts; i++) part[i] = v8_load_upper(values + 8 * i);
+        for (int r = 0; r < rows; r++)
+            for (int i = 0; i < parts; i++)
+                sum[r][i] = v8_fma_scalar(part[i], scores[r * width + t], sum[r][i]);
+    }
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < parts; i++) v8_store(out + r * out_stride + 8 * i, sum[r][i]);
+}
+
+INLINE void attend_rows(const HeadCache *cache, const float *queries, int stride, const int rows,
+                        int from, const int *limits, float scale, float *scratch, float *largest,
+                        float *total, float *out, int out_stride) {
+    int longest = limits[0];
+    for (int r = 1; r < rows; r++) longest = limits[r] > longest ? limits[r] : longest;
+    int count = longest - from;
+    int width = (count + POSITION_STEP - 1) / POSITION_STEP * POSITION_STEP;
+    /* As many sums at a time as the registers hold. */
+    const int blocks = rows < 6 ? 2 : 1, parts = rows < 3 ? 4 : rows < 6 ? 2 : 1;
+    score(cache, queries, stride, rows, from, width, blocks, scale, scratch);
+    for (int r = 0; r < rows; r++)
+        soften(scratch + r * width, limits[r] - from, width, &largest[r], &total[r]);
+
+    const uint16_t *values = cache->values + (size_t)from * (size_t)cache->padded_dim;
+    int d = 0;
+    for (; d + 8 * parts <= cache->padded_dim; d += 8 * parts)
+        gather(values + d, cache->padded_dim, scratch, width, count, rows, parts, out + d, out_stride);
+    for (; d < cache->padded_dim; d += 8)
+        gather(values + d, cache->padded_dim, scratch, width, count, rows, 1, out + d, out_stride);
+}
+
+TARGET static void attend(const HeadCache *cache, const float *queries, int stride, int rows, int from,
+                          const int *limits, float scale, float *scratch, float *largest, float *total,
+                          float *out, int out_stride) {
+    /* The number of rows is a constant in each call, so that their sums stay in registers. */
+#define ATTEND(constant)                                                                         \
+    case constant:                                                                               \
+        attend_rows(cache, queries, stride, constant, from, limits, scale, scratch, largest, total, \
+                    out, out_stride);                                                            \
+        break;
+    switch (rows) {
+        ATTEND(1)
+        ATTEND(2)
+        ATTEND(3)
+        ATTEND(4)
+        ATTEND(5)
+        ATTEND(6)
+    }
+#undef ATTEND
+}
+
+const Kernels LEVEL_KERNELS = {
+    .name = LEVEL_NAME,
+    .supported = LEVEL_SUPPORTED,
+    .nibble_mask = NIBBLE_MASK,
+    .multiply = multiply,
+    .read_row = read_row,
+    .quantise4 = QUANTISE4,
+    .quantise8 = quantise,
+    .rms_norm = rms_norm,
+    .layer_norm = layer_norm,
+    .swiglu = swiglu,
+    .gelu = gelu,
+    .attend = attend,
+    .store_key = store_key,
+    .store_value = store_value,
+    .exponential = exponential,
+    .highest = highest,
+};

@@ -1,0 +1,104 @@
+/* The library's interface: a decoder that keeps its weights packed and its history cached. */
+
+#ifndef REVISER_NATIVE_H
+#define REVISER_NATIVE_H
+
+#include <stdint.h>
+
+/* Changes with anything that the callers of this file rely on. */
+enum { REVISER_NATIVE_VERSION = 1 };
+
+typedef struct Decoder Decoder;
+
+typedef enum { KIND_LLAMA, KIND_PAPER } Kind;
+
+typedef struct {
+    int32_t kind;
+    int32_t vocab, layers, width, heads, kv_heads, ff;
+    int32_t capacity;
+    int32_t tied;
+    float norm_eps;
+    /* Bits of a weight, 4, 8 or 32, in the layers and in the embedding and output. */
+    int32_t bits, table_bits;
+    int32_t threads;
+} Shape;
+
+typedef enum {
+    MATRIX_EMBEDDING,
+    MATRIX_HEAD,
+    MATRIX_Q,
+    MATRIX_K,
+    MATRIX_V,
+    MATRIX_O,
+    MATRIX_GATE,
+    MATRIX_UP, /* the paper kind's first MLP matrix, too */
+    MATRIX_DOWN,
+} MatrixSlot;
+
+typedef enum {
+    VECTOR_ATTENTION_NORM,
+    VECTOR_ATTENTION_NORM_BIAS,
+    VECTOR_MLP_NORM,
+    VECTOR_MLP_NORM_BIAS,
+    VECTOR_UP_BIAS,
+    VECTOR_DOWN_BIAS,
+    VECTOR_FINAL_NORM,
+    VECTOR_FINAL_NORM_BIAS,
+} VectorSlot;
+
+typedef enum {
+    STATUS_OK,
+    STATUS_NO_MEMORY,
+    STATUS_NO_ROOM,   /* more ids than the cache can take */
+    STATUS_BAD_ID,    /* an id outside the vocabulary */
+    STATUS_BAD_VALUE, /* a slot, layer or length that does not exist */
+} Status;
+
+typedef struct {
+    int64_t steps;
+    int64_t total_ns;     /* in calls, as the caller's thread saw them */
+    int64_t matrix_ns;    /* in products with weights, their input's norm and quantisation included */
+    int64_t attention_ns; /* in attention, its rotation and cache writes included */
+    int64_t prepare_ns;   /* the part of matrix_ns that is norm and quantisation */
+} Profile;
+
+int reviser_version(void);
+/* The level `name`, or with NULL the best; NULL when this processor lacks it. */
+const char *reviser_level(const char *name);
+
+Decoder *reviser_create(const Shape *shape, const char *level);
+void reviser_free(Decoder *decoder);
+
+/* A row-major matrix, its columns padded with zeros to whole groups of 32.
+ *
+ * 4 bits: a weight is row_scale * scale * code - row_minimum * minimum. Two codes share a byte: column i
+ * of the group is the low nibble of byte i, column i + 16 the high one.
+ * 8 bits: a weight is row_scale * code, one code a byte. 32 bits: `codes` are floats.
+ * What is not mentioned may be NULL. */
+typedef struct {
+    const void *codes;
+    const uint8_t *scales, *minima;
+    const float *row_scales, *row_minima;
+} Rows;
+
+Status reviser_set_matrix(Decoder *decoder, int slot, int layer, const Rows *rows);
+Status reviser_set_vector(Decoder *decoder, int slot, int layer, const float *values);
+/* Rotary tables of [capacity][head_dim / 2]. */
+Status reviser_set_rotary(Decoder *decoder, const float *cosine, const float *sine);
+
+/* Take in `count` ids after what is cached and write the scores of the next one to `logits`. */
+Status reviser_read(Decoder *decoder, const int32_t *ids, int count, float *logits);
+Status reviser_truncate(Decoder *decoder, int length);
+int reviser_length(const Decoder *decoder);
+
+/* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
+ * where `allowed` is not 0. Scores of minus infinity and not-a-number are left out. Returns how many. */
+int reviser_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids);
+
+/* Bytes of weights that a step reads, and all bytes the decoder holds. */
+int64_t reviser_step_bytes(const Decoder *decoder);
+int64_t reviser_held_bytes(const Decoder *decoder);
+/* Start (and clear) or stop measuring; `profile` may be NULL. */
+void reviser_profile(Decoder *decoder, int on, Profile *profile);
+
+#endif

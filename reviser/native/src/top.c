@@ -1,0 +1,64 @@
+/* The highest scores of a vocabulary, in one pass. */
+
+#include <math.h>
+
+#include "kernels.h"
+#include "reviser_native.h"
+
+enum { BLOCK = 32 };
+
+/* Whether a comes before b among the highest. */
+static int before(const float *scores, int64_t a, int64_t b) {
+    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+}
+
+/* `heap` has the last of the ids so far at its root, where it is replaced. Let the id at `at` sink to
+ * its place among `size`. */
+static void sink(const float *scores, int64_t *heap, int size, int at) {
+    int64_t id = heap[at];
+    for (int child; (child = 2 * at + 1) < size; at = child) {
+        if (child + 1 < size && before(scores, heap[child], heap[child + 1])) child++;
+        if (before(scores, heap[child], id)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = id;
+}
+
+/* Take the next id, which is higher than all before it: equal scores do not displace one another. */
+static int consider(const float *scores, const uint8_t *allowed, int64_t id, int wanted, int64_t *heap,
+                    int found) {
+    if (!allowed[id] || !(scores[id] > -INFINITY)) return found;
+    if (found < wanted) {
+        heap[found++] = id;
+        if (found == wanted)
+            for (int at = found / 2 - 1; at >= 0; at--) sink(scores, heap, found, at);
+    } else if (scores[id] > scores[heap[0]]) {
+        heap[0] = id;
+        sink(scores, heap, found, 0);
+    }
+    return found;
+}
+
+int reviser_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids) {
+    if (wanted < 1) return 0;
+    int found = 0, id = 0;
+    for (; id < count && found < wanted; id++)
+        found = consider(scores, allowed, id, wanted, ids, found);
+    /* Few scores pass the lowest of those found, so they are looked at in blocks; a block with a
+     * not-a-number in it may say that this is its highest, and is looked at, too. */
+    const Kernels *kernels = find_kernels(NULL);
+    for (; id + BLOCK <= count; id += BLOCK) {
+        if (kernels->highest(scores + id, BLOCK) <= scores[ids[0]]) continue;
+        for (int i = 0; i < BLOCK; i++) found = consider(scores, allowed, id + i, wanted, ids, found);
+    }
+    for (; id < count; id++) found = consider(scores, allowed, id, wanted, ids, found);
+    /* A heap that was never full is no heap yet. Then take the lowest to the end, again and again. */
+    for (int at = found / 2 - 1; at >= 0; at--) sink(scores, ids, found, at);
+    for (int size = found - 1; size > 0; size--) {
+        int64_t lowest = ids[0];
+        ids[0] = ids[size];
+        ids[size] = lowest;
+        sink(scores, ids, size, 0);
+    }
+    return found;
+}

@@ -1,0 +1,158 @@
+"""Models of awkward sizes, and what the native decoder should make of them, in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from reviser.model import KVCache, ModelConfig, Reviser, preset
+from reviser.model.cache import Span
+from reviser.model.quantised import (
+    GROUP,
+    Bits,
+    bits_of,
+    dequantise_model,
+    parts_of,
+    quantise_model,
+)
+from reviser.native import available, levels
+
+CONFIGS = {
+    "llama": preset("tiny"),
+    "paper": preset("tiny-paper"),
+    "llama-untied": preset("tiny", tied=False, vocab_size=131),
+    "one-kv-head": preset("tiny", width=96, heads=6, kv_heads=1, ff=160),
+    "many-queries": preset("tiny", width=64, heads=8, kv_heads=1, ff=96),
+    "odd-llama": preset("tiny", width=40, heads=4, kv_heads=2, ff=77, vocab_size=101),
+    "odd-paper": preset("tiny-paper", width=72, heads=2, kv_heads=1, ff=100, vocab_size=67),
+    "wide": preset("tiny", width=576, heads=9, kv_heads=3, ff=1536, layers=1, context=600),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if available():
+        return
+    for item in items:
+        if "tests/native" in str(item.path) and "native" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.skip(reason="the native library was not built"))
+
+
+@pytest.fixture
+def native() -> None:
+    """Asked for by tests that need the library."""
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(params=CONFIGS)
+def config(request: pytest.FixtureRequest) -> ModelConfig:
+    return CONFIGS[request.param]
+
+
+@pytest.fixture(params=levels() or ("none",))
+def level(request: pytest.FixtureRequest, native: None) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def build() -> Callable[[ModelConfig], Reviser]:
+    """A model with weights large enough that a mistake anywhere shows."""
+
+    def build(config: ModelConfig) -> Reviser:
+        torch.manual_seed(0)
+        model = Reviser(config).eval()
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                noise = torch.randn_like(parameter)
+                parameter.add_(noise * (0.3 if parameter.ndim == 1 else 1.5 / config.width**0.5))
+                if name == "embedding.weight":
+                    parameter.mul_(3)
+        return model
+
+    return build
+
+
+def random_ids(config: ModelConfig, count: int, seed: int = 1) -> list[int]:
+    return np.random.default_rng(seed).integers(0, config.vocab_size, count).tolist()
+
+
+class RoundingCache(KVCache):
+    """Keeps keys and values in the precision that the native cache has."""
+
+    def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
+        return super().write(layer, key.bfloat16().float(), value.bfloat16().float(), span)
+
+
+def round_input(x: Tensor, bits: Bits) -> Tensor:
+    """What the right-hand side of a product becomes on the way into it."""
+    return x if bits == 32 else _join(_round_groups(_groups(x))[0], x.shape[-1])
+
+
+def multiply_pairs(parts: Mapping[str, Tensor], x: Tensor) -> Tensor:
+    """A 4-bit product as the neon level computes it (see level_neon.c), in whole numbers as there."""
+    first, second = _groups(x).double().chunk(2, dim=-1)
+    rounded, scale = _round_groups(torch.cat((first - second / 16, second), dim=-1))
+    c, a = (rounded / scale).round().chunk(2, dim=-1)
+    both = parts["codes"].view(parts["codes"].shape[0], -1, GROUP // 2).double()
+    low, high = both % 16, (both / 16).floor()
+    whole = torch.einsum("...gi,rgi->...rg", a, 16 * (high - 8) + low)
+    part = torch.einsum("...gi,rgi->...rg", c, low) + 8 * a.sum(-1)[..., None, :]
+    dot = part + ((whole + 8) / 16).floor()
+    step = parts["row_scales"][:, None] * parts["scales"]
+    lowered = parts["row_minima"][:, None] * parts["minima"]
+    sums = (c.sum(-1) + a.sum(-1) * 17 / 16)[..., None, :]
+    scale = scale.squeeze(-1)[..., None, :]
+    return (scale * (dot * step - sums * lowered)).sum(-1).float()
+
+
+def _groups(x: Tensor) -> Tensor:
+    return nn.functional.pad(x, (0, -x.shape[-1] % GROUP)).unflatten(-1, (-1, GROUP))
+
+
+def _join(groups: Tensor, width: int) -> Tensor:
+    return groups.flatten(-2)[..., :width]
+
+
+def _round_groups(groups: Tensor) -> tuple[Tensor, Tensor]:
+    scale = (groups.abs().amax(dim=-1, keepdim=True) / 127).clamp_min(1e-30)
+    return (groups / scale).round() * scale, scale
+
+
+def _imitate(module: nn.Linear, parts: Mapping[str, Tensor], level: str) -> None:
+    """Make a layer of the model compute as the native one does."""
+    bits = bits_of(parts)
+    if bits == 4 and level == "neon":
+        bias = 0.0 if module.bias is None else module.bias
+        module.forward = lambda x: multiply_pairs(parts, x) + bias  # type: ignore[method-assign]
+    else:
+        module.register_forward_pre_hook(lambda module, x: (round_input(x[0], bits),))
+
+
+@pytest.fixture
+def expected() -> Callable[..., np.ndarray]:
+    """The scores after `ids` that the native decoder should give, computed in torch."""
+
+    def expected(model: Reviser, bits: Bits, ids: Sequence[int], level: str) -> np.ndarray:
+        tensors = quantise_model(model, bits)
+        rounded = Reviser(model.config).eval()
+        rounded.load_state_dict(dequantise_model(model.config, tensors))
+        for name, module in rounded.named_modules():
+            if isinstance(module, nn.Linear):
+                _imitate(module, parts_of(tensors, f"{name}.weight"), level)
+        cache = RoundingCache(model.config, 1, len(ids))
+        with torch.no_grad():
+            states = rounded.hidden(torch.tensor([ids]), cache=cache)[0, -1]
+            table = rounded.embedding if rounded.head is None else rounded.head
+            return (round_input(states, 32 if bits == 32 else 8) @ table.weight.T).numpy()
+
+    return expected
