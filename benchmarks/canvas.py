@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,10 +96,10 @@ def report(costs: list[Cost]) -> str:
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     result = report([measure(size) for size in SIZES])
     print(result)
     if chosen.write:

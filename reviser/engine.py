@@ -29,7 +29,8 @@ def load_engine(model: str | None = None, *, threads: int | None = None) -> Engi
     import torch
 
     from reviser.checkpoints import find_model, load
-    from reviser.torch_policy import CanvasPolicy, TorchDecoder
+    from reviser.native import make_decoder
+    from reviser.torch_policy import CanvasPolicy
 
     folder = find_model(model)
     # Processors without bfloat16 emulate it, very slowly; single precision is quick everywhere.
@@ -38,6 +39,8 @@ def load_engine(model: str | None = None, *, threads: int | None = None) -> Engi
     if config.uses_canvas:
         policy: SessionPolicy = CanvasPolicy(checkpoint.model, checkpoint.vocabulary)
     else:
-        decoder = TorchDecoder(checkpoint.model, min(config.context, CAPACITY))
+        capacity = min(config.context, CAPACITY)
+        # Eight bits are quick to make from full weights and lose next to nothing.
+        decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=capacity)
         policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
     return Engine(folder.name, policy, checkpoint.tokenizer)

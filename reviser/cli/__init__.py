@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from reviser import __version__
+from reviser.cli.bench import app as bench
 from reviser.cli.generate import continue_, infill
 from reviser.cli.models import app as models
 from reviser.cli.replay import replay
+from reviser.cli.train import PASS_ON, tokenise, train
 from reviser.errors import ReviserError
 
 app = typer.Typer(
@@ -25,6 +27,9 @@ app.command("continue")(continue_)
 app.command()(infill)
 app.command()(replay)
 app.add_typer(models)
+app.command(context_settings=PASS_ON)(train)
+app.command(context_settings=PASS_ON)(tokenise)
+app.add_typer(bench)
 
 
 def _print_version(wanted: bool) -> None:

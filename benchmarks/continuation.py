@@ -1,0 +1,247 @@
+"""Continuations of held-out prompts: how likely, how varied and how non-monotonic they are.
+
+    python -m benchmarks.continuation MODEL… --evaluator BASE --data SHARDS [--json]
+
+MODEL and BASE are model folders that share one tokenizer; SHARDS are held-out token shards made with
+it (`python -m training data`). Perplexity is that of the continuation alone, under the evaluator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+import numpy as np
+import torch
+
+from reviser.actions import Insert, Move
+from reviser.checkpoints.home import Checkpoint, load
+from reviser.decoding import Run, Sampler, Step, seed
+from reviser.model import Reviser
+from reviser.tokenizer import Tokenizer, decode
+from reviser.torch_policy import run_batch
+from training.corpus import Corpus
+
+PROMPT_TOKENS = 35
+TOTAL_TOKENS = 180
+MAX_ACTIONS = 256
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The first tokens of a document, and how it really went on."""
+
+    tokens: list[int]
+    continuation: list[int]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a model wrote after a prompt, and how."""
+
+    prompt: Prompt
+    tokens: list[int]
+    steps: list[Step]
+    ending: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """One model's figures, over all prompts."""
+
+    name: str
+    prompts: int
+    ppl: float
+    median_ppl: float
+    mean_ppl: float
+    bits_per_byte: float
+    distinct_2: float
+    distinct_3: float
+    repeated_4: float
+    tokens: float
+    stopped: float
+    moves: float
+    backward: float
+    revised: float
+    actions_per_s: float
+
+
+def prompts_of(corpus: Corpus, count: int, total: int = TOTAL_TOKENS) -> list[Prompt]:
+    """One prompt from each of the first documents that are long enough."""
+    prompts: list[Prompt] = []
+    for shard in corpus.shards:
+        for start, end in zip(shard.offsets[:-1], shard.offsets[1:], strict=True):
+            if end - start >= total:
+                tokens = shard.tokens[start : start + total].tolist()
+                prompts.append(Prompt(tokens[:PROMPT_TOKENS], tokens[PROMPT_TOKENS:]))
+            if len(prompts) == count:
+                return prompts
+    return prompts
+
+
+def generate(
+    checkpoint: Checkpoint,
+    prompts: Sequence[Prompt],
+    first_seed: int,
+    batch: int,
+    settings: Settings,
+) -> list[Written]:
+    """Continue every prompt; each has its own seed, so batches of any size write the same."""
+    written: list[Written] = []
+    for start in range(0, len(prompts), batch):
+        part = prompts[start : start + batch]
+        runs = []
+        for number, prompt in enumerate(part, start=start):
+            canvas, history = seed(checkpoint.vocabulary, prompt.tokens)
+            sampler = Sampler(
+                settings.temperature, settings.top_k, seed=first_seed * 100_000 + number
+            )
+            runs.append(Run(canvas, history, sampler, max_actions=settings.max_actions))
+        steps: list[list[Step]] = [[] for _ in part]
+        for number, step in run_batch(checkpoint.model, runs):
+            steps[number].append(step)
+        for prompt, run, taken in zip(part, runs, steps, strict=True):
+            tokens = run.canvas.tokens[len(prompt.tokens) :]
+            written.append(Written(prompt, tokens, taken, str(run.ending)))
+    return written
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How continuations are sampled."""
+
+    temperature: float = 0.9
+    top_k: int = 50
+    max_actions: int = MAX_ACTIONS
+
+
+@torch.no_grad()
+def log_losses(
+    evaluator: Reviser, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], batch: int = 64
+) -> list[tuple[float, int, int]]:
+    """For each (prompt, continuation): the continuation's negative log-likelihood, tokens and bytes."""
+    device = evaluator.cos.device
+    results = []
+    for start in range(0, len(texts), batch):
+        rows = []
+        for prompt, continuation in texts[start : start + batch]:
+            ids = tokenizer.encode(prompt + continuation)
+            rows.append((ids, len(tokenizer.encode(prompt))))
+        width = max(len(ids) for ids, _ in rows)
+        padded = torch.tensor([ids + [0] * (width - len(ids)) for ids, _ in rows], device=device)
+        scores = torch.log_softmax(evaluator(padded).float(), dim=-1)
+        likelihood = scores[:, :-1].gather(2, padded[:, 1:, None]).squeeze(2).cpu()
+        for row, (ids, given) in enumerate(rows):
+            part = likelihood[row, given - 1 : len(ids) - 1]
+            size = len(texts[start + row][1].encode())
+            results.append((-float(part.sum()), len(part), size))
+    return results
+
+
+def report(
+    name: str,
+    written: Sequence[Written],
+    evaluator: Reviser,
+    tokenizer: Tokenizer,
+    seconds: float,
+) -> Report:
+    texts = []
+    for entry in written:
+        whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
+        prompt = decode(tokenizer, entry.prompt.tokens)
+        texts.append((prompt, whole[len(prompt) :]))
+    losses = [loss for loss in log_losses(evaluator, tokenizer, texts) if loss[1] and loss[2]]
+    per_text = [float(np.exp(min(loss / tokens, 50))) for loss, tokens, _ in losses]
+    steps = [step for entry in written for step in entry.steps]
+    moves = [step.action for step in steps if isinstance(step.action, Move)]
+    return Report(
+        name=name,
+        prompts=len(written),
+        ppl=float(np.exp(sum(loss for loss, _, _ in losses) / sum(n for _, n, _ in losses))),
+        median_ppl=median(per_text),
+        mean_ppl=fmean(per_text),
+        bits_per_byte=sum(loss for loss, _, _ in losses)
+        / np.log(2)
+        / sum(size for _, _, size in losses),
+        distinct_2=fmean(distinct(entry.tokens, 2) for entry in written),
+        distinct_3=fmean(distinct(entry.tokens, 3) for entry in written),
+        repeated_4=fmean(1 - distinct(entry.tokens, 4) for entry in written),
+        tokens=fmean(len(entry.tokens) for entry in written),
+        stopped=fmean(entry.ending == "stop" for entry in written),
+        moves=len(moves) / max(len(steps), 1),
+        backward=sum(move.delta < 0 for move in moves) / max(len(moves), 1),
+        revised=fmean(revises(entry.steps) for entry in written),
+        actions_per_s=len(steps) / seconds if seconds else 0.0,
+    )
+
+
+def distinct(tokens: Sequence[int], n: int) -> float:
+    """The share of n-grams that occur for the first time; 1 for a text too short to have any."""
+    grams = Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+    return len(grams) / grams.total() if grams else 1.0
+
+
+def revises(steps: Sequence[Step]) -> bool:
+    """Whether the run went back and inserted before something it had already written."""
+    moved_back = False
+    for step in steps:
+        if isinstance(step.action, Move):
+            moved_back = moved_back or step.action.delta < 0
+        elif isinstance(step.action, Insert) and moved_back:
+            return True
+    return False
+
+
+def real_text(prompts: Sequence[Prompt]) -> list[Written]:
+    """What the documents themselves say, as if a model had written it."""
+    return [Written(prompt, prompt.continuation, [], "stop") for prompt in prompts]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("models", nargs="*", type=Path)
+    parser.add_argument("--evaluator", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--prompts", type=int, default=500)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--temperature", type=float, default=0.9)
+    parser.add_argument("--top-k", type=int, default=50)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--samples", type=int, default=0, help="print so many continuations")
+    chosen = parser.parse_args(arguments)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    half = torch.bfloat16 if device.type == "cuda" else torch.float32
+    evaluator = load(chosen.evaluator, device=device, dtype=half)
+    prompts = prompts_of(Corpus.open(chosen.data), chosen.prompts)
+    settings = Settings(chosen.temperature, chosen.top_k)
+    reports = [report("real text", real_text(prompts), evaluator.model, evaluator.tokenizer, 0.0)]
+    for path in chosen.models:
+        checkpoint = load(path, device=device, dtype=half)
+        started = time.perf_counter()
+        written = [
+            entry
+            for number in chosen.seeds
+            for entry in generate(checkpoint, prompts, number, chosen.batch, settings)
+        ]
+        seconds = time.perf_counter() - started
+        name = path.parent.name if path.name == "model" else path.name
+        reports.append(report(name, written, evaluator.model, evaluator.tokenizer, seconds))
+        for entry in written[: chosen.samples]:
+            print(repr(decode(evaluator.tokenizer, entry.prompt.tokens + entry.tokens)), flush=True)
+        print(json.dumps(asdict(reports[-1])), flush=True)
+    if chosen.json:
+        print(json.dumps([asdict(entry) for entry in reports], indent=1))
+    else:
+        print(json.dumps(asdict(reports[0])))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,123 @@
+"""Measures what quantised weights cost: perplexity on held-out text in 32, 8 and 4 bits.
+
+python -m benchmarks.quantisation --data heldout.jsonl.xz [--gguf PATH] [--write docs/results/quantisation.md]
+
+Each document is read token by token, its first 512 tokens, in single precision by torch and in 8 and 4
+bits by the native decoder, so that the rounding of its inputs and of its cache is in the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import lzma
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from benchmarks.results import provenance
+from benchmarks.speed import PACKAGE, gguf_file
+from reviser.model import Reviser
+from reviser.model.quantised import quantise_model
+from reviser.native import NativeDecoder
+from reviser.tokenizer import Tokenizer
+
+DOCUMENTS = 40
+LENGTH = 512
+SHORTEST = 64
+
+
+def documents(data: Path, tokenizer: Tokenizer, count: int) -> Iterator[list[int]]:
+    """The first documents that are long enough, cut to the same length."""
+    with lzma.open(data, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            ids = tokenizer.encode(json.loads(line)["text"])[:LENGTH]
+            if len(ids) >= SHORTEST:
+                yield ids
+                count -= 1
+            if count == 0:
+                return
+
+
+@torch.no_grad()
+def loss_in_torch(model: Reviser, ids: list[int]) -> float:
+    row = torch.tensor([ids])
+    logits = model(row)[0, :-1]
+    return torch.nn.functional.cross_entropy(logits, row[0, 1:], reduction="sum").item()
+
+
+def loss_natively(decoder: NativeDecoder, ids: list[int]) -> float:
+    decoder.truncate(0)
+    loss = 0.0
+    for id, following in itertools.pairwise(ids):
+        scores = torch.from_numpy(decoder.decode(id))
+        loss += (scores.logsumexp(dim=0) - scores[following]).item()
+    return loss
+
+
+def measure(model: Reviser, texts: list[list[int]]) -> dict[str, Any]:
+    tokens = sum(len(ids) - 1 for ids in texts)
+    losses = {"fp32": sum(loss_in_torch(model, ids) for ids in texts)}
+    megabytes = {"fp32": sum(value.nbytes for value in model.state_dict().values()) / 1e6}
+    choices: tuple[Literal[8, 4], ...] = (8, 4)
+    for bits in choices:
+        tensors = quantise_model(model, bits)
+        megabytes[f"int{bits}"] = sum(tensor.nbytes for tensor in tensors.values()) / 1e6
+        with NativeDecoder.from_quantised(model.config, tensors, capacity=LENGTH) as decoder:
+            losses[f"int{bits}"] = sum(loss_natively(decoder, ids) for ids in texts)
+    perplexity = {name: math.exp(loss / tokens) for name, loss in losses.items()}
+    return {
+        "tokens": tokens,
+        "documents": len(texts),
+        "perplexity": perplexity,
+        "cost": {name: value / perplexity["fp32"] - 1 for name, value in perplexity.items()},
+        "megabytes": megabytes,
+    }
+
+
+def report(result: dict[str, Any]) -> str:
+    lines = ["| weights | MB | perplexity | cost |", "| --- | ---: | ---: | ---: |"]
+    for name, value in result["perplexity"].items():
+        cost = "" if name == "fp32" else f"{result['cost'][name]:+.2%}"
+        lines.append(f"| {name} | {result['megabytes'][name]:.1f} | {value:.3f} | {cost} |")
+    return (
+        "\n".join(lines) + f"\n\n{result['tokens']:,} tokens of {result['documents']} documents.\n"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "--data", type=Path, required=True, help="documents, one JSON a line, in xz"
+    )
+    parser.add_argument("--documents", type=int, default=DOCUMENTS)
+    parser.add_argument(
+        "--gguf", type=Path, help=f"the weights; from the package {PACKAGE} if not given"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
+    chosen = parser.parse_args(arguments)
+    with gguf_file(chosen.gguf) as path:
+        from reviser.checkpoints.gguf_files import read_gguf
+
+        checkpoint = read_gguf(path)
+    texts = list(documents(chosen.data, checkpoint.tokenizer, chosen.documents))
+    result = measure(checkpoint.model, texts)
+    print(json.dumps(result) if chosen.json else report(result))
+    if chosen.write:
+        facts = provenance(
+            f"python -m benchmarks.quantisation --data {chosen.data.name} --write {chosen.write}",
+            Weights=f"SmolLM2-135M-Instruct from the package {PACKAGE}",
+            Data=f"{chosen.data.name}, the first {len(texts)} documents of {SHORTEST} tokens or more",
+        )
+        chosen.write.write_text(f"# Cost of quantised weights\n\n{facts}\n{report(result)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
