@@ -4,35 +4,25 @@ It is loaded with ctypes and does not use Python's headers; without a compiler t
 the package runs its models in torch.
 """
 
+import platform
+from pathlib import Path
+
 from setuptools import Extension, setup
 
-SOURCES = ("decoder", "team", "top", "level_portable", "level_neon", "level_avx2", "level_vnni")
+FLAGS = ["-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-D_GNU_SOURCE"]
+if platform.machine() in ("aarch64", "arm64"):
+    # The order of instructions decides a tenth of the speed, and this order suits all large cores.
+    FLAGS.append("-mtune=neoverse-n1")
+
+SOURCE = Path("reviser/native/src")
 
 setup(
     ext_modules=[
         Extension(
             "reviser.native._kernels",
-            sources=[f"reviser/native/src/{name}.c" for name in SOURCES],
-            depends=[
-                f"reviser/native/src/{name}.h"
-                for name in (
-                    "kernels",
-                    "kernels_common",
-                    "multiply_avx2",
-                    "reviser_native",
-                    "simd_avx2",
-                    "simd_neon",
-                    "simd_portable",
-                    "team",
-                )
-            ],
-            extra_compile_args=[
-                "-std=c11",
-                "-O3",
-                "-fno-math-errno",
-                "-fno-trapping-math",
-                "-D_GNU_SOURCE",
-            ],
+            sources=sorted(map(str, SOURCE.glob("*.c"))),
+            depends=sorted(map(str, SOURCE.glob("*.h"))),
+            extra_compile_args=FLAGS,
             libraries=["m", "pthread"],
             optional=True,
         )

@@ -111,7 +111,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(json.dumps(result) if chosen.json else report(result))
     if chosen.write:
         facts = provenance(
-            f"python -m benchmarks.quantisation --data {chosen.data.name} --write {chosen.write}",
+            f"python -m benchmarks.quantisation --data {chosen.data.name} "
+            f"--documents {chosen.documents} --write {chosen.write}",
             Weights=f"SmolLM2-135M-Instruct from the package {PACKAGE}",
             Data=f"{chosen.data.name}, the first {len(texts)} documents of {SHORTEST} tokens or more",
         )

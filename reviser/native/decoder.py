@@ -86,7 +86,7 @@ class NativeDecoder:
         if not supports(config):
             raise ReviserError("the native decoder has no canvas conditioning")
         self._library = loaded
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.config = config
         self.capacity = _capacity(config, capacity)
         self.threads = _thread_count(threads)
@@ -96,6 +96,8 @@ class NativeDecoder:
         self._logits: Logits = np.empty(config.vocab_size, dtype=np.float32)
         self._logits_at = self._logits.ctypes.data
         self._one_id = ctypes.c_int32()
+        self._one_id_at = ctypes.addressof(self._one_id)
+        self._length = 0
         self._handle = self._create()
         try:
             self._fill(tensors)
@@ -247,24 +249,28 @@ class NativeDecoder:
 
     @property
     def length(self) -> int:
-        length: int = self._library.reviser_length(self._open)
-        return length
+        """How many ids have been read."""
+        return self._length
 
     def prefill(self, ids: Sequence[int]) -> Logits:
         """Read several ids and score the next one."""
-        return self._read(np.ascontiguousarray(ids, dtype=np.int32).ctypes, len(ids))
+        row = np.ascontiguousarray(ids, dtype=np.int32)
+        return self._read(row.ctypes.data, len(row))
 
     def decode(self, id: int) -> Logits:
         """Read one id and score the next one."""
-        self._one_id.value = id
-        return self._read(ctypes.byref(self._one_id), 1)
-
-    def _read(self, ids: object, count: int) -> Logits:
         with self._lock:
-            place = getattr(ids, "data", ids)
-            status = self._library.reviser_read(self._open, place, count, self._logits_at)
-        if status == native.OK:
-            return self._logits
+            self._one_id.value = id
+            return self._read(self._one_id_at, 1)
+
+    def _read(self, ids: int, count: int) -> Logits:
+        with self._lock:
+            status = self._library.reviser_read(
+                self._open, self._length, ids, count, self._logits_at
+            )
+            if status == native.OK:
+                self._length += count
+                return self._logits
         if status == native.NO_ROOM:
             raise CacheFull(
                 f"the history of {self.length} ids and {count} more exceed the room for {self.capacity}"
@@ -276,8 +282,9 @@ class NativeDecoder:
     def truncate(self, length: int) -> None:
         """Forget everything after the first `length` ids; costs nothing."""
         with self._lock:
-            if self._library.reviser_truncate(self._open, length) != native.OK:
-                raise ReviserError(f"{self.length} ids were read: they cannot be cut to {length}")
+            if not 0 <= length <= self._length:
+                raise ReviserError(f"{self._length} ids were read: they cannot be cut to {length}")
+            self._length = length
 
     @property
     def step_bytes(self) -> int:

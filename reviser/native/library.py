@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 1
+VERSION: Final = 2
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -78,9 +78,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_matrix": (c_int, [c_void_p, c_int, c_int, POINTER(Rows)]),
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
-        "reviser_read": (c_int, [c_void_p, c_void_p, c_int, c_void_p]),
-        "reviser_truncate": (c_int, [c_void_p, c_int]),
-        "reviser_length": (c_int, [c_void_p]),
+        "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
         "reviser_top": (c_int, [c_void_p, c_void_p, c_int, c_int, c_void_p]),
         "reviser_step_bytes": (c_int64, [c_void_p]),
         "reviser_held_bytes": (c_int64, [c_void_p]),

@@ -67,17 +67,17 @@ struct Decoder {
     unsigned char *arena;
     size_t arena_size, arena_used, weights_size;
 
-    int length;
     int profiling;
     Profile profile;
 };
 
-/* One call's worth of work, copied to every thread. */
+/* Some positions' worth of work, copied to every thread. */
 typedef struct {
     Decoder *decoder;
     const int32_t *ids;
     int count;
-    int start;
+    int start;     /* position of the first id in the history */
+    int row;       /* where its states are among those of the block */
     float *logits; /* NULL when more ids follow */
 } Job;
 
@@ -543,11 +543,20 @@ static HeadCache head_cache(const Decoder *d, const Layer *layer, int kv_head) {
                        d->padded_dim};
 }
 
+static float *states_of(const Job *job) {
+    return job->decoder->x + (size_t)job->row * (size_t)job->decoder->stride;
+}
+
+static float *qkv_of(const Job *job) {
+    return job->decoder->qkv + (size_t)job->row * (size_t)job->decoder->qkv_stride;
+}
+
 /* One new id: each head's history is cut into stretches, which threads share out. */
 static void attention_of_one(const Job *job, Place *place, const Layer *layer) {
     Decoder *d = job->decoder;
     const Shape *s = &d->shape;
     Scratch *scratch = &d->scratch[place->worker];
+    const float *qkv = qkv_of(job);
     int positions = job->start + 1, group = s->heads / s->kv_heads;
     int length = stretch_length(positions), stretches = stretch_count(positions);
     int total = s->kv_heads * stretches, first_item, end;
@@ -559,14 +568,14 @@ static void attention_of_one(const Job *job, Place *place, const Layer *layer) {
             int from = stretch * length, to = from + length < positions ? from + length : positions;
             /* The new id lies in the last stretch, and no other one looks at it. */
             if (to == positions)
-                remember(d, layer, kv_head, job->start, d->qkv, scratch->queries);
+                remember(d, layer, kv_head, job->start, qkv, scratch->queries);
             HeadCache cache = head_cache(d, layer, kv_head);
             for (int i = 0; i < MAX_QUERIES; i++) limits[i] = to;
             for (int done = 0; done < group; done += MAX_QUERIES) {
                 int rows = group - done < MAX_QUERIES ? group - done : MAX_QUERIES;
                 int head = kv_head * group + done, part = stretch * s->heads + head;
                 for (int r = 0; r < rows; r++)
-                    rotate(d, job->start, d->qkv + (head + r) * d->head_dim,
+                    rotate(d, job->start, qkv + (head + r) * d->head_dim,
                            scratch->queries + r * d->padded_dim);
                 d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, from, limits, scale,
                                    scratch->scores, d->part_largest + part, d->part_total + part,
@@ -578,24 +587,27 @@ static void attention_of_one(const Job *job, Place *place, const Layer *layer) {
     phase_finish(place, total);
 }
 
-/* Several new ids: first all keys and values, then the queries, a few rows at a time. */
+/* Write the keys and values of the first `count` ids to the cache. */
+static void remember_block(const Job *job, Place *place, const Layer *layer, int count) {
+    Decoder *d = job->decoder;
+    float *turned = d->scratch[place->worker].queries;
+    int first, end;
+    while (phase_take(place, count, &first, &end)) {
+        for (int p = first; p < end; p++)
+            for (int head = 0; head < d->shape.kv_heads; head++)
+                remember(d, layer, head, job->start + p,
+                         qkv_of(job) + (size_t)p * (size_t)d->qkv_stride, turned);
+        phase_done(place, end - first);
+    }
+    phase_finish(place, count);
+}
+
+/* Several new ids, whose keys and values are in the cache: a few rows of queries at a time. */
 static void attention_of_block(const Job *job, Place *place, const Layer *layer) {
     Decoder *d = job->decoder;
     const Shape *s = &d->shape;
     Scratch *scratch = &d->scratch[place->worker];
     int n = job->count, first, end, group = s->heads / s->kv_heads;
-    while (phase_take(place, n, &first, &end)) {
-        for (int p = first; p < end; p++) {
-            float *qkv = d->qkv + (size_t)p * (size_t)d->qkv_stride;
-            for (int head = 0; head < s->kv_heads; head++)
-                remember(d, layer, head, job->start + p, qkv, scratch->queries);
-            for (int head = 0; head < s->heads; head++)
-                rotate(d, job->start + p, qkv + head * d->head_dim, qkv + head * d->head_dim);
-        }
-        phase_done(place, end - first);
-    }
-    phase_finish(place, n);
-
     int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
     int batches = (n + at_once - 1) / at_once, total = s->kv_heads * batches;
     float scale = 1.0f / sqrtf((float)d->head_dim);
@@ -612,9 +624,9 @@ static void attention_of_block(const Job *job, Place *place, const Layer *layer)
                 for (int r = 0; r < rows; r++) {
                     int p = start + (row + r) / group, head = kv_head * group + (row + r) % group;
                     limits[r] = job->start + p + 1;
-                    memcpy(scratch->queries + r * d->padded_dim,
-                           d->qkv + (size_t)p * (size_t)d->qkv_stride + head * d->head_dim,
-                           (size_t)d->head_dim * sizeof(float));
+                    rotate(d, job->start + p,
+                           qkv_of(job) + (size_t)p * (size_t)d->qkv_stride + head * d->head_dim,
+                           scratch->queries + r * d->padded_dim);
                 }
                 float *outcome = scratch->queries + MAX_QUERIES * d->padded_dim;
                 d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, 0, limits, scale,
@@ -643,79 +655,91 @@ static void embed(const Job *job, Place *place) {
     phase_finish(place, job->count);
 }
 
-static void run_layer(const Job *job, Place *place, const Layer *layer) {
+static void make_qkv(const Job *job, Place *place, const Layer *layer) {
     Decoder *d = job->decoder;
-    int n = job->count;
-    Source normed = {d->x, d->stride, layer->attention_norm, layer->attention_norm_bias, 0};
-    product(job, place, &layer->qkv, normed, (Target){STORE, d->qkv, d->qkv_stride, NULL}, n);
+    Source normed = {states_of(job), d->stride, layer->attention_norm, layer->attention_norm_bias, 0};
+    Target qkv = {STORE, qkv_of(job), d->qkv_stride, NULL};
+    product(job, place, &layer->qkv, normed, qkv, job->count);
+}
 
-    int64_t started = clock_start(d, place);
-    if (n == 1)
+static void attend(const Job *job, Place *place, const Layer *layer) {
+    int64_t started = clock_start(job->decoder, place);
+    if (job->count == 1) {
         attention_of_one(job, place, layer);
-    else
+    } else {
+        remember_block(job, place, layer, job->count);
         attention_of_block(job, place, layer);
-    clock_stop(started, &d->profile.attention_ns);
+    }
+    clock_stop(started, &job->decoder->profile.attention_ns);
+}
 
+/* The rest of a layer, after attention. */
+static void finish_layer(const Job *job, Place *place, const Layer *layer) {
+    Decoder *d = job->decoder;
+    int n = job->count, llama = d->shape.kind == KIND_LLAMA;
     Source attended = {d->attended, d->stride, NULL, NULL, n == 1};
-    product(job, place, &layer->o, attended, (Target){ADD, d->x, d->stride, NULL}, n);
+    Target after_attention = {ADD, states_of(job), d->stride, NULL};
+    product(job, place, &layer->o, attended, after_attention, n);
 
-    int llama = d->shape.kind == KIND_LLAMA;
-    normed.norm = layer->mlp_norm;
-    normed.norm_bias = layer->mlp_norm_bias;
+    Source normed = {states_of(job), d->stride, layer->mlp_norm, layer->mlp_norm_bias, 0};
     Target active = {llama ? SWIGLU : GELU, d->hidden, d->ff_stride, layer->up_bias};
     product(job, place, &layer->up, normed, active, n);
 
     Source hidden = {d->hidden, d->ff_stride, NULL, NULL, 0};
-    Target added = {ADD, d->x, d->stride, llama ? NULL : layer->down_bias};
-    product(job, place, &layer->down, hidden, added, n);
+    Target after_mlp = {ADD, states_of(job), d->stride, llama ? NULL : layer->down_bias};
+    product(job, place, &layer->down, hidden, after_mlp, n);
 }
 
-/* Phases of the functions above: a product of several positions has one more, for its input, and so
- * has attention, for the cache. */
-static int phase_count(const Decoder *d, const Job *job) {
-    int several = job->count > 1;
-    return 1 + d->shape.layers * (5 + 5 * several) + (job->logits != NULL);
+static void score_next(const Job *job, Place *place) {
+    Decoder *d = job->decoder;
+    Source normed = {states_of(job), d->stride, d->final_norm, d->final_norm_bias, 0};
+    const Matrix *head = d->shape.tied ? &d->embedding : &d->separate_head;
+    product(job, place, head, normed, (Target){STORE, job->logits, 0, NULL}, 1);
 }
 
 static void run_step(void *argument, Place *place) {
     const Job *job = argument;
     Decoder *d = job->decoder;
     embed(job, place);
-    for (int i = 0; i < d->shape.layers; i++) run_layer(job, place, &d->layers[i]);
+    for (int i = 0; i < d->shape.layers - 1; i++) {
+        make_qkv(job, place, &d->layers[i]);
+        attend(job, place, &d->layers[i]);
+        finish_layer(job, place, &d->layers[i]);
+    }
+    /* Of the last layer, what comes after keys and values matters for the last id alone. */
+    const Layer *layer = &d->layers[d->shape.layers - 1];
+    make_qkv(job, place, layer);
+    Job last = *job;
+    int more = job->logits ? job->count - 1 : job->count;
+    if (more) remember_block(job, place, layer, more);
     if (!job->logits) return;
-    const float *last = d->x + (size_t)(job->count - 1) * (size_t)d->stride;
-    Source normed = {last, d->stride, d->final_norm, d->final_norm_bias, 0};
-    const Matrix *head = d->shape.tied ? &d->embedding : &d->separate_head;
-    product(job, place, head, normed, (Target){STORE, job->logits, 0, NULL}, 1);
+    last.ids += more;
+    last.start += more;
+    last.row += more;
+    last.count = 1;
+    attend(&last, place, layer);
+    finish_layer(&last, place, layer);
+    score_next(&last, place);
 }
 
 /* ---- Calls ---- */
 
-Status reviser_read(Decoder *d, const int32_t *ids, int count, float *logits) {
-    if (count < 1) return STATUS_BAD_VALUE;
-    if (count > d->shape.capacity - d->length) return STATUS_NO_ROOM;
+Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float *logits) {
+    if (count < 1 || start < 0) return STATUS_BAD_VALUE;
+    if (start > d->shape.capacity || count > d->shape.capacity - start) return STATUS_NO_ROOM;
     for (int i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= d->shape.vocab) return STATUS_BAD_ID;
     int64_t started = d->profiling ? nanoseconds() : 0;
     for (int done = 0; done < count;) {
         int block = count - done < BLOCK ? count - done : BLOCK;
-        Job job = {d, ids + done, block, d->length, done + block == count ? logits : NULL};
-        team_run(d->team, run_step, &job, sizeof job, phase_count(d, &job));
+        Job job = {d, ids + done, block, start + done, 0, done + block == count ? logits : NULL};
+        team_run(d->team, run_step, &job, sizeof job);
         done += block;
-        d->length += block;
     }
     clock_stop(started, &d->profile.total_ns);
     d->profile.steps++;
     return STATUS_OK;
 }
-
-Status reviser_truncate(Decoder *d, int length) {
-    if (length < 0 || length > d->length) return STATUS_BAD_VALUE;
-    d->length = length;
-    return STATUS_OK;
-}
-
-int reviser_length(const Decoder *d) { return d->length; }
 
 static int64_t matrix_bytes(const Matrix *matrix) {
     return (int64_t)matrix->panels * (int64_t)matrix->panel_bytes;

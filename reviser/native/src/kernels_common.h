@@ -95,26 +95,30 @@ TARGET static void layer_norm(const float *x, const float *weight, const float *
     }
 }
 
+/* The largest of a group's values, signs aside. */
+INLINE float largest_size(const float *values) {
+    v8 largest = v8_abs(v8_load(values));
+    for (int i = 8; i < GROUP; i += 8) largest = v8_max(largest, v8_abs(v8_load(values + i)));
+    return v8_largest(largest);
+}
+
 TARGET static void quantise(const Activations *in, int position) {
     const float *values = in->values + (size_t)position * (size_t)in->cols;
     int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
     float *scales = in->scales + (size_t)position * (size_t)in->groups;
     float *sums = in->sums + (size_t)position * (size_t)in->groups;
+    /* In two rounds, so that groups need not wait for one another's divisions. */
+    for (int group = 0; group < in->groups; group++)
+        scales[group] = largest_size(values + group * GROUP) * (1.0f / 127);
     for (int group = 0; group < in->groups; group++, values += GROUP, codes += GROUP) {
-        v8 part[GROUP / 8], biggest = v8_splat(0.0f), sum = v8_splat(0.0f);
-        for (int i = 0; i < GROUP / 8; i++) {
-            part[i] = v8_load(values + 8 * i);
-            biggest = v8_max(biggest, v8_abs(part[i]));
-        }
-        float range = v8_largest(biggest);
-        v8 inverse = v8_splat(range > TINY ? 127.0f / range : 0.0f);
-        for (int i = 0; i < GROUP / 8; i++) {
-            v8 whole = v8_round(v8_mul(part[i], inverse));
+        v8 inverse = v8_splat(scales[group] > TINY ? 1.0f / scales[group] : 0.0f);
+        v8 sum = v8_splat(0.0f);
+        for (int i = 0; i < GROUP; i += 8) {
+            v8 whole = v8_round(v8_mul(v8_load(values + i), inverse));
             sum = v8_add(sum, whole);
-            v8_store_int8(codes + 8 * i, whole);
+            v8_store_int8(codes + i, whole);
         }
-        scales[group] = range / 127.0f;
-        sums[group] = range / 127.0f * v8_sum(sum);
+        sums[group] = scales[group] * v8_sum(sum);
     }
 }
 

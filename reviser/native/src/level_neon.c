@@ -49,34 +49,42 @@ static bool has_dot_product(void) {
  * 8 sum(a) makes up for it. */
 #define NIBBLE_MASK 0x80
 
+/* Inputs of a group's bytes: a and c of the comment above. */
+INLINE void pair_inputs(const float *values, v8 *a, v8 *c) {
+    for (int i = 0; i < 2; i++) {
+        a[i] = v8_load(values + GROUP / 2 + 8 * i);
+        c[i] = v8_fma_scalar(a[i], -1.0f / 16, v8_load(values + 8 * i));
+    }
+}
+
 TARGET static void quantise_pairs(const Activations *in, int position) {
     const float *values = in->values + (size_t)position * (size_t)in->cols;
     int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
     size_t first = (size_t)position * (size_t)in->groups;
-    for (int group = 0; group < in->groups; group++, values += GROUP, codes += GROUP) {
-        v8 high[2], low[2], biggest = v8_splat(0.0f);
+    float *scales = in->scales + first, *sums = in->sums + first;
+    int32_t *starts = in->starts + 4 * first;
+    v8 a[2], c[2];
+    /* In two rounds, so that groups need not wait for one another's divisions. */
+    for (int group = 0; group < in->groups; group++) {
+        pair_inputs(values + group * GROUP, a, c);
+        v8 high = v8_max(v8_abs(a[0]), v8_abs(a[1])), low = v8_max(v8_abs(c[0]), v8_abs(c[1]));
+        scales[group] = v8_largest(v8_max(high, low)) * (1.0f / 127);
+    }
+    for (int group = 0; group < in->groups; group++) {
+        float scale = scales[group];
+        v8 inverse = v8_splat(scale > TINY ? 1.0f / scale : 0.0f);
+        pair_inputs(values + group * GROUP, a, c);
         for (int i = 0; i < 2; i++) {
-            high[i] = v8_load(values + GROUP / 2 + 8 * i);
-            low[i] = v8_fma_scalar(high[i], -1.0f / 16, v8_load(values + 8 * i));
-            biggest = v8_max(biggest, v8_max(v8_abs(high[i]), v8_abs(low[i])));
+            a[i] = v8_round(v8_mul(a[i], inverse));
+            c[i] = v8_round(v8_mul(c[i], inverse));
+            v8_store_int8(codes + group * GROUP + GROUP / 2 + 8 * i, a[i]);
+            v8_store_int8(codes + group * GROUP + 8 * i, c[i]);
         }
-        float range = v8_largest(biggest);
-        v8 inverse = v8_splat(range > TINY ? 127.0f / range : 0.0f);
-        v8 high_sum = v8_splat(0.0f), low_sum = v8_splat(0.0f);
-        for (int i = 0; i < 2; i++) {
-            high[i] = v8_round(v8_mul(high[i], inverse));
-            low[i] = v8_round(v8_mul(low[i], inverse));
-            high_sum = v8_add(high_sum, high[i]);
-            low_sum = v8_add(low_sum, low[i]);
-            v8_store_int8(codes + GROUP / 2 + 8 * i, high[i]);
-            v8_store_int8(codes + 8 * i, low[i]);
-        }
-        float a = v8_sum(high_sum), c = v8_sum(low_sum);
-        float scale = range / 127.0f * INPUT_LIFT;
-        in->scales[first + (size_t)group] = scale;
+        float a_sum = v8_sum(v8_add(a[0], a[1])), c_sum = v8_sum(v8_add(c[0], c[1]));
+        scales[group] = scale * INPUT_LIFT;
         /* x + y = a + (c + a / 16) */
-        in->sums[first + (size_t)group] = scale * (c + a * (17.0f / 16));
-        vst1q_s32(in->starts + 4 * (first + (size_t)group), vdupq_n_s32(MAGIC + 8 * (int32_t)a));
+        sums[group] = scale * INPUT_LIFT * (c_sum + a_sum * (17.0f / 16));
+        vst1q_s32(starts + 4 * group, vdupq_n_s32(MAGIC + 8 * (int32_t)a_sum));
     }
 }
 

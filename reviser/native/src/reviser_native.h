@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 1 };
+enum { REVISER_NATIVE_VERSION = 2 };
 
 typedef struct Decoder Decoder;
 
@@ -86,10 +86,9 @@ Status reviser_set_vector(Decoder *decoder, int slot, int layer, const float *va
 /* Rotary tables of [capacity][head_dim / 2]. */
 Status reviser_set_rotary(Decoder *decoder, const float *cosine, const float *sine);
 
-/* Take in `count` ids after what is cached and write the scores of the next one to `logits`. */
-Status reviser_read(Decoder *decoder, const int32_t *ids, int count, float *logits);
-Status reviser_truncate(Decoder *decoder, int length);
-int reviser_length(const Decoder *decoder);
+/* Take in `count` ids after the first `start` that are cached, forgetting what came after those, and
+ * write the scores of the next id to `logits`. The caller knows how many ids it has read. */
+Status reviser_read(Decoder *decoder, int start, const int32_t *ids, int count, float *logits);
 
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
  * where `allowed` is not 0. Scores of minus infinity and not-a-number are left out. Returns how many. */

@@ -222,13 +222,12 @@ void team_destroy(Team *team) {
     free(team);
 }
 
-void team_run(Team *team, StepFunction step, const void *job, int job_bytes, int phases) {
+void team_run(Team *team, StepFunction step, const void *job, int job_bytes) {
     /* After a fork only the caller lives on, and it needs new helpers. Should they not start, it
      * does all the work itself: no phase waits for a thread. */
     if (team->process != getpid()) start_helpers(team);
 
     Place place = {.team = team, .worker = 0, .phase = team->next_phase};
-    team->next_phase += (uint64_t)phases;
     if (team->started) {
         pthread_mutex_lock(&team->mutex);
         team->step = step;
@@ -240,4 +239,5 @@ void team_run(Team *team, StepFunction step, const void *job, int job_bytes, int
     _Alignas(16) unsigned char copy[MAX_JOB_BYTES];
     memcpy(copy, job, (size_t)job_bytes);
     step(copy, &place);
+    team->next_phase = place.phase;
 }

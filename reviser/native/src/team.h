@@ -28,9 +28,9 @@ typedef void (*StepFunction)(void *job, Place *place);
 Team *team_create(int threads);
 void team_destroy(Team *team);
 
-/* Run `step` on every thread with a copy of the `job_bytes` at `job`; returns when it is complete.
- * `phases` is how many phases the step passes through. */
-void team_run(Team *team, StepFunction step, const void *job, int job_bytes, int phases);
+/* Run `step` on every thread with a copy of the `job_bytes` at `job`; returns when it is complete. All
+ * threads must pass through the same phases. */
+void team_run(Team *team, StepFunction step, const void *job, int job_bytes);
 
 /* Take some of the `total` items of the current phase: true, and [*from, *to), while some are left.
  * Report them with phase_done. */
