@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from reviser.actions import Action, Insert, Splice
 from reviser.canvas import Canvas
 from reviser.errors import InvalidAction, ReviserError
+from reviser.native.top import top_ids
 from reviser.vocabulary import ValidIds, Vocabulary
 
 Scores = NDArray[np.float32]
-
-_BLOCK = 64
-_LOWEST = float(np.finfo(np.float32).min)
 
 
 class Policy(Protocol):
@@ -100,10 +98,9 @@ class Sampler:
         return cls(temperature=0.0, top_k=1)
 
     def choose(self, scores: Scores, valid: ValidIds) -> Choice:
-        masked = scores.copy()
-        masked[valid.complement()] = -np.inf
-        candidates = self._likeliest(masked)
-        logits = masked[candidates].astype(np.float64)
+        count = 1 if self.temperature == 0 else self.top_k or len(scores)
+        candidates = top_ids(scores, valid.mask(), count)
+        logits = scores[candidates].astype(np.float64)
         if not len(candidates) or not np.isfinite(logits[0]):
             raise InvalidAction("the policy gives no valid action any chance")
         probabilities = _softmax(logits / (self.temperature or 1.0))
@@ -120,14 +117,6 @@ class Sampler:
             int(candidates[picked]), float(probabilities[picked]), candidates, probabilities
         )
 
-    def _likeliest(self, logits: Scores) -> NDArray[np.int64]:
-        """The top-k ids, likeliest first, ties by id so that a choice never depends on the sort."""
-        k = 1 if self.temperature == 0 else self.top_k
-        floor = _lower_bound_of_top(logits, k) if k is not None else _LOWEST
-        candidates = np.flatnonzero(logits >= max(floor, _LOWEST))
-        order = np.argsort(-logits[candidates], kind="stable")
-        return candidates[order[:k]]
-
     def _cut(self, probabilities: NDArray[np.float64]) -> int:
         """How many of the falling probabilities top-p and min-p leave; always one at least."""
         keep = len(probabilities)
@@ -136,19 +125,6 @@ class Sampler:
         if self.min_p > 0:
             keep = min(keep, int((probabilities >= self.min_p * probabilities[0]).sum()))
         return max(keep, 1)
-
-
-def _lower_bound_of_top(logits: Scores, k: int) -> float:
-    """A number that the k largest logits reach, and few others.
-
-    The k largest among the maxima of blocks are k logits, so the k-th of them bounds the k-th of all
-    from below; finding it sorts a few hundred numbers instead of the whole vocabulary.
-    """
-    blocks = len(logits) // _BLOCK
-    if blocks < k:
-        return _LOWEST
-    maxima = logits[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return float(np.partition(maxima, blocks - k)[blocks - k])
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

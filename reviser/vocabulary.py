@@ -323,10 +323,6 @@ class ValidIds(Set[int]):
         """The same as a read-only array, True where an id is valid; few differ, so they are kept."""
         return _mask(self.vocabulary, self.inserts, self.replaces, self.operators)
 
-    def complement(self) -> NDArray[np.int64]:
-        """The ids that are not valid: usually few, which makes masking with them quick."""
-        return _complement(self.vocabulary, self.inserts, self.replaces, self.operators)
-
 
 @lru_cache(maxsize=256)
 def _mask(
@@ -344,12 +340,3 @@ def _mask(
     mask[list(operators)] = True
     mask.setflags(write=False)
     return mask
-
-
-@lru_cache(maxsize=256)
-def _complement(
-    vocabulary: Vocabulary, inserts: bool, replaces: bool, operators: tuple[int, ...]
-) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.flatnonzero(~_mask(vocabulary, inserts, replaces, operators))

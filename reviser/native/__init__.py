@@ -6,17 +6,24 @@ another device than the processor, is the model itself.
 
 The library is built when the package is installed, if there is a C compiler. `available()` says
 whether it was, and `REVISER_NATIVE=0` keeps it from being used.
+
+The names below are looked up when first used, so that the sampler can use the library without torch.
 """
 
-from reviser.native.decoder import (
-    CacheFull,
-    NativeDecoder,
-    Profile,
-    make_decoder,
-    supports,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from reviser.native.library import available, levels
 from reviser.native.top import top_ids
+
+if TYPE_CHECKING:
+    from reviser.native.decoder import (
+        CacheFull,
+        NativeDecoder,
+        Profile,
+        make_decoder,
+        supports,
+    )
 
 __all__ = [
     "CacheFull",
@@ -28,3 +35,9 @@ __all__ = [
     "supports",
     "top_ids",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.decoder"), name)
