@@ -7,6 +7,7 @@ trajectories and oracles run without a model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from reviser.actions import Action, Insert, Splice
 from reviser.canvas import Canvas
 from reviser.errors import InvalidAction, ReviserError
-from reviser.native.top import top_ids
+from reviser.native.likeliest import likeliest
 from reviser.vocabulary import ValidIds, Vocabulary
 
 Scores = NDArray[np.float32]
@@ -98,21 +99,18 @@ class Sampler:
         return cls(temperature=0.0, top_k=1)
 
     def choose(self, scores: Scores, valid: ValidIds) -> Choice:
-        count = 1 if self.temperature == 0 else self.top_k or len(scores)
-        candidates = top_ids(scores, valid.mask(), count)
-        logits = scores[candidates].astype(np.float64)
-        if not len(candidates) or not np.isfinite(logits[0]):
+        greedy = self.temperature == 0
+        count = 1 if greedy else self.top_k or len(scores)
+        candidates, probabilities = likeliest(
+            scores, valid.mask(), count, 1.0 if greedy else self.temperature
+        )
+        if not len(candidates) or not math.isfinite(scores[candidates[0]]):
             raise InvalidAction("the policy gives no valid action any chance")
-        probabilities = _softmax(logits / (self.temperature or 1.0))
-        keep = self._cut(probabilities)
-        candidates, probabilities = candidates[:keep], probabilities[:keep]
-        probabilities /= probabilities.sum()
-        picked = 0
-        if self.temperature > 0:
-            drawn = self._random.random()
-            picked = min(
-                int(np.searchsorted(np.cumsum(probabilities), drawn, side="right")), keep - 1
-            )
+        if self.top_p < 1 or self.min_p > 0:
+            keep = self._cut(probabilities)
+            candidates, probabilities = candidates[:keep], probabilities[:keep]
+            probabilities /= probabilities.sum()
+        picked = 0 if greedy else _draw(probabilities, self._random.random())
         return Choice(
             int(candidates[picked]), float(probabilities[picked]), candidates, probabilities
         )
@@ -127,10 +125,14 @@ class Sampler:
         return max(keep, 1)
 
 
-def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    powers = np.exp(logits - logits.max())
-    total: NDArray[np.float64] = powers / powers.sum()
-    return total
+def _draw(probabilities: NDArray[np.float64], drawn: float) -> int:
+    """The place where probabilities, added up one by one, pass `drawn`."""
+    # The likeliest come first, so few are added, and faster one by one than all by numpy.
+    for place, probability in enumerate(probabilities.tolist()):
+        drawn -= probability
+        if drawn < 0:
+            return place
+    return len(probabilities) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,8 +190,11 @@ class TextLayer:
         return self._left[-1].unfinished if self._left else b""
 
     def _minimal_edit(self, removed: str, inserted: str) -> TextEdit:
-        before, home = self._character_before()
         after = next((e.text[0] for e in reversed(self._right) if e.text), "")
+        if not removed and after != "\n":  # by far the most edits, and minimal as they are
+            place = self._position()
+            return TextEdit(place, place, "", inserted)
+        before, home = self._character_before()
         return minimal_edit(home, before, removed, inserted, after)
 
     def _character_before(self) -> tuple[str, Extent]:

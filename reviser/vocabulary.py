@@ -218,6 +218,18 @@ class Vocabulary:
 
     def valid_on(self, board: Board) -> ValidIds:
         """The ids whose actions `board` would accept now."""
+        if self._has_jumps:
+            return self._valid_on(board)
+        # Every length and distance is a power of two, so what is valid changes only at powers of two
+        # to the left and right: few cases, each worked out once.
+        left, right = board.cursor - board.low, board.high - board.cursor
+        case = (board.room >= 1, left.bit_length(), right.bit_length())
+        found = self._cases.get(case)
+        if found is None:
+            found = self._cases[case] = self._valid_on(board)
+        return found
+
+    def _valid_on(self, board: Board) -> ValidIds:
         return ValidIds(
             self,
             "insert" in self.kinds and board.room >= 1,
@@ -272,6 +284,17 @@ class Vocabulary:
         )
 
     @cached_property
+    def _has_jumps(self) -> bool:
+        """Whether actions in use go to a boundary of their own, whose validity is no matter of distance alone."""
+        return any(
+            isinstance(operator(0), SpanMove | SpanCopy) for _, operator in self._used_operators
+        )
+
+    @cached_property
+    def _cases(self) -> dict[tuple[bool, int, int], ValidIds]:
+        return {}
+
+    @cached_property
     def _ids(self) -> dict[Action, int]:
         return {operator(0): id for id, operator in self._operators.items()}
 
@@ -282,7 +305,7 @@ class Vocabulary:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ValidIds(Set[int]):
     """The valid ids of one moment, as a set whose making costs the same on any canvas."""
 
@@ -321,6 +344,10 @@ class ValidIds(Set[int]):
 
     def mask(self) -> NDArray[np.bool_]:
         """The same as a read-only array, True where an id is valid; few differ, so they are kept."""
+        return self._kept_mask
+
+    @cached_property
+    def _kept_mask(self) -> NDArray[np.bool_]:
         return _mask(self.vocabulary, self.inserts, self.replaces, self.operators)
 
 

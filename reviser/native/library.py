@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_void_p
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
 
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 2
+VERSION: Final = 3
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -79,7 +79,10 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
-        "reviser_top": (c_int, [c_void_p, c_void_p, c_int, c_int, c_void_p]),
+        "reviser_likeliest": (
+            c_int,
+            [c_void_p, c_void_p, c_int, c_int, c_double, c_void_p, c_void_p],
+        ),
         "reviser_step_bytes": (c_int64, [c_void_p]),
         "reviser_held_bytes": (c_int64, [c_void_p]),
         "reviser_profile": (None, [c_void_p, c_int, POINTER(ProfileFields)]),

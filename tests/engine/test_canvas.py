@@ -100,6 +100,33 @@ def test_an_id_is_in_the_mask_if_and_only_if_apply_succeeds(canvas: Canvas) -> N
             assert id in valid
 
 
+@given(
+    st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.booleans()
+)
+def test_what_is_valid_is_found_by_distance_where_no_action_jumps(
+    prefix: int, left: int, right: int, suffix: int, full: bool
+) -> None:
+    vocabulary = Vocabulary(base_size=6, extensions=("swap", "span_delete", "replace"))
+    tokens = [1] * (prefix + left + right + suffix)
+    canvas = Canvas(
+        vocabulary,
+        tokens,
+        prefix=prefix,
+        suffix=suffix,
+        cursor=prefix + left,
+        max_length=len(tokens) if full else None,
+    )
+    valid = {id for id in range(vocabulary.size) if _applies(canvas, id)}
+    assert set(canvas.valid_actions()) == valid
+
+
+def _applies(canvas: Canvas, id: int) -> bool:
+    try:
+        return canvas.objection(canvas.action(id)) is None
+    except ReviserError:
+        return False
+
+
 def test_kinds_out_of_use_are_neither_valid_nor_applicable() -> None:
     vocabulary = Vocabulary(base_size=6, kinds=PAPER_KINDS)
     canvas = Canvas(vocabulary, [1, 2, 3])

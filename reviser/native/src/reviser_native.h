@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 2 };
+enum { REVISER_NATIVE_VERSION = 3 };
 
 typedef struct Decoder Decoder;
 
@@ -91,8 +91,10 @@ Status reviser_set_rotary(Decoder *decoder, const float *cosine, const float *si
 Status reviser_read(Decoder *decoder, int start, const int32_t *ids, int count, float *logits);
 
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
- * where `allowed` is not 0. Scores of minus infinity and not-a-number are left out. Returns how many. */
-int reviser_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids);
+ * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of
+ * minus infinity and not-a-number are left out. Returns how many. */
+int reviser_likeliest(const float *scores, const uint8_t *allowed, int count, int wanted,
+                      double temperature, int64_t *ids, double *probabilities);
 
 /* Bytes of weights that a step reads, and all bytes the decoder holds. */
 int64_t reviser_step_bytes(const Decoder *decoder);

@@ -1,4 +1,4 @@
-/* The highest scores of a vocabulary, in one pass. */
+/* The highest scores of a vocabulary, in one pass, and how likely they are. */
 
 #include <math.h>
 
@@ -39,7 +39,7 @@ static int consider(const float *scores, const uint8_t *allowed, int64_t id, int
     return found;
 }
 
-int reviser_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids) {
+static int find_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids) {
     if (wanted < 1) return 0;
     int found = 0, id = 0;
     for (; id < count && found < wanted; id++)
@@ -60,5 +60,17 @@ int reviser_top(const float *scores, const uint8_t *allowed, int count, int want
         ids[size] = lowest;
         sink(scores, ids, size, 0);
     }
+    return found;
+}
+
+int reviser_likeliest(const float *scores, const uint8_t *allowed, int count, int wanted,
+                      double temperature, int64_t *ids, double *probabilities) {
+    int found = find_top(scores, allowed, count, wanted, ids);
+    double total = 0;
+    for (int i = 0; i < found; i++) {
+        probabilities[i] = exp(((double)scores[ids[i]] - scores[ids[0]]) / temperature);
+        total += probabilities[i];
+    }
+    for (int i = 0; i < found; i++) probabilities[i] /= total;
     return found;
 }
