@@ -1,0 +1,132 @@
+"""Text in chunks with an index of its lines, so that an edit costs the same in a large file as in a small one."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+# An edit rewrites one chunk and sums up over all of them; at ten megabytes the two cost about the same.
+_CHUNK = 8192
+
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
+
+
+class _Chunk:
+    """A piece of the text; a `\\r\\n` never straddles two of them."""
+
+    __slots__ = ("_starts", "endings", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.endings = text.count("\n") + text.count("\r") - text.count("\r\n")
+        self._starts: list[int] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Where lines start in the chunk: behind each line ending."""
+        if self._starts is None:
+            self._starts = [found.end() for found in _LINE_ENDING.finditer(self.text)]
+        return self._starts
+
+
+class Buffer:
+    """A text that is edited in place. Lines end at `\\n`, `\\r\\n` and `\\r`, and nowhere else."""
+
+    def __init__(self, text: str = "") -> None:
+        self._chunks = [_Chunk(piece) for piece in _pieces(text)]
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        self._offsets = [0, *accumulate(len(chunk.text) for chunk in self._chunks)]
+        self._lines = [0, *accumulate(chunk.endings for chunk in self._chunks)]
+
+    @property
+    def length(self) -> int:
+        return self._offsets[-1]
+
+    @property
+    def line_count(self) -> int:
+        """Always one at least: a text that ends with a line ending has an empty last line."""
+        return self._lines[-1] + 1
+
+    @property
+    def text(self) -> str:
+        """The whole text, put together at the cost of its length."""
+        return "".join([chunk.text for chunk in self._chunks])
+
+    def slice(self, start: int, end: int) -> str:
+        """The characters from `start` to `end`."""
+        start, end = max(start, 0), min(end, self.length)
+        if start >= end:
+            return ""
+        first, last = self._chunk_at(start), self._chunk_at(end - 1)
+        if first == last:
+            base = self._offsets[first]
+            return self._chunks[first].text[start - base : end - base]
+        parts = [chunk.text for chunk in self._chunks[first : last + 1]]
+        parts[0] = parts[0][start - self._offsets[first] :]
+        parts[-1] = parts[-1][: end - self._offsets[last]]
+        return "".join(parts)
+
+    def replace(self, start: int, end: int, new: str) -> str:
+        """Put `new` in the place of the characters from `start` to `end`, and return those."""
+        if not 0 <= start <= end <= self.length:
+            raise ValueError(f"there is no place {start} to {end} in a text of {self.length}")
+        removed = self.slice(start, end)
+        first, last = self._chunk_at(start), self._chunk_at(end)
+        head = self._chunks[first].text[: start - self._offsets[first]]
+        tail = self._chunks[last].text[end - self._offsets[last] :]
+        merged = head + new + tail
+        # The neighbours come in where chunks grow small or a line ending would be cut in two.
+        while first > 0 and (len(merged) < _CHUNK // 4 or merged.startswith("\n")):
+            first -= 1
+            merged = self._chunks[first].text + merged
+        while last + 1 < len(self._chunks) and (len(merged) < _CHUNK // 4 or merged.endswith("\r")):
+            last += 1
+            merged += self._chunks[last].text
+        self._chunks[first : last + 1] = [_Chunk(piece) for piece in _pieces(merged)]
+        self._sum_up()
+        return removed
+
+    def line_of(self, offset: int) -> int:
+        """The number, from 0, of the line that `offset` is in."""
+        index = self._chunk_at(offset)
+        local = offset - self._offsets[index]
+        return self._lines[index] + bisect_right(self._chunks[index].starts, local)
+
+    def line_start(self, line: int) -> int:
+        """The offset at which a line starts."""
+        if line <= 0:
+            return 0
+        if line >= self.line_count:
+            return self.length
+        index = bisect_right(self._lines, line - 1) - 1
+        return self._offsets[index] + self._chunks[index].starts[line - 1 - self._lines[index]]
+
+    def line_end(self, line: int) -> int:
+        """The offset at which a line's text ends, before its line ending."""
+        if line + 1 >= self.line_count:
+            return self.length
+        following = self.line_start(line + 1)
+        return following - (2 if self.slice(following - 2, following) == "\r\n" else 1)
+
+    def line(self, line: int) -> str:
+        """The text of a line, without its ending."""
+        return self.slice(self.line_start(line), self.line_end(line))
+
+    def _chunk_at(self, offset: int) -> int:
+        return min(bisect_right(self._offsets, offset) - 1, len(self._chunks) - 1)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """`text` in pieces of about a chunk's size; one empty piece for an empty text."""
+    start = 0
+    while len(text) - start > 2 * _CHUNK:
+        end = start + _CHUNK
+        if text[end - 1] == "\r" and text[end] == "\n":
+            end += 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
