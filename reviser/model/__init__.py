@@ -1,9 +1,17 @@
-"""The model: its configuration, the decoder, the key/value cache and canvas conditioning."""
+"""The model: its configuration, the decoder, the key/value cache and canvas conditioning.
 
-from reviser.model.cache import KVCache, packed_span
-from reviser.model.conditioning import CanvasBatch
+The names below are looked up when first used, so that a configuration can be read without torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from reviser.model.config import ModelConfig, preset, preset_names
-from reviser.model.decoder import Reviser, resize_vocabulary
+
+if TYPE_CHECKING:
+    from reviser.model.cache import KVCache, packed_span
+    from reviser.model.conditioning import CanvasBatch
+    from reviser.model.decoder import Reviser, resize_vocabulary
 
 __all__ = [
     "CanvasBatch",
@@ -15,3 +23,17 @@ __all__ = [
     "preset_names",
     "resize_vocabulary",
 ]
+
+_HOMES = {
+    "CanvasBatch": "conditioning",
+    "KVCache": "cache",
+    "Reviser": "decoder",
+    "packed_span": "cache",
+    "resize_vocabulary": "decoder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

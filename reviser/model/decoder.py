@@ -36,6 +36,7 @@ from torch.nn import functional
 from reviser.model.cache import KVCache, Span, fresh_span
 from reviser.model.conditioning import CanvasBatch, CanvasEncoder, CanvasView, cross_attention
 from reviser.model.config import ModelConfig
+from reviser.model.rotary import rope_tables
 
 
 def _norm(config: ModelConfig) -> nn.Module:
@@ -44,14 +45,11 @@ def _norm(config: ModelConfig) -> nn.Module:
 
 
 def _rope_tables(config: ModelConfig) -> tuple[Tensor, Tensor]:
-    # The device is explicit so that a model built on the meta device, to have its weights
+    # Arrays ignore torch's default device, so a model built on the meta device, to have its weights
     # assigned, still has real tables.
-    even = torch.arange(0, config.head_dim, 2, dtype=torch.float32, device="cpu")
-    frequency = config.rope_theta ** (-even / config.head_dim)
-    angle = torch.outer(torch.arange(config.context, device="cpu").float(), frequency)
+    cos, sin = map(torch.from_numpy, rope_tables(config, config.context))
     # Turning (a, b) gives (a cos - b sin, b cos + a sin), where b is a's partner half a head away:
     # with the minus kept in the table, that is x cos + roll(x) sin.
-    cos, sin = angle.cos(), angle.sin()
     return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 

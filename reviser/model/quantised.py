@@ -1,4 +1,4 @@
-"""Weights in 4 or 8 bits: how they are rounded, what they stand for, and how they lie in a file.
+"""Weights in 4 or 8 bits: how they are rounded and what they stand for.
 
 Eight bits: a weight is its row's scale times a code from -127 to 127.
 
@@ -6,19 +6,18 @@ Four bits: groups of 32 columns share a scale and a minimum, each a byte,
 
     weight = row_scale * scale * code - row_minimum * minimum,    code 0 to 15
 
-That is four and a half bits a weight, and 64 for each row. Unevenly placed groups keep all 16 codes,
-which small models need: with one scale and no minimum they lose many times as much.
+That is four and a half bits a weight, and 32 for each row, whose scale and minimum are numbers that
+bfloat16 has. Unevenly placed groups keep all 16 codes, which small models need: with one scale and no
+minimum they lose many times as much.
 
-A quantised matrix `name` is kept as tensors `name.codes` (two codes a byte at four bits: column i of a
-group below, column i + 16 above), `name.row_scales` and, at four bits, `name.scales`, `name.minima` and
-`name.row_minima`. Columns are padded with zeros to whole groups. Everything else is kept as it is.
+`reviser.model.layout` says how these numbers are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -26,9 +25,8 @@ from torch.nn import functional
 
 from reviser.model.config import ModelConfig
 from reviser.model.decoder import Reviser
+from reviser.model.layout import GROUP, TABLES, Bits, matrix_shapes, parts_of
 
-Bits = Literal[4, 8, 32]
-GROUP: Final = 32
 # Rows that are searched at a time: their numbers stay in the cache.
 _CHUNK: Final = 256
 # Steps of the scale and of the minimum that are tried around the obvious ones. A scale a little too
@@ -51,7 +49,7 @@ def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str,
     if bits == 32:
         return {"values": padded}
     if bits == 8:
-        row_scales = padded.abs().amax(dim=1) / 127
+        row_scales = _rounded_up(padded.abs().amax(dim=1) / 127)
         codes = (padded / _nonzero(row_scales)[:, None]).round().clamp(-127, 127)
         return {"codes": codes.to(torch.int8), "row_scales": row_scales}
     tries = _THOROUGH if thorough else _QUICK
@@ -63,13 +61,13 @@ def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
     """The matrix that `parts` stand for, without its padding."""
     if "values" in parts:
         return parts["values"][:, :columns]
-    codes, row_scales = parts["codes"], parts["row_scales"][:, None]
+    codes, row_scales = parts["codes"], parts["row_scales"].float()[:, None]
     if codes.dtype == torch.int8:
         return (codes.float() * row_scales)[:, :columns]
     both = codes.view(codes.shape[0], -1, GROUP // 2)
     split = torch.cat((both & 15, both >> 4), dim=2).float()
     scales = row_scales * parts["scales"]
-    minima = parts["row_minima"][:, None] * parts["minima"]
+    minima = parts["row_minima"].float()[:, None] * parts["minima"]
     return (split * scales[..., None] - minima[..., None]).flatten(1)[:, :columns]
 
 
@@ -82,6 +80,11 @@ def straight_through(weight: Tensor, bits: Bits) -> Tensor:
     return weight + (rounded - weight).detach()
 
 
+def _rounded_up(x: Tensor) -> Tensor:
+    """The next number up that bfloat16 has; down would clip the largest weights. Not for negatives."""
+    return ((x.view(torch.int32) + 0xFFFF) & -0x10000).view(torch.float32)
+
+
 def _nonzero(x: Tensor) -> Tensor:
     return torch.where(x == 0, 1.0, x)
 
@@ -90,8 +93,8 @@ def _quantise4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> dict[str, Te
     groups = rows.view(rows.shape[0], -1, GROUP)
     high = groups.amax(dim=2).clamp(min=0)
     low = (-groups.amin(dim=2)).clamp(min=0)
-    row_minima = low.amax(dim=1, keepdim=True) / 255
-    row_scales = ((high + low) / 15).amax(dim=1, keepdim=True) / 255
+    row_minima = _rounded_up(low.amax(dim=1, keepdim=True) / 255)
+    row_scales = _rounded_up(((high + low) / 15).amax(dim=1, keepdim=True) / 255)
     first_minimum = (low / _nonzero(row_minima)).round()
     best: tuple[Tensor, ...] | None = None
     for scale_step, minimum_step in tries:
@@ -123,21 +126,6 @@ def _quantise4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> dict[str, Te
     }
 
 
-def matrix_names(config: ModelConfig) -> Iterator[tuple[str, int]]:
-    """The matrices of a model that are quantised, with the number of their columns."""
-    yield "embedding.weight", config.width
-    if not config.tied:
-        yield "head.weight", config.width
-    last = "fc2" if config.kind == "paper" else "down"
-    first = ("fc1",) if config.kind == "paper" else ("gate", "up")
-    for layer in range(config.layers):
-        for part in ("q", "k", "v", "o"):
-            yield f"blocks.{layer}.attention.{part}.weight", config.width
-        for part in first:
-            yield f"blocks.{layer}.mlp.{part}.weight", config.width
-        yield f"blocks.{layer}.mlp.{last}.weight", config.ff
-
-
 def quantise_model(
     model: Reviser, bits: Bits, table_bits: Bits | None = None, *, thorough: bool = False
 ) -> dict[str, Tensor]:
@@ -149,40 +137,24 @@ def quantise_model(
     if model.config.uses_canvas:
         raise ValueError("A model conditioned on the canvas is not quantised.")
     tables = max(bits, 8) if table_bits is None else table_bits
-    names = dict(matrix_names(model.config))
+    names = matrix_shapes(model.config)
     tensors: dict[str, Tensor] = {}
     for name, value in model.state_dict().items():
         if name not in names:
             tensors[name] = value.detach().float().contiguous()
             continue
-        table = name in ("embedding.weight", "head.weight")
-        parts = quantise(value, tables if table else bits, thorough=thorough)
+        parts = quantise(value, tables if name in TABLES else bits, thorough=thorough)
         for part, tensor in parts.items():
             tensors[f"{name}.{part}"] = tensor.contiguous()
     return tensors
 
 
-def parts_of(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
-    """The parts of one matrix among a model's tensors."""
-    wanted = ("values", "codes", "row_scales", "scales", "row_minima", "minima")
-    parts = {part: tensors[f"{name}.{part}"] for part in wanted if f"{name}.{part}" in tensors}
-    if not parts:
-        raise ValueError(f"The quantised matrix '{name}' is missing.")
-    return parts
-
-
-def bits_of(parts: Mapping[str, Tensor]) -> Bits:
-    if "values" in parts:
-        return 32
-    return 8 if parts["codes"].dtype == torch.int8 else 4
-
-
 def dequantise_model(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A state dict of full-precision weights, as `Reviser.load_state_dict` takes it."""
-    names = dict(matrix_names(config))
+    names = matrix_shapes(config)
     state = {
         name: dequantise(parts_of(tensors, name), columns).contiguous()
-        for name, columns in names.items()
+        for name, (_, columns) in names.items()
     }
     plain = (name for name in tensors if name.rpartition(".")[0] not in names)
     return state | {name: tensors[name] for name in plain}

@@ -8,21 +8,33 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from reviser.errors import ReviserError
 from reviser.model.config import ModelConfig
-from reviser.model.decoder import Reviser, _rope_tables
-from reviser.model.quantised import Bits, bits_of, parts_of, quantise_model
+from reviser.model.layout import Bits, bits_of, matrix_parts, matrix_shapes, parts_of, vector_sizes
+from reviser.model.rotary import rope_tables
 from reviser.native import library as native
 from reviser.policy import Decoder
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from reviser.model import Reviser
+
 Logits = NDArray[np.float32]
+Array = NDArray[Any]
+
+# How the parts of a matrix must come; scales of rows are widened when they are read.
+_KINDS = {
+    "U8": np.dtype(np.uint8),
+    "I8": np.dtype(np.int8),
+    "BF16": np.dtype(np.float32),
+    "F32": np.dtype(np.float32),
+}
 
 
 class CacheFull(ReviserError):
@@ -68,13 +80,13 @@ class NativeDecoder:
     def __init__(
         self,
         config: ModelConfig,
-        tensors: Mapping[str, Tensor],
+        tensors: Mapping[str, Array | Tensor],
         *,
         threads: int | None = None,
         capacity: int | None = None,
         level: str | None = None,
     ) -> None:
-        """Pack the tensors of `quantise_model`.
+        """Pack the tensors of `quantise_model`, of torch's or numpy's kind.
 
         `threads` is the number of processors by default, at most 8, or `REVISER_THREADS`. `level`
         chooses an instruction set among `levels()`, the best by default, or `REVISER_LEVEL`.
@@ -118,6 +130,8 @@ class NativeDecoder:
         """Quantise a model and pack it."""
         if not supports(model.config):
             raise ReviserError("the native decoder has no canvas conditioning")
+        from reviser.model.quantised import quantise_model
+
         tensors = quantise_model(model, bits)
         return cls(model.config, tensors, threads=threads, capacity=capacity, level=level)
 
@@ -125,13 +139,13 @@ class NativeDecoder:
     def from_quantised(
         cls,
         config: ModelConfig,
-        tensors: Mapping[str, Tensor],
+        tensors: Mapping[str, Array | Tensor],
         *,
         threads: int | None = None,
         capacity: int | None = None,
         level: str | None = None,
     ) -> Self:
-        """Pack tensors from `quantise_model` or `load_quantised`."""
+        """Pack tensors that a file or `quantise_model` gave."""
         return cls(config, tensors, threads=threads, capacity=capacity, level=level)
 
     def _create(self) -> int:
@@ -156,90 +170,42 @@ class NativeDecoder:
             raise MemoryError("The native decoder could not get its memory or threads.")
         return handle
 
-    def _fill(self, tensors: Mapping[str, Tensor]) -> None:
-        config = self.config
-        self._set_matrix("embedding", 0, tensors, "embedding.weight")
-        if not config.tied:
-            self._set_matrix("head", 0, tensors, "head.weight")
-        mlp = (
-            {"fc1": "up", "fc2": "down"}
-            if config.kind == "paper"
-            else {"gate": "gate", "up": "up", "down": "down"}
-        )
-        for layer in range(config.layers):
-            block = f"blocks.{layer}"
-            for part in ("q", "k", "v", "o"):
-                self._set_matrix(part, layer, tensors, f"{block}.attention.{part}.weight")
-            for part, slot in mlp.items():
-                self._set_matrix(slot, layer, tensors, f"{block}.mlp.{part}.weight")
-                if config.kind == "paper":
-                    self._set_vector(f"{slot}.bias", layer, tensors[f"{block}.mlp.{part}.bias"])
-            for norm in ("attention_norm", "mlp_norm"):
-                self._set_norm(norm, layer, tensors, f"{block}.{norm}")
-        self._set_norm("final_norm", 0, tensors, "final_norm")
-        cos, sin = _rope_tables(config)
-        half = config.head_dim // 2
-        cosine = cos[: self.capacity, :half].contiguous()
-        sine = sin[: self.capacity, half:].contiguous()
-        self._library.reviser_set_rotary(self._open, cosine.data_ptr(), sine.data_ptr())
+    def _fill(self, tensors: Mapping[str, Array | Tensor]) -> None:
+        for name, shape in matrix_shapes(self.config).items():
+            self._set_matrix(name, shape, parts_of(tensors, name))
+        for name, size in vector_sizes(self.config).items():
+            self._set_vector(name, size, tensors[name])
+        cosine, sine = rope_tables(self.config, self.capacity)
+        self._library.reviser_set_rotary(self._open, cosine.ctypes.data, sine.ctypes.data)
 
-    def _set_norm(self, slot: str, layer: int, tensors: Mapping[str, Tensor], name: str) -> None:
-        self._set_vector(f"{slot}.weight", layer, tensors[f"{name}.weight"])
-        if self.config.kind == "paper":
-            self._set_vector(f"{slot}.bias", layer, tensors[f"{name}.bias"])
+    def _set_vector(self, name: str, size: int, vector: Array | Tensor) -> None:
+        values = np.ascontiguousarray(vector, dtype=np.float32)
+        if values.shape != (size,):
+            raise ReviserError(f"a vector of the model has {values.size} numbers, not {size}")
+        owner, layer = _slot(name.rpartition(".")[0])
+        index = native.VECTORS.index(f"{owner}.{name.rpartition('.')[2]}")
+        self._library.reviser_set_vector(self._open, index, layer, values.ctypes.data)
 
-    def _set_vector(self, slot: str, layer: int, vector: Tensor) -> None:
-        values = vector.detach().float().contiguous()
-        size = self.config.ff if slot == "up.bias" else self.config.width
-        if values.numel() != size:
-            raise ReviserError(f"a vector of the model has {values.numel()} numbers, not {size}")
-        index = native.VECTORS.index(slot)
-        self._library.reviser_set_vector(self._open, index, layer, values.data_ptr())
-
-    def _set_matrix(self, slot: str, layer: int, tensors: Mapping[str, Tensor], name: str) -> None:
-        parts = parts_of(tensors, name)
+    def _set_matrix(
+        self, name: str, shape: tuple[int, int], parts: Mapping[str, Array | Tensor]
+    ) -> None:
+        slot, layer = _slot(name.removesuffix(".weight"))
         bits = bits_of(parts)
         if bits != (self.table_bits if slot in ("embedding", "head") else self.bits):
             raise ReviserError("all layers of a quantised model must have the same bits")
-        kept = {part: tensor.contiguous() for part, tensor in parts.items()}
-        self._check_matrix(slot, name, bits, kept)
-        codes = kept.pop("values") if bits == 32 else kept.pop("codes")
-        places = {part: tensor.data_ptr() for part, tensor in kept.items()}
-        rows = native.Rows(codes=codes.data_ptr(), **places)
+        kept = {part: np.ascontiguousarray(values) for part, values in parts.items()}
+        # The library trusts these sizes, so a file that lies about them must not come so far.
+        wanted = {
+            part: (kind.shape, _KINDS[kind.dtype])
+            for part, kind in matrix_parts(*shape, bits).items()
+        }
+        if {part: (values.shape, values.dtype) for part, values in kept.items()} != wanted:
+            raise ReviserError(f"the quantised matrix '{name}' does not fit this model")
+        codes = kept.pop("values" if bits == 32 else "codes")
+        places = {part: values.ctypes.data for part, values in kept.items()}
+        rows = native.Rows(codes=codes.ctypes.data, **places)
         index = native.MATRICES.index(slot)
         self._library.reviser_set_matrix(self._open, index, layer, rows)
-
-    def _check_matrix(self, slot: str, name: str, bits: Bits, parts: Mapping[str, Tensor]) -> None:
-        """The library trusts these sizes, so a file that lies about them must not come so far."""
-        config = self.config
-        rows = {
-            "embedding": config.vocab_size,
-            "head": config.vocab_size,
-            "k": config.kv_heads * config.head_dim,
-            "v": config.kv_heads * config.head_dim,
-            "gate": config.ff,
-            "up": config.ff,
-        }.get(slot, config.width)
-        groups = -(-(config.ff if slot == "down" else config.width) // 32)
-        wanted: dict[str, tuple[tuple[int, ...], torch.dtype]]
-        if bits == 32:
-            wanted = {"values": ((rows, groups * 32), torch.float32)}
-        elif bits == 8:
-            wanted = {
-                "codes": ((rows, groups * 32), torch.int8),
-                "row_scales": ((rows,), torch.float32),
-            }
-        else:
-            wanted = {
-                "codes": ((rows, groups * 16), torch.uint8),
-                "scales": ((rows, groups), torch.uint8),
-                "minima": ((rows, groups), torch.uint8),
-                "row_scales": ((rows,), torch.float32),
-                "row_minima": ((rows,), torch.float32),
-            }
-        found = {part: (tuple(tensor.shape), tensor.dtype) for part, tensor in parts.items()}
-        if found != wanted:
-            raise ReviserError(f"the quantised matrix '{name}' does not fit this model")
 
     @property
     def _open(self) -> int:
@@ -333,6 +299,13 @@ class NativeDecoder:
 
     def __del__(self) -> None:
         self.close()
+
+
+def _slot(module: str) -> tuple[str, int]:
+    """The library's name for a module of the model, and the layer it is in (0 if in none)."""
+    last = module.rpartition(".")[2]
+    layer = int(module.split(".")[1]) if module.startswith("blocks.") else 0
+    return {"fc1": "up", "fc2": "down"}.get(last, last), layer
 
 
 def _thread_count(wanted: int | None) -> int:

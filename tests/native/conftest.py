@@ -11,14 +11,8 @@ from torch import Tensor, nn
 
 from reviser.model import KVCache, ModelConfig, Reviser, preset
 from reviser.model.cache import Span
-from reviser.model.quantised import (
-    GROUP,
-    Bits,
-    bits_of,
-    dequantise_model,
-    parts_of,
-    quantise_model,
-)
+from reviser.model.layout import GROUP, Bits, bits_of, parts_of
+from reviser.model.quantised import dequantise_model, quantise_model
 from reviser.native import available, levels
 
 CONFIGS = {
