@@ -1,0 +1,50 @@
+"""Tables that read well in a terminal, in Markdown and in a web page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under column names; the first `names` columns hold names, the others figures.
+
+    Rows whose numbers are in `quoted` are other people's figures, and shown as such.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    names: int = 1
+    quoted: frozenset[int] = frozenset()
+
+    def markdown(self) -> str:
+        """A Markdown table whose columns line up."""
+        cells = [tuple(text.replace("|", "\\|") for text in row) for row in self.rows]
+        widths = [
+            max(3, *(len(row[column]) for row in (self.columns, *cells)))
+            for column in range(len(self.columns))
+        ]
+        rule = tuple("-" * width for width in widths[: self.names]) + tuple(
+            "-" * (width - 1) + ":" for width in widths[self.names :]
+        )
+        lines = (self._line(row, widths) for row in (self.columns, rule, *cells))
+        return "".join(f"{line}\n" for line in lines)
+
+    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
+        names = map(str.ljust, row[: self.names], widths)
+        figures = map(str.rjust, row[self.names :], widths[self.names :])
+        return f"| {' | '.join([*names, *figures])} |"
+
+    def html(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        body = ""
+        for number, row in enumerate(self.rows):
+            kind = ' class="quoted"' if number in self.quoted else ""
+            cells = "".join(
+                f'<td class="{"name" if column < self.names else "figure"}">{html.escape(text)}</td>'
+                for column, text in enumerate(row)
+            )
+            body += f"<tr{kind}>{cells}</tr>\n"
+        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
