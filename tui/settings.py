@@ -1,0 +1,85 @@
+"""The configuration file: how the editor looks, which keys do what, how the model chooses."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from reviser.errors import ReviserError
+from reviser.files import read_utf8
+
+SPEEDS = (1, 2, 4, 8, 15, 30, 0)
+THEMES = ("dark", "light")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `tui.toml` can say. A `speed` is in actions a second; 0 is as fast as the model goes."""
+
+    theme: str = "dark"
+    wrap: bool = True
+    line_numbers: bool = True
+    tab_width: int = 4
+    speed: int = 0
+    model: str | None = None
+    threads: int | None = None
+    max_actions: int = 256
+    temperature: float = 0.9
+    top_k: int = 50
+    top_p: float = 1.0
+    min_p: float = 0.0
+    seed: int | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Settings:
+        """The settings in the file at `path`; without a file, the usual ones."""
+        path = settings_path() if path is None else path
+        if not path.exists():
+            return cls()
+        try:
+            data = tomllib.loads(read_utf8(path))
+        except tomllib.TOMLDecodeError as error:
+            raise ReviserError(f"{path} is not valid TOML: {error}") from None
+        known = {each.name: str(each.type) for each in fields(cls)}
+        for name, value in data.items():
+            if name not in known:
+                raise ReviserError(f"{path}: there is no setting {name}")
+            if not _fits(value, known[name]):
+                raise ReviserError(f"{path}: {name} cannot be {value!r}")
+        settings = cls(**data)
+        if settings.theme not in THEMES:
+            raise ReviserError(f"{path}: theme must be one of {', '.join(THEMES)}")
+        if settings.tab_width < 1 or settings.max_actions < 1 or settings.speed < 0:
+            raise ReviserError(f"{path}: tab_width and max_actions start at 1, speed at 0")
+        return settings
+
+
+def _fits(value: Any, declared: str) -> bool:
+    if declared.startswith("dict"):
+        return isinstance(value, dict) and all(isinstance(key, str) for key in value.values())
+    kinds = {"str": str, "bool": bool, "int": int, "float": (int, float)}
+    kind = kinds[declared.partition(" ")[0]]
+    return isinstance(value, kind) and (isinstance(value, bool) == (declared == "bool"))  # type: ignore[arg-type]
+
+
+def settings_path() -> Path:
+    """`$REVISER_HOME/tui.toml`, or the platform's place for configuration."""
+    return _home("XDG_CONFIG_HOME", ".config") / "tui.toml"
+
+
+def journal_folder() -> Path:
+    """Where journals are kept."""
+    return _home("XDG_STATE_HOME", ".local/state") / "journal"
+
+
+def _home(variable: str, usual: str) -> Path:
+    if home := os.environ.get("REVISER_HOME"):
+        return Path(home)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "reviser"
+    return Path(os.environ.get(variable) or Path.home() / usual) / "reviser"
