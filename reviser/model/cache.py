@@ -1,5 +1,6 @@
 """The key/value cache: preallocated, one length per row, rewindable and selectable."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -117,6 +118,19 @@ class KVCache:
         for layer in range(len(self.keys)):
             self.keys[layer] = self.keys[layer].index_select(0, index)
             self.values[layer] = self.values[layer].index_select(0, index)
+
+    def tensors(self) -> list[Tensor]:
+        """Everything held, keys and values of each layer: (rows, kv_heads, slots, head_dim)."""
+        return [*self.keys, *self.values]
+
+    def first(self, rows: int, capacity: int) -> "KVCache":
+        """The first rows and slots as a cache of their own on the same memory, for `decode_static`."""
+        part = copy.copy(self)
+        part.capacity = capacity
+        part.lengths = self.lengths[:rows]
+        part.keys = [key[:rows, :, :capacity] for key in self.keys]
+        part.values = [value[:rows, :, :capacity] for value in self.values]
+        return part
 
     def positions(self) -> Tensor:
         """The slot each row writes next, as a device tensor for `decode_static`."""

@@ -94,6 +94,12 @@ class Attention(nn.Module):
                 q, k, v, block_mask=span.blocks, enable_gqa=self.grouped
             )
             return packed
+        if self.grouped and q.shape[2] == 1 and not span.causal:
+            # The heads of a group ask the same keys: as several queries of one head, they need no
+            # copies of these, which the kernels that take a mask would make.
+            together = q.reshape(q.shape[0], k.shape[1], -1, self.head_dim)
+            y = functional.scaled_dot_product_attention(together, k, v, attn_mask=span.mask)
+            return y.reshape(q.shape)
         return functional.scaled_dot_product_attention(
             q,
             k,
