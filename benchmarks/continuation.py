@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from statistics import fmean, median
 import numpy as np
 import torch
 
+from benchmarks.variety import distinct
 from reviser.actions import Insert, Move
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.decoding import Run, Sampler, Step, seed
@@ -179,12 +179,6 @@ def report(
         revised=fmean(revises(entry.steps) for entry in written),
         actions_per_s=len(steps) / seconds if seconds else 0.0,
     )
-
-
-def distinct(tokens: Sequence[int], n: int) -> float:
-    """The share of n-grams that occur for the first time; 1 for a text too short to have any."""
-    grams = Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
-    return len(grams) / grams.total() if grams else 1.0
 
 
 def revises(steps: Sequence[Step]) -> bool:

@@ -1,0 +1,306 @@
+"""Evaluators: autoregressive ones score each token after the last, diffusion-style ones masked tokens.
+
+`load_evaluator` takes a name or a path: a model in our format, a GGUF file, `smollm2`, any causal
+language model of transformers (`gpt2-large`) or Dream (`Dream-org/Dream-v0-Base-7B`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from benchmarks.loading import (
+    default_device,
+    dtype_for,
+    home_checkpoint,
+    load_causal_lm,
+    load_hf_tokenizer,
+    plain_errors,
+    read_config,
+)
+from benchmarks.perplexity import Evaluator, Kind, Loss, Text
+from reviser.checkpoints.home import Checkpoint
+from reviser.errors import ReviserError
+from reviser.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+# Logits held at once, in numbers (256 MB of fp32 on a processor; a GPU takes more).
+_LOGITS = {"cpu": 1 << 26, "cuda": 1 << 31}
+DRAWS = 32
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A text as an evaluator reads it: its ids, of which the first `given` are not measured."""
+
+    ids: list[int]
+    given: int
+
+    def fitted(self, context: int | None) -> Tokens:
+        """Without as much of the prompt's beginning as does not fit into the evaluator's context."""
+        over = len(self.ids) - context if context else 0
+        if over <= 0:
+            return self
+        if over >= self.given:
+            raise ReviserError(
+                f"a continuation of {len(self.ids) - self.given} tokens does not fit into the "
+                f"evaluator's context of {context}"
+            )
+        return Tokens(self.ids[over:], self.given - over)
+
+
+def read_text(tokenizer: Tokenizer, text: Text, start: Sequence[int] = ()) -> Tokens:
+    """The whole text in tokens; one that reaches into the continuation is the continuation's."""
+    ids = tokenizer.encode(text.prompt + text.continuation)
+    ends = np.cumsum([len(tokenizer.token_bytes(id)) for id in ids])
+    given = int(np.searchsorted(ends, len(text.prompt.encode()), side="right"))
+    return Tokens([*start, *ids], len(start) + given)
+
+
+def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: Text) -> Tokens:
+    """The same with a tokenizer of transformers, and whatever it puts before a text."""
+    whole = text.prompt + text.continuation
+    encoded = tokenizer(whole, return_offsets_mapping=True, return_special_tokens_mask=True)
+    ids, ends = list(encoded["input_ids"]), [end for _, end in encoded["offset_mapping"]]
+    special = encoded["special_tokens_mask"]
+    while ids and special[len(ids) - 1]:  # what marks the end would be measured too
+        ids.pop()
+    given = sum(
+        1
+        for end, mark in zip(ends[: len(ids)], special, strict=False)
+        if mark or end <= len(text.prompt)
+    )
+    return Tokens(ids, given)
+
+
+class AutoregressiveEvaluator:
+    """Each token's likelihood after those before it.
+
+    Where there is nothing before the first token, not even a start marker, it is not measured.
+    """
+
+    kind: Kind = "autoregressive"
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[Text], Tokens],
+        score: Callable[[Tensor, Tensor], Tensor],
+        context: int | None,
+        device: torch.device,
+    ) -> None:
+        self.name = name
+        self._read = read
+        self._score = score
+        self._context = context
+        self._device = device
+
+    @classmethod
+    def of_checkpoint(cls, name: str, checkpoint: Checkpoint) -> AutoregressiveEvaluator:
+        """A model of ours that was trained, here or before, to write from left to right."""
+        model, vocabulary = checkpoint.model.eval(), checkpoint.vocabulary
+        if "move" in vocabulary.kinds:
+            raise ReviserError(f"{name} moves as it writes, so it gives a text no likelihood")
+        # A model trained here starts at its marker and may stop; one that was only imported knows
+        # neither, and the rows of its operators mean nothing yet.
+        trained = "stop" in vocabulary.kinds
+        start = [vocabulary.start_id] if trained else []
+        size = vocabulary.size if trained else vocabulary.base_size
+        return cls(
+            name,
+            lambda text: read_text(checkpoint.tokenizer, text, start),
+            lambda ids, real: model(ids)[..., :size],
+            model.config.context,
+            model.cos.device,
+        )
+
+    @classmethod
+    def of_causal_lm(
+        cls, name: str, model: Any, tokenizer: PreTrainedTokenizerBase
+    ) -> AutoregressiveEvaluator:
+        """Any causal language model of transformers."""
+        return cls(
+            name,
+            lambda text: read_hf_text(tokenizer, text),
+            lambda ids, real: model(input_ids=ids, attention_mask=real, use_cache=False).logits,
+            getattr(model.config, "max_position_embeddings", None),
+            model.device,
+        )
+
+    @torch.no_grad()
+    def losses(
+        self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
+    ) -> list[Loss]:
+        rows = [self._read(text).fitted(self._context) for text in texts]
+        order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
+        found: list[Loss] = [Loss((), 0)] * len(rows)
+        vocabulary = 0
+        while order:
+            width = max(len(rows[order[0]].ids), 1)
+            # The first batch is one row, which tells how wide the logits are.
+            count = max(1, _LOGITS[self._device.type] // (width * vocabulary)) if vocabulary else 1
+            part, order = order[:count], order[count:]
+            nats, vocabulary = self._token_losses([rows[number].ids for number in part])
+            for number, row in zip(part, nats, strict=True):
+                # The loss of token i stands at place i - 1: the first has none.
+                given = max(rows[number].given, 1)
+                kept = tuple(row[given - 1 : len(rows[number].ids) - 1])
+                found[number] = Loss(kept, len(texts[number].continuation.encode()))
+            progress(len(part))
+        return found
+
+    def _token_losses(self, rows: list[list[int]]) -> tuple[list[list[float]], int]:
+        """Nats of every token but the first of each row, and the number of ids scored."""
+        width = max(2, *map(len, rows))
+        ids = torch.zeros(len(rows), width, dtype=torch.int64)
+        real = torch.zeros_like(ids)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = torch.tensor(row, dtype=torch.int64)
+            real[number, : len(row)] = 1
+        ids, real = ids.to(self._device), real.to(self._device)
+        logits = self._score(ids, real)[:, :-1]
+        likelihood = logits.gather(2, ids[:, 1:, None]).squeeze(2).float()
+        nats: list[list[float]] = (_log_sum_exp(logits) - likelihood).tolist()
+        return nats, logits.shape[-1]
+
+
+def _log_sum_exp(logits: Tensor) -> Tensor:
+    """Over the last dimension, in single precision, row by row so that no copy of all is made."""
+    return torch.stack([row.float().logsumexp(dim=-1) for row in logits])
+
+
+class Denoiser(Protocol):
+    """A model that says what may stand at masked places, seeing all others."""
+
+    @property
+    def mask_id(self) -> int: ...
+    @property
+    def device(self) -> torch.device: ...
+
+    def log_probabilities(self, ids: Tensor) -> Tensor:
+        """(rows, length, vocabulary), of what stands at each place of `ids` (rows, length)."""
+
+
+class DenoisingEvaluator:
+    """The likelihood bound of masked diffusion, on the continuation's tokens alone.
+
+    In each of `draws` draws a number k from 1 to n is taken and k of the continuation's n tokens are
+    masked; the loss is n / k times that of the masked ones. Its mean is the mean over all orders in which
+    the tokens could be written one by one, which is never below the true loss. The draws of k are spread
+    evenly and depend on the text alone, so a text always gets the same figure.
+    """
+
+    kind: Kind = "diffusion"
+
+    def __init__(
+        self, name: str, read: Callable[[Text], Tokens], denoiser: Denoiser, draws: int = DRAWS
+    ) -> None:
+        self.name = name
+        self.draws = draws
+        self._read = read
+        self._denoiser = denoiser
+
+    def losses(
+        self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
+    ) -> list[Loss]:
+        found = []
+        for text in texts:
+            nats = self._token_losses(self._read(text), _random_for(text))
+            found.append(Loss(nats, len(text.continuation.encode())))
+            progress(1)
+        return found
+
+    @torch.no_grad()
+    def _token_losses(self, tokens: Tokens, random: np.random.Generator) -> tuple[float, ...]:
+        count = len(tokens.ids) - tokens.given
+        if not count:
+            return ()
+        places = (random.random() + np.arange(self.draws)) / self.draws
+        sizes = torch.from_numpy(1 + np.floor(places * count).astype(np.int64))
+        ranks = torch.from_numpy(random.random((self.draws, count))).argsort(dim=1).argsort(dim=1)
+        masked = ranks < sizes[:, None]
+        clean = torch.tensor(tokens.ids, dtype=torch.int64)
+        noisy = clean.repeat(self.draws, 1)
+        noisy[:, tokens.given :].masked_fill_(masked, self._denoiser.mask_id)
+        weights = masked * (count / sizes[:, None])
+        total = torch.zeros(count, dtype=torch.float64)
+        rows = self._rows(len(clean))
+        for start in range(0, self.draws, rows):
+            part = slice(start, start + rows)
+            scores = self._denoiser.log_probabilities(noisy[part].to(self._denoiser.device))
+            kept = scores[:, tokens.given :].cpu().double()
+            wanted = clean[tokens.given :].expand(len(kept), -1)[..., None]
+            # Unmasked places may say anything about themselves, even the impossible.
+            nats = -kept.gather(2, wanted).squeeze(2).masked_fill(~masked[part], 0.0)
+            total += (weights[part] * nats).sum(dim=0)
+        return tuple((total / self.draws).tolist())
+
+    def _rows(self, length: int) -> int:
+        return max(1, (1024 if self._denoiser.device.type == "cpu" else 8192) // length)
+
+
+def _random_for(text: Text) -> np.random.Generator:
+    digest = hashlib.sha256(f"{text.prompt}\0{text.continuation}".encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:8], "big"))
+
+
+class DreamDenoiser:
+    """Dream: Qwen2.5's weights names and shapes, attention in both directions, and outputs one place on.
+
+    It began as an autoregressive model and kept its habit: what it says at a place is about the next.
+    """
+
+    def __init__(self, model: Any, mask_id: int) -> None:
+        self._model = model
+        self.mask_id = mask_id
+
+    @classmethod
+    def load(cls, source: str, device: torch.device) -> DreamDenoiser:
+        with plain_errors(source):
+            from transformers import Qwen2Config, Qwen2ForCausalLM
+
+            values = read_config(source)
+            mask_id = values["mask_token_id"]
+            for key in ("model_type", "architectures", "auto_map", "transformers_version"):
+                values.pop(key, None)
+            model: Any = Qwen2ForCausalLM.from_pretrained(
+                source, config=Qwen2Config(**values), dtype=dtype_for(device)
+            )
+        return cls(model.to(device).eval(), mask_id)
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self._model.device
+        return device
+
+    def log_probabilities(self, ids: Tensor) -> Tensor:
+        rows, length = ids.shape
+        # A mask of four dimensions is taken as it is: nothing is hidden from anything.
+        everything = torch.ones(rows, 1, length, length, dtype=torch.bool, device=ids.device)
+        logits = self._model(input_ids=ids, attention_mask=everything, use_cache=False).logits
+        return torch.cat((logits[:, :1], logits[:, :-1]), dim=1).float().log_softmax(dim=-1)
+
+
+def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator:
+    """The evaluator of that name or path."""
+    device = device or default_device()
+    checkpoint = home_checkpoint(source, device)
+    if checkpoint is not None:
+        return AutoregressiveEvaluator.of_checkpoint(Path(source).name, checkpoint)
+    if str(read_config(source).get("model_type")).lower() == "dream":
+        tokenizer = load_hf_tokenizer(source)
+        return DenoisingEvaluator(
+            source, lambda text: read_hf_text(tokenizer, text), DreamDenoiser.load(source, device)
+        )
+    return AutoregressiveEvaluator.of_causal_lm(
+        source, load_causal_lm(source, device), load_hf_tokenizer(source)
+    )
