@@ -20,12 +20,13 @@ import numpy as np
 import torch
 
 from benchmarks.variety import distinct
-from reviser.actions import Insert, Move
+from reviser import batch
+from reviser.actions import Action, Insert, Move
 from reviser.checkpoints.home import Checkpoint, load
-from reviser.decoding import Run, Sampler, Step, seed
+from reviser.decoding import seed
 from reviser.model import Reviser
 from reviser.tokenizer import Tokenizer, decode
-from reviser.torch_policy import run_batch
+from reviser.vocabulary import Vocabulary
 from training.corpus import Corpus
 
 PROMPT_TOKENS = 35
@@ -47,7 +48,7 @@ class Written:
 
     prompt: Prompt
     tokens: list[int]
-    steps: list[Step]
+    actions: list[Action]
     ending: str
 
 
@@ -88,28 +89,31 @@ def prompts_of(corpus: Corpus, count: int, total: int = TOTAL_TOKENS) -> list[Pr
 def generate(
     checkpoint: Checkpoint,
     prompts: Sequence[Prompt],
-    first_seed: int,
-    batch: int,
+    first_seeds: Sequence[int],
+    rows: int,
     settings: Settings,
-) -> list[Written]:
-    """Continue every prompt; each has its own seed, so batches of any size write the same."""
-    written: list[Written] = []
-    for start in range(0, len(prompts), batch):
-        part = prompts[start : start + batch]
-        runs = []
-        for number, prompt in enumerate(part, start=start):
-            canvas, history = seed(checkpoint.vocabulary, prompt.tokens)
-            sampler = Sampler(
-                settings.temperature, settings.top_k, seed=first_seed * 100_000 + number
-            )
-            runs.append(Run(canvas, history, sampler, max_actions=settings.max_actions))
-        steps: list[list[Step]] = [[] for _ in part]
-        for number, step in run_batch(checkpoint.model, runs):
-            steps[number].append(step)
-        for prompt, run, taken in zip(part, runs, steps, strict=True):
-            tokens = run.canvas.tokens[len(prompt.tokens) :]
-            written.append(Written(prompt, tokens, taken, str(run.ending)))
-    return written
+) -> list[batch.GeneratedRun]:
+    """Continue every prompt once for each first seed; each run has its own, so that rows do not matter."""
+    return batch.generate(
+        checkpoint.model,
+        checkpoint.vocabulary,
+        [prompt.tokens for prompt in prompts] * len(first_seeds),
+        seeds=[first * 100_000 + number for first in first_seeds for number in range(len(prompts))],
+        temperature=settings.temperature,
+        top_k=settings.top_k,
+        max_actions=settings.max_actions,
+        rows=rows,
+    )
+
+
+def carry_out(vocabulary: Vocabulary, prompt: Prompt, run: batch.GeneratedRun) -> Written:
+    """Write what a run says on a canvas."""
+    canvas, _ = seed(vocabulary, prompt.tokens)
+    actions = []
+    for id in run.ids:
+        actions.append(canvas.action(id))
+        canvas.apply(actions[-1])
+    return Written(prompt, canvas.tokens[len(prompt.tokens) :], actions, run.ending)
 
 
 @dataclass(frozen=True)
@@ -158,8 +162,8 @@ def report(
         texts.append((prompt, whole[len(prompt) :]))
     losses = [loss for loss in log_losses(evaluator, tokenizer, texts) if loss[1] and loss[2]]
     per_text = [float(np.exp(min(loss / tokens, 50))) for loss, tokens, _ in losses]
-    steps = [step for entry in written for step in entry.steps]
-    moves = [step.action for step in steps if isinstance(step.action, Move)]
+    actions = [action for entry in written for action in entry.actions]
+    moves = [action for action in actions if isinstance(action, Move)]
     return Report(
         name=name,
         prompts=len(written),
@@ -174,20 +178,20 @@ def report(
         repeated_4=fmean(1 - distinct(entry.tokens, 4) for entry in written),
         tokens=fmean(len(entry.tokens) for entry in written),
         stopped=fmean(entry.ending == "stop" for entry in written),
-        moves=len(moves) / max(len(steps), 1),
+        moves=len(moves) / max(len(actions), 1),
         backward=sum(move.delta < 0 for move in moves) / max(len(moves), 1),
-        revised=fmean(revises(entry.steps) for entry in written),
-        actions_per_s=len(steps) / seconds if seconds else 0.0,
+        revised=fmean(revises(entry.actions) for entry in written),
+        actions_per_s=len(actions) / seconds if seconds else 0.0,
     )
 
 
-def revises(steps: Sequence[Step]) -> bool:
+def revises(actions: Sequence[Action]) -> bool:
     """Whether the run went back and inserted before something it had already written."""
     moved_back = False
-    for step in steps:
-        if isinstance(step.action, Move):
-            moved_back = moved_back or step.action.delta < 0
-        elif isinstance(step.action, Insert) and moved_back:
+    for action in actions:
+        if isinstance(action, Move):
+            moved_back = moved_back or action.delta < 0
+        elif isinstance(action, Insert) and moved_back:
             return True
     return False
 
@@ -204,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--prompts", type=int, default=500)
     parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
-    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--temperature", type=float, default=0.9)
     parser.add_argument("--top-k", type=int, default=50)
     parser.add_argument("--json", action="store_true")
@@ -219,12 +223,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in chosen.models:
         checkpoint = load(path, device=device, dtype=half)
         started = time.perf_counter()
-        written = [
-            entry
-            for number in chosen.seeds
-            for entry in generate(checkpoint, prompts, number, chosen.batch, settings)
-        ]
+        runs = generate(checkpoint, prompts, chosen.seeds, chosen.batch, settings)
         seconds = time.perf_counter() - started
+        written = [
+            carry_out(checkpoint.vocabulary, prompt, run)
+            for prompt, run in zip(prompts * len(chosen.seeds), runs, strict=True)
+        ]
         name = path.parent.name if path.name == "model" else path.name
         reports.append(report(name, written, evaluator.model, evaluator.tokenizer, seconds))
         for entry in written[: chosen.samples]:

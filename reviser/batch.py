@@ -82,9 +82,10 @@ def generate(
     if not starts:
         return []
     batch = _Batch(model, vocabulary, starts, min(rows, len(starts)), temperature, top_k)
-    if batch.device.type != "cuda":
+    if batch.stream is None:
         return batch.run()
     # Graphs are recorded on a stream of their own, and what they read is best written there too.
+    batch.stream.wait_stream(torch.cuda.current_stream(batch.device))
     with torch.cuda.device(batch.device), torch.cuda.stream(batch.stream):
         return batch.run()
 
@@ -355,8 +356,11 @@ class _Batch:
                 rows.append(row)
                 runs.append(run)
         if rows:
-            ids = self._state.ids[torch.tensor(rows, device=self.device), :-1]
-            self._written[torch.tensor(runs, device=self.device)] = ids.to(torch.int32)
+            left = torch.tensor(rows, device=self.device)
+            ids = self._state.ids[left, :-1].to(torch.int32)
+            self._written[torch.tensor(runs, device=self.device)] = ids
+            # An idle row still writes to the cache, which must not be beyond the next window.
+            self._state.position[left] = 0
 
     def _close_ranks(self) -> None:
         """Move the last runs into a quarter of the rows, or a quarter of that, and step those alone."""

@@ -100,12 +100,13 @@ def test_greedy_runs_are_those_of_a_rollout(
     assert len({id for run in made for id in run.ids}) > 10
 
 
-def test_long_runs_read_more_of_the_cache_as_they_go() -> None:
+def test_long_runs_read_more_of_the_cache_as_they_go_and_new_ones_less() -> None:
     model = toy_model(seed=2, context=400, canvas_length=400)
-    prompts = [[65, 66], [256] * 110]
-    made = generate(model, AR, prompts, seeds=[0, 0], temperature=0, max_actions=160)
-    assert made == [rollout(model, prompt, vocabulary=AR, max_actions=160) for prompt in prompts]
-    assert [len(run.ids) for run in made] == [160, 160]
+    prompts = [[256] * 110, [65, 66], [67]]
+    options: dict[str, Any] = {"max_actions": 160}
+    made = generate(model, AR, prompts, seeds=[0] * 3, temperature=0, rows=2, **options)
+    assert made == [rollout(model, prompt, vocabulary=AR, **options) for prompt in prompts]
+    assert [len(run.ids) for run in made] == [160] * 3
 
 
 def restless_model(seed: int) -> Reviser:
