@@ -9,10 +9,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
+
+if TYPE_CHECKING:
+    from reviser.model.config import ModelConfig
+    from reviser.tokenizer import Tokenizer
+    from reviser.vocabulary import Vocabulary
 
 Order = Literal["kept", "swapped"]
 Verdict = Literal["first", "second", "tie", "invalid"]
@@ -68,15 +73,34 @@ class Judgement:
 
 
 class Contestant(Protocol):
-    """A model that continues prompts; the same prompts and seed give the same continuations."""
+    """A model that continues prompts.
+
+    What it writes after a prompt depends on the prompt and the seed, and not on the prompts beside it.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def identity(self) -> str:
+        """Changes with whatever its continuations depend on: its weights, its sampling, its limits."""
 
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
         """One generation for each prompt, in any order, each yielded as soon as it is known."""
+
+
+@runtime_checkable
+class Editing(Protocol):
+    """What else a contestant knows of itself if it writes by actions on a canvas."""
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def tokenizer(self) -> Tokenizer: ...
+    @property
+    def config(self) -> ModelConfig: ...
 
 
 Record = Prompt | Generation | Judgement
