@@ -82,8 +82,8 @@ class Contestant(Protocol):
     def name(self) -> str: ...
 
     @property
-    def identity(self) -> str:
-        """Changes with whatever its continuations depend on: its weights, its sampling, its limits."""
+    def fingerprint(self) -> str:
+        """Changes with what makes it this model: its weights, and how they are used."""
 
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
