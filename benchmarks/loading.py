@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,21 @@ def home_folder(source: str) -> Path | None:
     if is_home(path):
         return path
     return next((entry.folder for entry in list_models() if entry.name == source), None)
+
+
+def fingerprint(source: str) -> str:
+    """What tells a model from any other: its weights' checksum, or its name where they are elsewhere."""
+    path = home_folder(source) or Path(source).expanduser()
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    kept = [file for file in files if file.suffix in (".safetensors", ".bin", ".pt", ".gguf")]
+    if not kept or not path.exists():
+        return source
+    digest = hashlib.sha256()
+    for file in kept:
+        with file.open("rb") as data:
+            while block := data.read(1 << 22):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def read_config(source: str) -> dict[str, Any]:
