@@ -67,6 +67,16 @@ class Setup:
         """How many tokens a continuation may have."""
         return self.total_tokens - self.prompt_tokens
 
+    def writing(self) -> dict[str, Any]:
+        """The part that says how models write, and not what they are given."""
+        return {
+            "total_tokens": self.total_tokens,
+            "max_actions": self.max_actions,
+            "temperature": self.temperature,
+            "top_k": self.top_k,
+            "diffusion_steps": self.diffusion_steps,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 

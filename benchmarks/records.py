@@ -102,6 +102,9 @@ class Editing(Protocol):
     @property
     def config(self) -> ModelConfig: ...
 
+    def prompt_ids(self, prompt: Prompt) -> list[int]:
+        """The prompt in the contestant's own tokens, as it is seeded."""
+
 
 Record = Prompt | Generation | Judgement
 R = TypeVar("R", Prompt, Generation, Judgement)

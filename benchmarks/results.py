@@ -11,15 +11,18 @@ import sys
 
 def provenance(command: str, **facts: object) -> str:
     """A Markdown list of how a result was obtained."""
-    rows = {
-        "Command": f"`{command}`",
+    rows = {"Command": f"`{command}`", **surroundings(), **facts}
+    return "".join(f"- {name}: {value}\n" for name, value in rows.items())
+
+
+def surroundings() -> dict[str, str]:
+    """When, where and with what something is being measured."""
+    return {
         "Date": datetime.date.today().isoformat(),
         "Commit": _commit(),
         "Hardware": hardware(),
         "Python": platform.python_version(),
-        **facts,
     }
-    return "".join(f"- {name}: {value}\n" for name, value in rows.items())
 
 
 def hardware() -> str:
