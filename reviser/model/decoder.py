@@ -57,6 +57,18 @@ def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin).to(x.dtype)
 
 
+def _products(x: Tensor, *layers: nn.Linear) -> Sequence[Tensor]:
+    """What several layers without biases make of the same input.
+
+    In training the matrices are joined: one large product, and one more for the gradient of its input,
+    keep a GPU busier than several small ones. The copy would cost more than it saves in decoding.
+    """
+    if not torch.is_grad_enabled():
+        return [layer(x) for layer in layers]
+    joined = functional.linear(x, torch.cat([layer.weight for layer in layers]))
+    return torch.split(joined, [layer.out_features for layer in layers], dim=-1)
+
+
 class Attention(nn.Module):
     """Causal self-attention over the history, grouped when there are fewer key/value heads."""
 
@@ -76,9 +88,10 @@ class Attention(nn.Module):
         self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None
     ) -> Tensor:
         by_head = (*x.shape[:2], -1, self.head_dim)
-        q = _rotate(self.q(x).view(by_head).transpose(1, 2), *rope)
-        k = _rotate(self.k(x).view(by_head).transpose(1, 2), *rope)
-        v = self.v(x).view(by_head).transpose(1, 2)
+        q, k, v = (
+            part.view(by_head).transpose(1, 2) for part in _products(x, self.q, self.k, self.v)
+        )
+        q, k = _rotate(q, *rope), _rotate(k, *rope)
         if cache is not None:
             k, v = cache.write(self.layer, k, v, span)
         y = self._attend(q, k, v, span)
@@ -130,7 +143,8 @@ class SwigluMLP(nn.Module):
         self.down = nn.Linear(config.ff, config.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        gate, up = _products(x, self.gate, self.up)
+        out: Tensor = self.down(functional.silu(gate) * up)
         return out
 
 
