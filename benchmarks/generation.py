@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -130,7 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batches", type=int, default=2, help="so many runs for each row")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    chosen = parser.parse_args(given)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if chosen.model:
         from reviser.checkpoints.home import load
@@ -150,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.write:
         weights = f"{chosen.model}" if chosen.model else f"random, {chosen.preset}"
         facts = provenance(
-            f"python -m benchmarks.generation --preset {chosen.preset} --write {chosen.write}",
+            f"python -m benchmarks.generation {shlex.join(given)}",
             Torch=torch.__version__,
             Weights=f"{weights}, {precision}".replace("torch.", ""),
             Seed=SEED,

@@ -62,8 +62,9 @@ def generate(
     """Run the model after every prompt, before its suffix if there are any, `rows` runs at a time.
 
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
-    its place among the prompts. Temperature 0 is greedy. Prompt and actions together fill the model's
-    context at the most.
+    its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
+    in half precision that can tip a choice, so keep `rows` too where a run must come out again.)
+    Temperature 0 is greedy. Prompt and actions together fill the model's context at the most.
     """
     if model.config.uses_canvas:
         raise ReviserError("a model conditioned on the canvas decodes one run at a time")
