@@ -128,3 +128,19 @@ def bert(folder: Path, seed: int = 0) -> Path:
     transformers.BertForMaskedLM(config).save_pretrained(folder)
     transformers.BertTokenizerFast(vocab=str(vocabulary)).save_pretrained(folder)
     return folder
+
+
+def llama(folder: Path, seed: int = 0) -> Path:
+    """With a context long enough for a judge's question in single letters."""
+    torch.manual_seed(seed)
+    config = transformers.LlamaConfig(
+        vocab_size=SIZE,
+        hidden_size=WIDTH,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=4096,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    return save_model(folder, transformers.LlamaForCausalLM(config))
