@@ -1,9 +1,25 @@
-"""A model ready to write: checkpoint, decoder and tokenizer under one name."""
+"""A model ready to write: checkpoint, decoder and tokenizer under one name.
+
+A quantised model goes from its files straight into the native decoder, which takes a moment and no
+torch. Any other model, or a machine without the native library, needs torch.
+"""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
+from reviser.checkpoints.description import (
+    Description,
+    describe,
+    load_tokenizer,
+    quantised_arrays,
+)
+from reviser.checkpoints.library import find_model, name_of
+from reviser.model.config import ModelConfig
+from reviser.model.layout import Quantisation
+from reviser.native import NativeDecoder, available, make_decoder
 from reviser.policy import ModelPolicy
 from reviser.session import Session, SessionPolicy
 from reviser.tokenizer import Tokenizer
@@ -24,23 +40,51 @@ class Engine:
         return Session(self.policy, self.tokenizer, text)
 
 
-def load_engine(model: str | None = None, *, threads: int | None = None) -> Engine:
-    """The engine of the model of that name or path; by default the embedded one."""
+def load_engine(model: str | Path | None = None, *, threads: int | None = None) -> Engine:
+    """The engine of the model of that name or path; by default the one that `find_model` chooses."""
+    folder = find_model(model)
+    description = describe(folder)
+    if description.quantisation is not None and available():
+        return _engine_from_files(description, description.quantisation, threads)
+    return _engine_in_torch(folder, threads)
+
+
+def _engine_from_files(
+    description: Description, quantisation: Quantisation, threads: int | None
+) -> Engine:
+    def pack() -> NativeDecoder:
+        return NativeDecoder(
+            description.config,
+            quantised_arrays(description, quantisation),
+            threads=threads,
+            capacity=_capacity(description.config),
+        )
+
+    # The weights and the tokenizer take about as long, and are prepared side by side.
+    with ThreadPoolExecutor(1) as beside:
+        decoder = beside.submit(pack)
+        _, tokenizer = load_tokenizer(description)
+    policy = ModelPolicy(decoder.result(), description.vocabulary, description.config.canvas_length)
+    return Engine(name_of(description.folder), policy, tokenizer)
+
+
+def _engine_in_torch(folder: Path, threads: int | None) -> Engine:
     import torch
 
-    from reviser.checkpoints import find_model, load
-    from reviser.native import make_decoder
+    from reviser.checkpoints.home import load
     from reviser.torch_policy import CanvasPolicy
 
-    folder = find_model(model)
     # Processors without bfloat16 emulate it, very slowly; single precision is quick everywhere.
     checkpoint = load(folder, dtype=torch.float32)
     config = checkpoint.model.config
     if config.uses_canvas:
         policy: SessionPolicy = CanvasPolicy(checkpoint.model, checkpoint.vocabulary)
     else:
-        capacity = min(config.context, CAPACITY)
         # Eight bits are quick to make from full weights and lose next to nothing.
-        decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=capacity)
+        decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=_capacity(config))
         policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
-    return Engine(folder.name, policy, checkpoint.tokenizer)
+    return Engine(name_of(folder), policy, checkpoint.tokenizer)
+
+
+def _capacity(config: ModelConfig) -> int:
+    return min(config.context, CAPACITY)

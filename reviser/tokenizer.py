@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from copy import deepcopy
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -89,13 +90,18 @@ def _tiktoken_gpt2() -> tiktoken.Encoding:
 class HuggingFaceTokenizer:
     """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
+    def __init__(self, source: Path | bytes, name: str | None = None) -> None:
+        """From a tokenizer.json at a path, or from its content, which has to be given a name."""
+        if isinstance(source, Path):
+            self.name, described = name or source.parent.name, str(source)
+        else:
+            self.name, described = name or "", f"the tokenizer of {name}"
         try:
-            data = json.loads(path.read_text("utf-8"))
+            content = source.read_bytes() if isinstance(source, Path) else source
+            data = json.loads(content.decode("utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ReviserError(f"{path} is not a readable tokenizer.json: {error}") from None
-        self._load(data, path)
-        self.name = name or path.parent.name
+            raise ReviserError(f"{described} is not a readable tokenizer.json: {error}") from None
+        self._load(data, described)
 
     def encode(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(
@@ -104,9 +110,12 @@ class HuggingFaceTokenizer:
         return ids
 
     def token_bytes(self, token: int) -> bytes:
-        return self._bytes.get(token, b"")
+        # Few of the tokens are ever met, so each is worked out when it is.
+        if token not in self._bytes:
+            self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
+        return self._bytes[token]
 
-    def _load(self, data: dict[str, Any], path: Path) -> None:
+    def _load(self, data: dict[str, Any], described: str) -> None:
         from tokenizers import Tokenizer as Backend
 
         try:
@@ -115,21 +124,25 @@ class HuggingFaceTokenizer:
             backend = Backend.from_str(
                 json.dumps(_without_dummy_prefix(data) | {"added_tokens": []})
             )
-            vocabulary: dict[str, int] = backend.get_vocab(with_added_tokens=False)
+            # Asking the backend for what the file already says takes as long as reading the file.
+            known = data["model"]["vocab"]
+            vocabulary: dict[str, int] = (
+                known if isinstance(known, dict) else backend.get_vocab(with_added_tokens=False)
+            )
         except Exception as error:  # the backend raises bare Exception for any fault in the file
-            raise ReviserError(f"{path} is not a usable tokenizer.json: {error}") from None
+            raise ReviserError(f"{described} is not a usable tokenizer.json: {error}") from None
         self._tokenizer = backend
         self.markers = frozenset(token["id"] for token in added if token.get("special"))
-        to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
-        self._bytes = {
-            id: to_bytes(text) for text, id in vocabulary.items() if id not in self.markers
+        self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
+        self._texts = {id: text for text, id in vocabulary.items() if id not in self.markers}
+        self._bytes: dict[int, bytes] = {
+            token["id"]: token["content"].encode() for token in added if not token.get("special")
         }
-        for token in added:
-            if not token.get("special"):
-                self._bytes[token["id"]] = token["content"].encode()
-        self.size = 1 + max([*self._bytes, *self.markers])
+        self.size = 1 + max([*self._texts, *self._bytes, *self.markers])
         if decode(self, self.encode(_SAMPLE)) != _SAMPLE:
-            raise ReviserError(f"{path} does not keep text as it is, so it cannot hold a document")
+            raise ReviserError(
+                f"{described} does not keep text as it is, so it cannot hold a document"
+            )
 
 
 def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
@@ -148,7 +161,10 @@ def _is_byte_level(data: dict[str, Any]) -> bool:
 
 def _without_dummy_prefix(data: dict[str, Any]) -> dict[str, Any]:
     """The same tokenizer without the space that some put before the first word: a canvas has it or not."""
-    data = json.loads(json.dumps(data))
+    # All but the vocabulary, which is large and stays as it is, is copied before it is changed.
+    data = deepcopy({key: part for key, part in data.items() if key != "model"}) | {
+        "model": data["model"]
+    }
     for part in _components(data):
         if "prepend_scheme" in part:
             part["prepend_scheme"] = "never"

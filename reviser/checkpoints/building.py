@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from reviser.errors import ReviserError
 from reviser.model import ModelConfig, Reviser
 
 Progress = Callable[[str, int, int], None]
@@ -20,14 +18,6 @@ Progress = Callable[[str, int, int], None]
 
 def no_progress(what: str, done: int, total: int) -> None:
     """For callers that show nothing."""
-
-
-def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
-    """A configuration from settings that a file gave."""
-    try:
-        return ModelConfig.from_dict(settings)
-    except (ValueError, TypeError) as error:
-        raise ReviserError(f"{source} does not describe a usable model: {error}") from None
 
 
 class _NothingDrawn(TorchFunctionMode):

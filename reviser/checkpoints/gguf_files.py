@@ -13,13 +13,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reviser.checkpoints.building import (
-    Progress,
-    build_model,
-    expected_shapes,
-    make_config,
-    no_progress,
-)
+from reviser.checkpoints.building import Progress, build_model, expected_shapes, no_progress
+from reviser.checkpoints.description import make_config
 from reviser.checkpoints.folders import sync
 from reviser.checkpoints.gguf_tokens import GgufTokens, tokenizer_from_gguf, tokenizer_to_gguf
 from reviser.checkpoints.home import Checkpoint, weights_of

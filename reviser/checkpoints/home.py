@@ -11,7 +11,16 @@ from typing import Any
 
 import torch
 
-from reviser.checkpoints.building import build_model, expected_shapes, make_config
+from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.description import (
+    CONFIG_FILE,
+    FORMAT,
+    Description,
+    check_vocabulary,
+    describe,
+    load_tokenizer,
+    quantised_headers,
+)
 from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.tensors import (
     SHARD_BYTES,
@@ -23,19 +32,20 @@ from reviser.checkpoints.tensors import (
 )
 from reviser.checkpoints.tokenizer_files import (
     BUILT_IN,
+    PACKED_FILE,
     TOKENIZER_FILE,
-    make_tokenizer,
+    pack_tokenizer_json,
     read_tokenizer_json,
 )
 from reviser.errors import ReviserError
-from reviser.files import read_utf8
 from reviser.model import ModelConfig, Reviser
+from reviser.model.layout import Quantisation, quantised_tensors, weight_count
+from reviser.model.quantised import dequantise_model, quantise_model
 from reviser.tokenizer import Tokenizer
 from reviser.vocabulary import Vocabulary
 
-CONFIG_FILE = "config.json"
-FORMAT = "reviser"
-VERSION = 1
+# Quantised models are for giving away, and many places that keep files refuse larger ones.
+QUANTISED_SHARD_BYTES = 45_000_000
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,7 @@ class Summary:
     vocabulary: Vocabulary
     tokenizer: str
     metadata: dict[str, Any]
+    quantisation: Quantisation | None
     parameters: int
     file_bytes: int
     dtypes: dict[str, int]
@@ -68,6 +79,7 @@ class Summary:
             "model": self.config.to_dict(),
             "vocabulary": self.vocabulary.to_dict(),
             "tokenizer": self.tokenizer,
+            "quantisation": self.quantisation and self.quantisation.to_dict(),
             "parameters": self.parameters,
             "file_bytes": self.file_bytes,
             "dtypes": self.dtypes,
@@ -83,35 +95,49 @@ def save(
     *,
     metadata: dict[str, Any] | None = None,
     dtype: torch.dtype | None = None,
+    quantisation: Quantisation | None = None,
     replace: bool = False,
-    shard_bytes: int = SHARD_BYTES,
+    shard_bytes: int | None = None,
 ) -> Path:
     """Write a checkpoint, whole or not at all.
 
     `tokenizer_source` is `gpt2`, the path of a tokenizer.json or of its folder, or its bytes.
-    `metadata` is free, but must be JSON: how the model was made, for example.
+    `metadata` is free, but must be JSON: how the model was made, for example. With `quantisation`,
+    which takes the place of `dtype`, everything is kept as small as it can be.
     """
     tokenizer_json = read_tokenizer_json(tokenizer_source)
-    _check_vocabulary(vocabulary, model.config, folder)
-    config = {
-        "format": FORMAT,
-        "version": VERSION,
-        "model": model.config.to_dict(),
-        "vocabulary": vocabulary.to_dict(),
-        "tokenizer": BUILT_IN if tokenizer_json is None else TOKENIZER_FILE,
-        "metadata": metadata or {},
-    }
+    check_vocabulary(vocabulary, model.config, folder)
+    if tokenizer_json is None:
+        tokenizer = BUILT_IN
+    elif quantisation is None:
+        tokenizer = TOKENIZER_FILE
+    else:
+        tokenizer = PACKED_FILE
+        tokenizer_json = pack_tokenizer_json(tokenizer_json)
+    description = Description(
+        folder, model.config, vocabulary, tokenizer, metadata or {}, quantisation
+    )
     with made_whole(folder, replace=replace) as temporary:
-        text = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+        text = json.dumps(description.to_dict(), ensure_ascii=False, indent=2) + "\n"
         (temporary / CONFIG_FILE).write_text(text, "utf-8")
         if tokenizer_json is not None:
-            (temporary / TOKENIZER_FILE).write_bytes(tokenizer_json)
-        write_tensors(temporary, weights_of(model, dtype), shard_bytes)
+            (temporary / tokenizer).write_bytes(tokenizer_json)
+        if quantisation is None:
+            write_tensors(temporary, weights_of(model, dtype), shard_bytes or SHARD_BYTES)
+        else:
+            tensors = quantised_weights_of(model, quantisation)
+            write_tensors(temporary, tensors, shard_bytes or QUANTISED_SHARD_BYTES)
     return folder
 
 
 def save_checkpoint(
-    folder: Path, checkpoint: Checkpoint, *, dtype: torch.dtype | None = None, replace: bool = False
+    folder: Path,
+    checkpoint: Checkpoint,
+    *,
+    dtype: torch.dtype | None = None,
+    quantisation: Quantisation | None = None,
+    replace: bool = False,
+    shard_bytes: int | None = None,
 ) -> Path:
     """`save` for a checkpoint in hand."""
     return save(
@@ -121,7 +147,9 @@ def save_checkpoint(
         checkpoint.tokenizer_json or BUILT_IN,
         metadata=checkpoint.metadata,
         dtype=dtype,
+        quantisation=quantisation,
         replace=replace,
+        shard_bytes=shard_bytes,
     )
 
 
@@ -133,17 +161,35 @@ def weights_of(model: Reviser, dtype: torch.dtype | None = None) -> dict[str, to
     }
 
 
+def quantised_weights_of(model: Reviser, quantisation: Quantisation) -> dict[str, torch.Tensor]:
+    """A model's weights, quantised and ready to be written."""
+    if model.config.uses_canvas:
+        raise ReviserError("a model that sees the canvas cannot be quantised")
+    tensors = quantise_model(model, quantisation.bits, quantisation.table_bits, thorough=True)
+    short = {
+        name
+        for name, part in quantised_tensors(model.config, quantisation).items()
+        if part.dtype == "BF16"
+    }
+    return {
+        name: tensor.to("cpu", torch.bfloat16 if name in short else tensor.dtype)
+        for name, tensor in tensors.items()
+    }
+
+
 def load(
     folder: Path, *, device: torch.device | str = "cpu", dtype: torch.dtype | None = None
 ) -> Checkpoint:
-    """Load a checkpoint, by default in the precision it is stored in.
+    """Load a checkpoint, by default in the precision it is stored in; single, if it is quantised.
 
     On the CPU and in that precision, weights are mapped from the file: loading reads none of them,
-    and two processes share them.
+    and two processes share them. Quantised ones are read and take their full size.
     """
-    description = _describe(folder)
+    description = describe(folder)
     tensors = read_tensors(_checked_headers(description))
-    tokenizer_json, tokenizer = _load_tokenizer(description)
+    if description.quantisation is not None:
+        tensors = dequantise_model(description.config, tensors)
+    tokenizer_json, tokenizer = load_tokenizer(description)
     return Checkpoint(
         build_model(description.config, tensors, device, dtype),
         description.vocabulary,
@@ -155,34 +201,25 @@ def load(
 
 def inspect(folder: Path) -> Summary:
     """What `load` would give, without reading any weights."""
-    description = _describe(folder)
+    description = describe(folder)
     headers = _checked_headers(description)
     sizes = {name: prod(stored.shape) for name, stored in headers.items()}
     dtypes: Counter[str] = Counter()
     for name, stored in headers.items():
         dtypes[stored.dtype] += sizes[name]
     files = {stored.file for stored in headers.values()}
+    quantised = description.quantisation is not None
     return Summary(
         folder,
         description.config,
         description.vocabulary,
         description.tokenizer,
         description.metadata,
-        parameters=sum(sizes.values()),
+        description.quantisation,
+        parameters=weight_count(description.config) if quantised else sum(sizes.values()),
         file_bytes=sum(file.stat().st_size for file in files),
         dtypes=dict(dtypes),
     )
-
-
-@dataclass(frozen=True)
-class _Description:
-    """A config.json, read and checked."""
-
-    folder: Path
-    config: ModelConfig
-    vocabulary: Vocabulary
-    tokenizer: str
-    metadata: dict[str, Any]
 
 
 def is_home(folder: Path) -> bool:
@@ -194,65 +231,9 @@ def is_home(folder: Path) -> bool:
     return isinstance(data, dict) and data.get("format") == FORMAT
 
 
-def _describe(folder: Path) -> _Description:
-    path = folder / CONFIG_FILE
-    if not path.is_file():
-        raise ReviserError(f"{folder} is not a model: there is no {CONFIG_FILE} in it")
-    data = _read_config(path)
-    config = make_config(data["model"], path)
-    vocabulary = _read_vocabulary(data["vocabulary"], path)
-    _check_vocabulary(vocabulary, config, path)
-    return _Description(folder, config, vocabulary, data["tokenizer"], data.get("metadata") or {})
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_utf8(path))
-    except ValueError as error:
-        raise ReviserError(f"{path} is not JSON: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ReviserError(
-            f"{path} does not describe a Reviser model; `reviser models import` may read it"
-        )
-    if data.get("version") != VERSION:
-        raise ReviserError(
-            f"{path} has the format version {data.get('version')}, and this program knows {VERSION}"
-        )
-    for key, kind in (("model", dict), ("vocabulary", dict), ("tokenizer", str)):
-        if not isinstance(data.get(key), kind):
-            raise ReviserError(f"{path} lacks a usable '{key}'")
-    return data
-
-
-def _read_vocabulary(data: dict[str, Any], path: Path) -> Vocabulary:
-    try:
-        return Vocabulary.from_dict(data)
-    except (KeyError, TypeError, ReviserError) as error:
-        raise ReviserError(f"{path} does not describe a usable vocabulary: {error}") from None
-
-
-def _check_vocabulary(vocabulary: Vocabulary, config: ModelConfig, source: Path) -> None:
-    if vocabulary.size != config.vocab_size:
-        raise ReviserError(
-            f"the vocabulary in {source} has {vocabulary.size} ids and the model {config.vocab_size}"
-        )
-
-
-def _checked_headers(description: _Description) -> dict[str, Stored]:
+def _checked_headers(description: Description) -> dict[str, Stored]:
+    if description.quantisation is not None:
+        return quantised_headers(description, description.quantisation)
     headers = read_headers(description.folder)
     check_tensors(expected_shapes(description.config), headers, description.folder)
     return headers
-
-
-def _load_tokenizer(description: _Description) -> tuple[bytes | None, Tokenizer]:
-    name = description.tokenizer
-    if name not in (BUILT_IN, TOKENIZER_FILE):
-        raise ReviserError(f"{description.folder} names an unknown tokenizer: {name}")
-    data = read_tokenizer_json(name if name == BUILT_IN else description.folder / name)
-    tokenizer = make_tokenizer(data, description.vocabulary.name or description.folder.name)
-    if tokenizer.size > description.vocabulary.base_size:
-        raise ReviserError(
-            f"the tokenizer in {description.folder} has {tokenizer.size} ids, "
-            f"more than the {description.vocabulary.base_size} of the vocabulary"
-        )
-    return data, tokenizer

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from reviser.errors import ReviserError
 
+# What the model is called that is used when none is named: the package's, or the user's own.
+DEFAULT = "default"
 _CONFIG_FILE = "config.json"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -40,28 +42,38 @@ def _data_folder() -> Path:
 
 
 def embedded_folder() -> Path:
-    """Where the models that come with the package are."""
+    """Where the model is that comes with the package, if one does."""
     return Path(__file__).parent.parent / "weights"
 
 
 def list_models() -> list[Entry]:
-    """Every model with a name, the user's before those of the package, which they may hide."""
-    entries: dict[str, Entry] = {}
-    for folder, embedded in ((user_folder(), False), (embedded_folder(), True)):
-        if folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                if not path.name.startswith(".") and (path / _CONFIG_FILE).is_file():
-                    entries.setdefault(path.name, Entry(path.name, path, embedded))
-    return list(entries.values())
+    """Every model with a name: the user's, then the package's, unless the user's default hides it."""
+    entries: list[Entry] = []
+    folder = user_folder()
+    if folder.is_dir():
+        entries = [
+            Entry(path.name, path, embedded=False)
+            for path in sorted(folder.iterdir())
+            if not path.name.startswith(".") and _is_model(path)
+        ]
+    if _is_model(embedded_folder()) and DEFAULT not in (entry.name for entry in entries):
+        entries.append(Entry(DEFAULT, embedded_folder(), embedded=True))
+    return entries
 
 
 def find_model(name_or_path: str | Path | None = None) -> Path:
-    """The folder of a model given by path or by its name; without either, the embedded model."""
+    """The folder of a model given by path or by its name.
+
+    Without either it is the model that `REVISER_MODEL` says; else the one of the user's that is
+    called `default`; else the one that comes with the package.
+    """
     if name_or_path is None:
-        return _embedded_model()
+        name_or_path = os.environ.get("REVISER_MODEL") or None
+    if name_or_path is None:
+        return _default_model()
     text = str(name_or_path)
     path = Path(text).expanduser()
-    if (path / _CONFIG_FILE).is_file():
+    if _is_model(path):
         return path
     known = {entry.name: entry.folder for entry in list_models()}
     if text in known:
@@ -73,12 +85,23 @@ def find_model(name_or_path: str | Path | None = None) -> Path:
     raise ReviserError(f"there is no model {text}; {_what_exists(list(known))}")
 
 
-def _embedded_model() -> Path:
-    entries = list_models()
-    if embedded := [entry.folder for entry in entries if entry.embedded]:
-        return embedded[0]
-    names = [entry.name for entry in entries]
-    raise ReviserError(f"no model comes with this installation, so name one; {_what_exists(names)}")
+def name_of(folder: Path) -> str:
+    """What a model is called."""
+    return DEFAULT if folder == embedded_folder() else folder.resolve().name
+
+
+def _is_model(folder: Path) -> bool:
+    return (folder / _CONFIG_FILE).is_file()
+
+
+def _default_model() -> Path:
+    known = {entry.name: entry.folder for entry in list_models()}
+    if DEFAULT in known:
+        return known[DEFAULT]
+    raise ReviserError(
+        "no model comes with this installation, so name one with --model or REVISER_MODEL; "
+        f"{_what_exists(list(known))}"
+    )
 
 
 def _what_exists(names: list[str]) -> str:
@@ -102,12 +125,16 @@ def stored_bytes(folder: Path) -> int:
 
 
 def note(folder: Path) -> str:
-    """What a model's own metadata says of where it is from, in a few words."""
+    """What a model's own configuration says of where it is from and how it is kept, in a few words."""
     try:
-        metadata = json.loads((folder / _CONFIG_FILE).read_text("utf-8")).get("metadata") or {}
+        config = json.loads((folder / _CONFIG_FILE).read_text("utf-8"))
+        metadata = config.get("metadata") or {}
+        bits = (config.get("quantisation") or {}).get("bits")
     except (OSError, ValueError, AttributeError):
         return "unreadable configuration"
     parts = [str(metadata[key]) for key in ("description", "source") if metadata.get(key)][:1]
+    if bits:
+        parts.append(f"{bits} bits")
     if metadata.get("operators") == "untrained":
         parts.append("operators untrained")
     return ", ".join(parts)

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from reviser.checkpoints.building import build_model, expected_shapes, make_config
+from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.description import CONFIG_FILE, make_config
 from reviser.checkpoints.folders import made_whole
-from reviser.checkpoints.home import CONFIG_FILE, Checkpoint, weights_of
+from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.llama_names import check_exportable, hugging_face_names
 from reviser.checkpoints.operators import append_operators, operator_names
 from reviser.checkpoints.tensors import (

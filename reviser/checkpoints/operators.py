@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from reviser.actions import Action, Move, Replace, SpanCopy, SpanDelete, SpanMove
 from reviser.errors import ReviserError
-from reviser.model import Reviser, resize_vocabulary
 from reviser.tokenizer import Tokenizer
 from reviser.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from reviser.model import Reviser
 
 
 def base_vocabulary(base_size: int, tokenizer: Tokenizer, name: str) -> Vocabulary:
@@ -30,6 +33,8 @@ def append_operators(model: Reviser, tokenizer: Tokenizer, name: str) -> Vocabul
 
     The rows are untrained, so until training says otherwise the model does what it can: insert.
     """
+    from reviser.model import resize_vocabulary
+
     vocabulary = base_vocabulary(model.config.vocab_size, tokenizer, name)
     resize_vocabulary(model, vocabulary.size)
     return replace(vocabulary, kinds=frozenset({"insert"}))

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reviser.checkpoints.building import build_model, expected_shapes, make_config
+from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.description import make_config
 from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.tensors import Stored, check_tensors
 from reviser.errors import ReviserError

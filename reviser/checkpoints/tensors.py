@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import mmap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from reviser.errors import ReviserError
 from reviser.files import read_utf8
@@ -18,7 +22,13 @@ SINGLE_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 SHARD_BYTES = 4 << 30
 
+Array = NDArray[Any]
+
 _FLOATS = ("F64", "F32", "F16", "BF16")
+# numpy has no bfloat16: it is read as the upper halves of single precision.
+_ARRAYS = {"F32": "<f4", "BF16": "<u2", "U8": "u1", "I8": "i1"}
+# What a tensor's name, type, shape and place take in a header, besides the name itself.
+_ENTRY_BYTES = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +104,47 @@ def read_tensors(stored: Mapping[str, Stored]) -> dict[str, Tensor]:
     return tensors
 
 
+def read_arrays(stored: Mapping[str, Stored]) -> dict[str, Array]:
+    """`read_tensors` without torch, for the types that quantised models have.
+
+    Numbers in bfloat16 become single precision.
+    """
+    arrays: dict[str, Array] = {}
+    for path in {place.file for place in stored.values()}:
+        data, places = _map(path)
+        for name, place in stored.items():
+            if place.file == path:
+                start, end = places[name]["data_offsets"]
+                values = data[start:end].view(_ARRAYS[place.dtype]).reshape(place.shape)
+                arrays[name] = _widened(values) if place.dtype == "BF16" else values
+    return arrays
+
+
+def _map(path: Path) -> tuple[Array, dict[str, Any]]:
+    """The data of a file whose header has been checked, and where in it each tensor lies."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        places: dict[str, Any] = json.loads(file.read(size))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if hasattr(mmap, "MADV_WILLNEED"):
+        mapped.madvise(mmap.MADV_WILLNEED)
+    return np.frombuffer(mapped, np.uint8, offset=8 + size), places
+
+
+def _widened(halves: Array) -> Array:
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
 def check_tensors(
-    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, Stored], source: Path
+    expected: Mapping[str, tuple[int, ...]],
+    found: Mapping[str, Stored],
+    source: Path,
+    dtypes: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse weights that are not exactly those a model needs."""
+    """Refuse weights that are not exactly those a model needs.
+
+    Without `dtypes` they may be numbers of any precision.
+    """
     if missing := [name for name in expected if name not in found]:
         raise ReviserError(f"{source} lacks the tensor {_some(missing)}")
     if unexpected := [name for name in found if name not in expected]:
@@ -109,10 +156,11 @@ def check_tensors(
                 f"the tensor {name} in {source} has the shape {_by(stored.shape)}, "
                 f"and the configuration asks for {_by(shape)}"
             )
-        if stored.dtype not in _FLOATS:
+        allowed = _FLOATS if dtypes is None else (dtypes[name],)
+        if stored.dtype not in allowed:
             raise ReviserError(
                 f"the tensor {name} in {source} is stored as {stored.dtype}, "
-                f"which is none of {', '.join(_FLOATS)}"
+                f"which is {'none of ' if dtypes is None else 'not '}{', '.join(allowed)}"
             )
 
 
@@ -146,11 +194,12 @@ def _split(tensors: Mapping[str, Tensor], shard_bytes: int) -> list[dict[str, Te
     shards: list[dict[str, Tensor]] = [{}]
     room = shard_bytes
     for name, tensor in tensors.items():
-        if shards[-1] and tensor.nbytes > room:
+        size = tensor.nbytes + len(name) + _ENTRY_BYTES
+        if shards[-1] and size > room:
             shards.append({})
             room = shard_bytes
         shards[-1][name] = tensor
-        room -= tensor.nbytes
+        room -= size
     return shards
 
 

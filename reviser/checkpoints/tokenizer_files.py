@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-import tempfile
+import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from reviser.tokenizer import (
 from reviser.vocabulary import GPT2_END_OF_TEXT, Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
+PACKED_FILE = "tokenizer.json.gz"
 BUILT_IN = "gpt2"
 
 
@@ -31,17 +33,26 @@ def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
     if source == BUILT_IN:
         return None
     path = Path(source)
-    return read_bytes(path / TOKENIZER_FILE if path.is_dir() else path)
+    data = read_bytes(path / TOKENIZER_FILE if path.is_dir() else path)
+    return _unpack(data, path) if path.suffix == ".gz" else data
+
+
+def pack_tokenizer_json(data: bytes) -> bytes:
+    """The same content in a quarter of the space."""
+    text = json.dumps(json.loads(data), ensure_ascii=False, separators=(",", ":"))
+    return gzip.compress(text.encode("utf-8"), mtime=0)
+
+
+def _unpack(data: bytes, path: Path) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ReviserError(f"{path} is damaged: {error}") from None
 
 
 def make_tokenizer(data: bytes | None, name: str) -> Tokenizer:
     """The tokenizer of a tokenizer.json; the built-in one for None."""
-    if data is None:
-        return Gpt2Tokenizer()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, TOKENIZER_FILE)
-        path.write_bytes(data)
-        return HuggingFaceTokenizer(path, name)
+    return Gpt2Tokenizer() if data is None else HuggingFaceTokenizer(data, name)
 
 
 def tokenizer_data(data: bytes | None) -> dict[str, Any]:

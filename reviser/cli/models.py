@@ -30,6 +30,7 @@ class ExportFormat(StrEnum):
 
     hf = "hf"
     gguf = "gguf"
+    reviser = "reviser"
 
 
 class Precision(StrEnum):
@@ -39,6 +40,13 @@ class Precision(StrEnum):
     f16 = "f16"
     bf16 = "bf16"
     q8_0 = "q8_0"
+
+
+class Bits(StrEnum):
+    """How many bits a quantised weight takes."""
+
+    four = "4"
+    eight = "8"
 
 
 class Stored(StrEnum):
@@ -141,31 +149,63 @@ def import_(
 def export(
     model: Annotated[str, typer.Argument(help="Name or folder of a model.", show_default=False)],
     out: Annotated[
-        Path, typer.Argument(help="Folder (hf) or file (gguf) to write.", show_default=False)
+        Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)
     ],
-    format: Annotated[ExportFormat, typer.Option(help="Whom the export is for.")] = ExportFormat.hf,
+    format: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            help="Whom the export is for.", show_default="hf; reviser if --quantise is given"
+        ),
+    ] = None,
     dtype: Annotated[
         Precision | None,
         typer.Option(help="How to store the weights.", show_default="as they are; f16 for gguf"),
     ] = None,
+    quantise: Annotated[
+        Bits | None,
+        typer.Option(help="Bits of a weight: small, and quick to start.", show_default=False),
+    ] = None,
+    shard_mb: Annotated[
+        int,
+        typer.Option(help="Megabytes at the most in a file of quantised weights.", min=1),
+    ] = 45,
 ) -> None:
-    """Export a model for transformers and vLLM (hf) or llama.cpp (gguf)."""
-    if format == ExportFormat.hf and dtype == Precision.q8_0:
+    """Export a model: for transformers and vLLM (hf), llama.cpp (gguf), or as a Reviser folder."""
+    format = format or (ExportFormat.reviser if quantise else ExportFormat.hf)
+    if quantise and (format != ExportFormat.reviser or dtype):
+        raise typer.BadParameter(
+            "is for Reviser folders, and takes the place of --dtype", param_hint="--quantise"
+        )
+    if format != ExportFormat.gguf and dtype == Precision.q8_0:
         raise typer.BadParameter("q8_0 is for gguf only", param_hint="--dtype")
     from reviser.checkpoints.home import load
     from reviser.checkpoints.library import find_model
 
     checkpoint = load(find_model(model))
     with _progress_bar() as progress:
+        progress("quantising" if quantise else "writing", 0, 0)
         if format == ExportFormat.gguf:
             from reviser.checkpoints.gguf_files import GgufType, write_gguf
 
             write_gguf(checkpoint, out, GgufType(dtype or Precision.f16), progress)
-        else:
+        elif format == ExportFormat.hf:
             from reviser.checkpoints.llama import write_llama
 
-            progress("writing", 0, 0)
             write_llama(checkpoint, out, dtype=_torch_dtype(dtype))
+        elif quantise:
+            from reviser.checkpoints.home import save_checkpoint
+            from reviser.model.layout import Quantisation
+
+            save_checkpoint(
+                out,
+                checkpoint,
+                quantisation=Quantisation(4 if quantise == Bits.four else 8),
+                shard_bytes=shard_mb * 1_000_000,
+            )
+        else:
+            from reviser.checkpoints.home import save_checkpoint
+
+            save_checkpoint(out, checkpoint, dtype=_torch_dtype(dtype))
     typer.echo(f"wrote {out}", err=True)
 
 
@@ -259,6 +299,7 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
     heads = f"{config.heads} heads"
     if config.kv_heads != config.heads:
         heads += f" ({config.kv_heads} key/value)"
+    stored = str(summary.quantisation or ", ".join(summary.dtypes))
     lines = [
         ("folder", str(summary.folder)),
         (
@@ -266,7 +307,7 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
             f"{config.kind}, {config.layers} layers of {config.width}, {heads}, feed-forward {config.ff}",
         ),
         ("parameters", f"{summary.parameters / 1e6:.1f} million"),
-        ("stored as", f"{', '.join(summary.dtypes)}, {_size(summary.file_bytes)}"),
+        ("stored as", f"{stored}, {_size(summary.file_bytes)}"),
         ("context", f"{config.context} ids"),
         (
             "vocabulary",

@@ -11,8 +11,9 @@ import pytest
 from reviser.checkpoints import find_model, list_models
 from reviser.checkpoints.home import save_checkpoint
 from reviser.checkpoints.importing import is_hub_id
-from reviser.checkpoints.library import note, place_for, user_folder
+from reviser.checkpoints.library import name_of, note, place_for, user_folder
 from reviser.errors import ReviserError
+from reviser.model.layout import Quantisation
 from tests.checkpoints.parts import toy_checkpoint
 
 
@@ -20,6 +21,7 @@ from tests.checkpoints.parts import toy_checkpoint
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of one's own and an installation with no model in it."""
     monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("REVISER_MODEL", raising=False)
     monkeypatch.setattr("reviser.checkpoints.library.embedded_folder", lambda: tmp_path / "weights")
     return tmp_path / "home"
 
@@ -37,7 +39,8 @@ def test_a_model_is_found_by_name_and_by_path(tmp_path: Path) -> None:
 def test_the_errors_say_what_exists(tmp_path: Path) -> None:
     with pytest.raises(ReviserError, match="there are none yet, and `reviser models pull smollm2`"):
         find_model("toy")
-    with pytest.raises(ReviserError, match="no model comes with this installation"):
+    nothing = "no model comes with this installation, so name one with --model or REVISER_MODEL"
+    with pytest.raises(ReviserError, match=nothing):
         find_model()
     save_checkpoint(place_for("toy"), toy_checkpoint())
     save_checkpoint(place_for("other"), toy_checkpoint())
@@ -47,11 +50,32 @@ def test_the_errors_say_what_exists(tmp_path: Path) -> None:
         find_model(tmp_path)
 
 
-def test_the_embedded_model_is_the_default_one(tmp_path: Path) -> None:
-    embedded = save_checkpoint(tmp_path / "weights" / "small", toy_checkpoint())
-    assert find_model() == find_model("small") == embedded
-    own = save_checkpoint(place_for("small"), toy_checkpoint())
-    assert find_model("small") == own
+def test_the_order_of_models_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = save_checkpoint(place_for("toy"), toy_checkpoint())
+    embedded = save_checkpoint(tmp_path / "weights", toy_checkpoint(), quantisation=Quantisation(4))
+    assert find_model() == find_model("default") == embedded
+    assert name_of(embedded) == "default"
+    assert [(entry.name, entry.embedded) for entry in list_models()] == [
+        ("toy", False),
+        ("default", True),
+    ]
+    assert note(embedded) == "a test, 4 bits"
+    own = save_checkpoint(place_for("default"), toy_checkpoint())
+    assert find_model() == find_model("default") == own
+    assert [(entry.name, entry.embedded) for entry in list_models()] == [
+        ("default", False),
+        ("toy", False),
+    ]
+    monkeypatch.setenv("REVISER_MODEL", "toy")
+    assert find_model() == toy
+    assert find_model("default") == own
+    monkeypatch.setenv("REVISER_MODEL", str(embedded))
+    assert find_model() == embedded
+    monkeypatch.setenv("REVISER_MODEL", "")
+    assert find_model() == own
+    monkeypatch.setenv("REVISER_MODEL", "tony")
+    with pytest.raises(ReviserError, match="there is no model tony; there are default, toy"):
+        find_model()
 
 
 def test_the_user_folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ pytest.importorskip("gguf")
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("REVISER_MODEL", raising=False)
     monkeypatch.setattr("reviser.checkpoints.library.embedded_folder", lambda: tmp_path / "weights")
     return tmp_path / "home"
 
@@ -112,6 +113,35 @@ def test_export_and_back(tmp_path: Path, toy: Path) -> None:
     assert run("export", "toy", tmp_path / "x", "--dtype", "q8_0").exit_code == 2
     with pytest.raises(ReviserError, match="already exists"):
         run("export", "toy", tmp_path / "hf")
+
+
+def test_export_quantised(tmp_path: Path, home: Path, toy: Path) -> None:
+    small = home / "models" / "small"
+    assert "wrote" in run("export", "toy", small, "--quantise", "4").stderr
+    assert run("list").stdout.splitlines()[0] == f"small  0.0 MB  {small}  a test, 4 bits"
+    lines = dict(line.split(maxsplit=1) for line in run("info", "small").stdout.splitlines())
+    assert lines["stored"] == "as    4 bits (embedding 8), 0.0 MB"
+    assert lines["parameters"] == "0.0 million"
+    data = json.loads(run("info", small, "--json").stdout)
+    assert data["quantisation"] == {"bits": 4, "table_bits": 8}
+    assert data["parameters"] == json.loads(run("info", toy, "--json").stdout)["parameters"]
+    # What is exported from there is the model that it stands for.
+    run("export", "small", tmp_path / "full", "--format", "reviser")
+    run("export", "small", tmp_path / "hf")
+    run("import", tmp_path / "hf", "--name", "again")
+    for folder in (tmp_path / "full", home / "models" / "again"):
+        assert_same(load(small), load(folder))
+
+
+def test_quantising_is_for_folders_of_our_own(tmp_path: Path, toy: Path) -> None:
+    for options in (
+        ("--quantise", "4", "--format", "gguf"),
+        ("--quantise", "8", "--dtype", "f16"),
+        ("--quantise", "5"),
+        ("--format", "reviser", "--dtype", "q8_0"),
+    ):
+        assert run("export", "toy", tmp_path / "out", *options).exit_code == 2
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture

@@ -1,0 +1,154 @@
+"""What a model folder says of itself: its configuration, read and checked; needs no torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reviser.checkpoints.tensors import Array, Stored, check_tensors, read_arrays, read_headers
+from reviser.checkpoints.tokenizer_files import (
+    BUILT_IN,
+    PACKED_FILE,
+    TOKENIZER_FILE,
+    make_tokenizer,
+    read_tokenizer_json,
+)
+from reviser.errors import ReviserError
+from reviser.files import read_utf8
+from reviser.model import ModelConfig
+from reviser.model.layout import Quantisation, quantised_tensors
+from reviser.tokenizer import Tokenizer
+from reviser.vocabulary import Vocabulary
+
+CONFIG_FILE = "config.json"
+FORMAT = "reviser"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Description:
+    """A config.json; `quantisation` is None for weights in full."""
+
+    folder: Path
+    config: ModelConfig
+    vocabulary: Vocabulary
+    tokenizer: str
+    metadata: dict[str, Any]
+    quantisation: Quantisation | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the file holds."""
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "model": self.config.to_dict(),
+            "vocabulary": self.vocabulary.to_dict(),
+            "tokenizer": self.tokenizer,
+            "metadata": self.metadata,
+        }
+        if self.quantisation is not None:
+            data["quantisation"] = self.quantisation.to_dict()
+        return data
+
+
+def describe(folder: Path) -> Description:
+    path = folder / CONFIG_FILE
+    if not path.is_file():
+        raise ReviserError(f"{folder} is not a model: there is no {CONFIG_FILE} in it")
+    data = _read_config(path)
+    config = make_config(data["model"], path)
+    vocabulary = _read_vocabulary(data["vocabulary"], path)
+    check_vocabulary(vocabulary, config, path)
+    quantisation = _read_quantisation(data.get("quantisation"), config, path)
+    metadata = data.get("metadata") or {}
+    return Description(folder, config, vocabulary, data["tokenizer"], metadata, quantisation)
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(read_utf8(path))
+    except ValueError as error:
+        raise ReviserError(f"{path} is not JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ReviserError(
+            f"{path} does not describe a Reviser model; `reviser models import` may read it"
+        )
+    if data.get("version") != VERSION:
+        raise ReviserError(
+            f"{path} has the format version {data.get('version')}, and this program knows {VERSION}"
+        )
+    for key, kind in (("model", dict), ("vocabulary", dict), ("tokenizer", str)):
+        if not isinstance(data.get(key), kind):
+            raise ReviserError(f"{path} lacks a usable '{key}'")
+    return data
+
+
+def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
+    """A configuration from settings that a file gave."""
+    try:
+        return ModelConfig.from_dict(settings)
+    except (ValueError, TypeError) as error:
+        raise ReviserError(f"{source} does not describe a usable model: {error}") from None
+
+
+def _read_vocabulary(data: dict[str, Any], path: Path) -> Vocabulary:
+    try:
+        return Vocabulary.from_dict(data)
+    except (KeyError, TypeError, ReviserError) as error:
+        raise ReviserError(f"{path} does not describe a usable vocabulary: {error}") from None
+
+
+def check_vocabulary(vocabulary: Vocabulary, config: ModelConfig, source: Path) -> None:
+    if vocabulary.size != config.vocab_size:
+        raise ReviserError(
+            f"the vocabulary in {source} has {vocabulary.size} ids and the model {config.vocab_size}"
+        )
+
+
+def _read_quantisation(data: object, config: ModelConfig, path: Path) -> Quantisation | None:
+    if data is None:
+        return None
+    if not isinstance(data, dict):
+        raise ReviserError(f"{path} lacks a usable 'quantisation'")
+    if config.uses_canvas:
+        raise ReviserError(f"{path} is quantised and sees the canvas, which do not go together")
+    try:
+        return Quantisation.from_dict(data)
+    except ValueError as error:
+        raise ReviserError(f"{path} does not describe a usable quantisation: {error}") from None
+
+
+def quantised_headers(description: Description, quantisation: Quantisation) -> dict[str, Stored]:
+    """The tensors of a quantised model as their files' headers have them, checked."""
+    headers = read_headers(description.folder)
+    parts = quantised_tensors(description.config, quantisation)
+    check_tensors(
+        {name: part.shape for name, part in parts.items()},
+        headers,
+        description.folder,
+        {name: part.dtype for name, part in parts.items()},
+    )
+    return headers
+
+
+def quantised_arrays(description: Description, quantisation: Quantisation) -> dict[str, Array]:
+    """The tensors of a quantised model, mapped from their files."""
+    return read_arrays(quantised_headers(description, quantisation))
+
+
+def load_tokenizer(description: Description) -> tuple[bytes | None, Tokenizer]:
+    """The content of the tokenizer.json, or None for the built-in one; and the tokenizer."""
+    name = description.tokenizer
+    if name not in (BUILT_IN, TOKENIZER_FILE, PACKED_FILE):
+        raise ReviserError(f"{description.folder} names an unknown tokenizer: {name}")
+    data = read_tokenizer_json(name if name == BUILT_IN else description.folder / name)
+    tokenizer = make_tokenizer(data, description.vocabulary.name or description.folder.name)
+    if tokenizer.size > description.vocabulary.base_size:
+        raise ReviserError(
+            f"the tokenizer in {description.folder} has {tokenizer.size} ids, "
+            f"more than the {description.vocabulary.base_size} of the vocabulary"
+        )
+    return data, tokenizer
