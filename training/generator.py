@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from reviser.errors import ReviserError
 from reviser.vocabulary import Vocabulary
 from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
-from training.obfuscation import ATTEMPTS, PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
+from training.obfuscation import ATTEMPTS, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
+from training.policies import REACH_BACK, tokens_between
 from training.randomness import State, below, chance, compiled, folded
 
 Tokens = NDArray[np.int32]
@@ -32,6 +33,7 @@ REACH = np.array([n.bit_length() for n in range(LONGEST + 1)], dtype=np.int64)
 FAILED = -1
 
 _strength = compiled(strength)
+_tokens_between = compiled(tokens_between)
 
 
 @compiled
@@ -143,6 +145,33 @@ def _travel(out: Tokens, at: int, last: int, delta: int, first_move_id: int) -> 
 
 
 @compiled
+def _draw_piece(state: State) -> tuple[int, int]:
+    drawn = below(state, 10)
+    units = 1 + below(state, 4) if drawn < 5 else 1
+    return (WORD if drawn < 5 else CLAUSE if drawn < 8 else SENTENCE), units
+
+
+@compiled
+def _start_of(
+    buffer: Tokens,
+    left: int,
+    right: int,
+    rest: int,
+    classes: Classes,
+    end: int,
+    level: int,
+    units: int,
+) -> int:
+    """Where the piece of so many units starts that ends at `end`."""
+    start = end
+    for _ in range(units):
+        start = max(start - 1, 0)
+        while _boundary(buffer, left, right, rest, classes, start) < level:
+            start -= 1
+    return start
+
+
+@compiled
 def _structured(
     text: Tokens,
     classes: Classes,
@@ -162,17 +191,11 @@ def _structured(
         if rest == 0:
             break
         if turn < planned:
-            drawn = below(state, 10)
-            units = 1 + below(state, 4) if drawn < 5 else 1
-            level = WORD if drawn < 5 else CLAUSE if drawn < 8 else SENTENCE
+            level, units = _draw_piece(state)
             end = 1 + below(state, rest)
             while _boundary(buffer, left, right, rest, classes, end) < level:
                 end += 1
-            start = end
-            for _ in range(units):
-                start = max(start - 1, 0)
-                while _boundary(buffer, left, right, rest, classes, start) < level:
-                    start -= 1
+            start = _start_of(buffer, left, right, rest, classes, end, level, units)
         else:
             start, end = 0, rest
         if turn > 0:
@@ -186,6 +209,57 @@ def _structured(
             out[at] = buffer[deleted]
         left = start
         rest -= end - start
+    return at
+
+
+@compiled
+def _local(
+    text: Tokens,
+    classes: Classes,
+    revisions: float,
+    state: State,
+    buffer: Tokens,
+    out: Tokens,
+    room: int,
+    first_move_id: int,
+) -> int:
+    rest = text.size
+    right = _fill(text, rest, buffer)
+    between = _tokens_between(revisions)
+    at = out.size - 1
+    last = at - room
+    while rest > 0:
+        # The cursor, and with it the gap, stands at the end whenever this begins anew.
+        left = max(rest - 1 - below(state, between), 0)
+        while _boundary(buffer, rest, right, rest, classes, left) < WORD:
+            left -= 1
+        if at - (rest - left) < last:
+            return FAILED
+        while rest > left:
+            at -= 1
+            rest -= 1
+            out[at] = buffer[rest]
+        if rest < 2:
+            continue
+        level, units = _draw_piece(state)
+        end = rest - 1 - below(state, min(REACH_BACK, rest - 1))
+        while _boundary(buffer, rest, right, rest, classes, end) < level:
+            end += 1
+        if end == rest:
+            continue
+        start = _start_of(buffer, rest, right, rest, classes, end, level, units)
+        at = _travel(out, at, last, end - rest, first_move_id)
+        if at == FAILED or at - (end - start) < last:
+            return FAILED
+        for deleted in range(end - 1, start - 1, -1):
+            at -= 1
+            out[at] = buffer[deleted]
+        for kept in range(end, rest):
+            buffer[kept - (end - start)] = buffer[kept]
+        rest -= end - start
+        at = _travel(out, at, last, rest - start, first_move_id)
+        if at == FAILED:
+            return FAILED
     return at
 
 
@@ -253,6 +327,8 @@ def _generate(
             state[0] = folded(folded(np.uint64(0), names[sample]), attempt)
             if kind == PAPER:
                 first = _paper(gap, p_deletes[sample], state, buffer, out, room, first_move_id)
+            elif kind == LOCAL:
+                first = _local(gap, classes, revisions, state, buffer, out, room, first_move_id)
             else:
                 first = _structured(
                     gap, classes, revisions, state, buffer, out, room, first_move_id
@@ -419,6 +495,7 @@ def _bench(length: int, count: int, rounds: int) -> str:
         ("paper, p(Delete) 0.80", PAPER, 0.8, 0),
         ("paper, p(Delete) 0.95", PAPER, 0.95, 0),
         ("structured", STRUCTURED, 0.8, 0),
+        ("local", LOCAL, 0.8, 0),
         ("infill, paper 0.80", PAPER, 0.8, length // 4),
         ("infill, structured", STRUCTURED, 0.8, length // 4),
         ("rich (not compiled)", RICH, 0.8, 0),

@@ -27,12 +27,13 @@ class Mixture:
     structured: float = 0.4
     infill: float = 0.2
     rich: float = 0.0
+    local: float = 0.0
 
     p_delete: Weighted = ((1.0, 0.8),)
     """(weight, probability of Delete), one drawn for each sample."""
 
     revisions: float = 3.0
-    """Mean number of revisions in 100 tokens of a structured sample."""
+    """Mean number of revisions in 100 tokens of a structured or local sample."""
 
     prefix: Ranges = ((0.15, 0.0, 0.0), (0.85, 0.05, 0.5))
     """(weight, least, most): which share of a text is given as its prefix."""
@@ -89,14 +90,19 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        return self.plain, self.paper, self.structured, self.infill, self.rich
+        return (*self.writing, self.infill, self.rich)
+
+    @property
+    def writing(self) -> tuple[float, ...]:
+        """The shares of the compiled policies, which also write the gaps of infills."""
+        return self.plain, self.paper, self.structured, self.local
 
     def _check(self) -> None:
         if min(self.shares) < 0 or sum(self.shares) <= 0:
             raise ReviserError("the shares of a mixture are 0 or more, and not all 0")
-        if self.infill and not (self.plain + self.paper + self.structured):
+        if self.infill and not sum(self.writing):
             raise ReviserError(
-                "an infill needs a share of plain, paper or structured to write its gap"
+                "an infill needs a share of plain, paper, structured or local to write its gap"
             )
         if any(len(row) != 2 or row[0] < 0 or not 0 < row[1] <= 1 for row in self.p_delete):
             raise ReviserError("p_delete is a list of (weight, probability above 0 and at most 1)")

@@ -14,11 +14,11 @@ from reviser.actions import Action, Insert, Move, Replace, Stop, Swap
 from reviser.canvas import Canvas
 from reviser.vocabulary import KINDS, Vocabulary
 from training.boundaries import Classes
-from training.policies import paper, plain, structured
+from training.policies import local, paper, plain, structured
 from training.randomness import Random
 from training.rich import rich
 
-PLAIN, PAPER, STRUCTURED, RICH = range(4)
+PLAIN, PAPER, STRUCTURED, RICH, LOCAL = range(5)
 ATTEMPTS = 16
 
 Policy = Callable[[Canvas], Iterator[Action]]
@@ -29,7 +29,7 @@ class Task:
     """What is to become of a text: how much of each end is given, and how the rest is written.
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
-    `revisions` for the structured one.
+    `revisions` for the structured and the local one.
     """
 
     kind: int = PAPER
@@ -142,6 +142,8 @@ def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes
         return lambda canvas: paper(canvas, random, task.p_delete)
     if task.kind == STRUCTURED:
         return lambda canvas: structured(canvas, random, classes, task.revisions)
+    if task.kind == LOCAL:
+        return lambda canvas: local(canvas, random, classes, task.revisions)
     return lambda canvas: rich(canvas, random, vocabulary, task.p_delete)
 
 

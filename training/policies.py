@@ -14,6 +14,9 @@ from reviser.vocabulary import MOVES
 from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.randomness import Random
 
+# How many tokens before the end a local revision may go.
+REACH_BACK = 32
+
 
 def plain(canvas: Canvas) -> Iterator[Action]:
     """Deletes from the end: restored, the text is written from left to right."""
@@ -64,6 +67,41 @@ def structured(
     if canvas.high > canvas.low:
         yield from _travel(canvas, canvas.high)
         yield from [Delete()] * (canvas.high - canvas.low)
+
+
+def local(canvas: Canvas, random: Random, classes: Classes, revisions: float) -> Iterator[Action]:
+    """Takes the text away from its end, and now and then a piece a little before the end.
+
+    Restored, that is writing on from left to right, with short steps back to put in what is missing.
+    `revisions` is the mean number of tries in 100 tokens; one that finds no piece of its kind between
+    here and the end is given up.
+    """
+    place(canvas, canvas.high)
+    while canvas.high > canvas.low:
+        left = max(canvas.high - 1 - random.below(tokens_between(revisions)), canvas.low)
+        while _strength(canvas, classes, left) < WORD:
+            left -= 1
+        yield from [Delete()] * (canvas.high - left)
+        rest = canvas.high - canvas.low
+        if rest < 2:
+            continue
+        level, units = _draw_piece(random)
+        end = canvas.high - 1 - random.below(min(REACH_BACK, rest - 1))
+        while _strength(canvas, classes, end) < level:
+            end += 1
+        if end == canvas.high:
+            continue
+        start = end
+        for _ in range(units):
+            start = _previous_boundary(canvas, classes, start, level)
+        yield from _travel(canvas, end)
+        yield from [Delete()] * (end - start)
+        yield from _travel(canvas, canvas.high)
+
+
+def tokens_between(revisions: float) -> int:
+    """Most tokens between two local revisions; drawn evenly from 1 on, they are half of it on average."""
+    return max(int(200 / max(revisions, 0.01)) - 1, 1)
 
 
 def place(canvas: Canvas, cursor: int) -> None:

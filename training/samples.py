@@ -20,12 +20,12 @@ from training.boundaries import SENTENCE, Classes, strength
 from training.corpus import Corpus, Tokens
 from training.generator import LONGEST, Generator, Histories, Texts
 from training.mixture import Mixture
-from training.obfuscation import PAPER, PLAIN, RICH, STRUCTURED
+from training.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED
 from training.randomness import State, below, chance, compiled, folded, key, share, shuffled
 
 _CUT, _SHUFFLE, _SAMPLE = range(3)
-_INFILL = 3
-_KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, PLAIN, RICH], dtype=np.uint8)
+_INFILL = 4
+_KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH], dtype=np.uint8)
 
 _strength = compiled(strength)
 
@@ -262,7 +262,7 @@ class Samples:
 
     def _cut_shard(self, epoch: int, number: int) -> Windows:
         mixture, shard = self.mixture, self.corpus.shards[number]
-        gap_shares = [mixture.plain, mixture.paper, mixture.structured]
+        gap_shares = list(mixture.writing)
         cut = partial(
             _cut,
             shard.tokens,
@@ -270,7 +270,7 @@ class Samples:
             self.corpus.classes,
             np.uint64(key(self.seed, epoch, _CUT, number)),
             _running(list(mixture.shares)),
-            _running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0]),
+            _running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0, 0.0]),
             self._p_deletes,
             self._expansions,
             _table(mixture.prefix),
@@ -290,9 +290,14 @@ class Samples:
 
         The fifth is drawn anew, which is cheaper than to leave so much room in every history.
         """
-        expansions = np.ones((4, len(self._p_deletes)))
+        expansions = np.ones((5, len(self._p_deletes)))
         mixture = self.mixture
-        shares = {PAPER: mixture.paper, STRUCTURED: mixture.structured, RICH: mixture.rich}
+        shares = {
+            PAPER: mixture.paper,
+            STRUCTURED: mixture.structured,
+            LOCAL: mixture.local,
+            RICH: mixture.rich,
+        }
         for kind in (kind for kind, weight in shares.items() if weight):
             for p, p_delete in enumerate(self._p_deletes[:, 1]):
                 expansions[kind, p] = self._measure_expansion(kind, float(p_delete))

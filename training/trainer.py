@@ -90,11 +90,15 @@ class Trainer:
     def __post_init__(self) -> None:
         settings, device = self.settings, self.world.device
         self.model.to(device).train()
-        self.objective = Objective(self.model, settings.compile)
+        self.objective = self.make_objective()
         self.shared = share(self.objective, self.model.blocks, self.world)
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
         self.average = _average_of(self.model) if settings.ema else None
         self._started = time.perf_counter()
+
+    def make_objective(self) -> nn.Module:
+        """The module whose forward pass is a training pass; trainers of other models have another."""
+        return Objective(self.model, self.settings.compile)
 
     @property
     def done(self) -> float:

@@ -11,7 +11,7 @@ from reviser.canvas import Canvas
 from reviser.vocabulary import Vocabulary
 from training.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
 from training.corpus import Corpus
-from training.obfuscation import PAPER, PLAIN, RICH, STRUCTURED, Task
+from training.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
 
 BASE = 40
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")
@@ -39,7 +39,7 @@ def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Tas
     text = draw(st.lists(st.integers(0, BASE - 1), min_size=1, max_size=90))
     first, last = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     given_ends = draw(st.booleans())
-    kind = RICH if rich else draw(st.sampled_from([PLAIN, PAPER, STRUCTURED]))
+    kind = RICH if rich else draw(st.sampled_from([PLAIN, PAPER, STRUCTURED, LOCAL]))
     task = Task(
         kind,
         first,

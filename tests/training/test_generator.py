@@ -21,7 +21,15 @@ from tests.training.histories import (
     written,
 )
 from training.generator import Generator, Texts
-from training.obfuscation import PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
+from training.obfuscation import (
+    LOCAL,
+    PAPER,
+    PLAIN,
+    RICH,
+    STRUCTURED,
+    Task,
+    make_sample,
+)
 
 CLASSES = some_classes()
 
@@ -50,7 +58,7 @@ def test_compiled_equals_reference(
 
 
 @pytest.mark.parametrize("suffix", [0, 700])
-@pytest.mark.parametrize("kind", [PLAIN, PAPER, STRUCTURED])
+@pytest.mark.parametrize("kind", [PLAIN, PAPER, STRUCTURED, LOCAL])
 def test_long_texts(kind: int, suffix: int) -> None:
     text = np.random.default_rng(1).integers(0, BASE, size=2000).tolist()
     task = Task(kind, 30, suffix)

@@ -35,6 +35,7 @@ from tests.training.histories import (
 )
 from training.boundaries import boundary_classes, strength
 from training.obfuscation import (
+    LOCAL,
     RICH,
     STRUCTURED,
     Task,
@@ -44,7 +45,7 @@ from training.obfuscation import (
     survivors,
     workspace,
 )
-from training.policies import paper
+from training.policies import REACH_BACK, paper
 from training.randomness import Random
 from training.rich import OPERATORS, rich, undoable
 
@@ -216,13 +217,13 @@ PROSE = (
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32))
-def test_structured_revisions_write_whole_pieces(name: int) -> None:
+@given(st.sampled_from([STRUCTURED, LOCAL]), st.integers(0, 2**32))
+def test_revisions_write_whole_pieces(kind: int, name: int) -> None:
     tokenizer = Gpt2Tokenizer()
     classes = _gpt2_classes(tokenizer)
     vocabulary = Vocabulary.gpt2()
     text = tokenizer.encode(PROSE)
-    sample = make_sample(vocabulary, text, Task(STRUCTURED, revisions=20.0), name, classes, 600)
+    sample = make_sample(vocabulary, text, Task(kind, revisions=20.0), name, classes, 600)
     canvas = workspace(vocabulary, (), 0, 0)
     writing = False
     for id in sample.ids[1:]:
@@ -232,6 +233,24 @@ def test_structured_revisions_write_whole_pieces(name: int) -> None:
             writing = not writing
         canvas.apply(action)
     assert canvas.tokens == text
+
+
+@given(st.integers(0, 2**32))
+def test_local_revisions_stay_near_the_end(name: int) -> None:
+    tokenizer = Gpt2Tokenizer()
+    vocabulary = Vocabulary.gpt2()
+    text = tokenizer.encode(PROSE)
+    task = Task(LOCAL, prefix=5, revisions=10.0)
+    sample = make_sample(vocabulary, text, task, name, _gpt2_classes(tokenizer), 600)
+    canvas = workspace(vocabulary, text[:5], 5, 0)
+    back, went_back = 0, []
+    for id in sample.ids[6:]:
+        canvas.apply(canvas.action(id))
+        back = canvas.length - canvas.cursor
+        went_back.append(back)
+    assert canvas.tokens == text
+    assert back == 0
+    assert max(went_back) <= REACH_BACK
 
 
 def _assert_between_words(

@@ -12,7 +12,7 @@ from training.boundaries import SENTENCE, strength
 from training.corpus import Corpus
 from training.generator import texts_task
 from training.mixture import Mixture
-from training.obfuscation import PAPER, PLAIN, RICH, STRUCTURED
+from training.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED
 from training.samples import Samples
 
 MIXTURE = Mixture(rich=0.05, max_history=128, p_delete=((1, 0.8), (1, 0.95)))
@@ -54,12 +54,18 @@ def test_every_sample_writes_its_text(samples: Samples) -> None:
 
 
 def test_shares_of_the_mixture() -> None:
-    mixture = Mixture(0.1, 0.3, 0.4, 0.2, 0.0, max_history=64, p_delete=((1, 0.8), (3, 0.95)))
+    mixture = Mixture(0.1, 0.3, 0.2, 0.2, 0.0, 0.2, max_history=64, p_delete=((1, 0.8), (3, 0.95)))
     cut = Samples(small_corpus(600), RICH_VOCABULARY, mixture).windows(0)
     infill = cut.suffixes > 0
     assert infill.mean() == pytest.approx(0.2, abs=0.03)
     rest = cut.kinds[~infill]
-    for kind, share in ((PLAIN, 0.125), (PAPER, 0.375), (STRUCTURED, 0.5), (RICH, 0.0)):
+    for kind, share in (
+        (PLAIN, 0.125),
+        (PAPER, 0.375),
+        (STRUCTURED, 0.25),
+        (LOCAL, 0.25),
+        (RICH, 0.0),
+    ):
         assert (rest == kind).mean() == pytest.approx(share, abs=0.03)
     assert (cut.p_deletes == 0.95).mean() == pytest.approx(0.75, abs=0.03)
     assert (cut.prefixes == 0).mean() == pytest.approx(0.15, abs=0.05)
