@@ -186,12 +186,12 @@ def report(
 
 
 def revises(actions: Sequence[Action]) -> bool:
-    """Whether the run went back and inserted before something it had already written."""
-    moved_back = False
+    """Whether the run inserted before something it had already written."""
+    after_cursor = 0
     for action in actions:
         if isinstance(action, Move):
-            moved_back = moved_back or action.delta < 0
-        elif isinstance(action, Insert) and moved_back:
+            after_cursor -= action.delta
+        elif isinstance(action, Insert) and after_cursor > 0:
             return True
     return False
 
@@ -199,6 +199,27 @@ def revises(actions: Sequence[Action]) -> bool:
 def real_text(prompts: Sequence[Prompt]) -> list[Written]:
     """What the documents themselves say, as if a model had written it."""
     return [Written(prompt, prompt.continuation, [], "stop") for prompt in prompts]
+
+
+def save_texts(
+    path: Path, name: str, written: Sequence[Written], tokenizer: Tokenizer, seeds: Sequence[int]
+) -> None:
+    """Append what a model wrote, one JSON object a line: for figures that are computed later."""
+    each = len(written) // len(seeds)
+    with path.open("a", encoding="utf-8") as file:
+        for number, entry in enumerate(written):
+            prompt = decode(tokenizer, entry.prompt.tokens)
+            whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
+            facts = {
+                "model": name,
+                "seed": seeds[number // each],
+                "prompt": prompt,
+                "continuation": whole[len(prompt) :],
+                "reference": decode(tokenizer, entry.prompt.continuation),
+                "ending": entry.ending,
+                "moves": [action.delta for action in entry.actions if isinstance(action, Move)],
+            }
+            file.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -212,6 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--temperature", type=float, default=0.9)
     parser.add_argument("--top-k", type=int, default=50)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--save", type=Path, help="append all continuations to this JSONL file")
     parser.add_argument("--samples", type=int, default=0, help="print so many continuations")
     chosen = parser.parse_args(arguments)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -231,6 +253,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         name = path.parent.name if path.name == "model" else path.name
         reports.append(report(name, written, evaluator.model, evaluator.tokenizer, seconds))
+        if chosen.save:
+            save_texts(chosen.save, name, written, checkpoint.tokenizer, chosen.seeds)
         for entry in written[: chosen.samples]:
             print(repr(decode(evaluator.tokenizer, entry.prompt.tokens + entry.tokens)), flush=True)
         print(json.dumps(asdict(reports[-1])), flush=True)

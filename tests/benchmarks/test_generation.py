@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import continuation, generation
+from benchmarks import continuation, generation, infill
 from reviser.batch import GeneratedRun
 from reviser.checkpoints.home import save_checkpoint
 from reviser.decoding import Run, seed
@@ -51,13 +51,23 @@ def test_continuations_of_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFix
         "1",
         "2",
     ]
-    assert continuation.main([str(model), *options, "--batch", "4"]) == 0
+    saved = tmp_path / "saved.jsonl"
+    assert continuation.main([str(model), *options, "--batch", "4", "--save", str(saved)]) == 0
+    lines = [json.loads(line) for line in saved.read_text().splitlines()]
+    assert [line["seed"] for line in lines] == [1, 1, 1, 2, 2, 2]
+    assert all(text.startswith(line["prompt"][2:9]) for line in lines)
     made, real = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert (made["name"], made["prompts"]) == ("made", 6)
     assert (real["name"], real["prompts"]) == ("real text", 3)
     assert made["tokens"] > 0
     assert made["actions_per_s"] > 0
     assert made["ppl"] > 1
+    assert infill.main([str(model), *options[:4], "--passages", "2", "--batch", "2"]) == 0
+    real, nothing, made = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (real["name"], real["tokens"], real["beaten"]) == ("real text", infill.GAP_TOKENS, 1.0)
+    assert (nothing["name"], nothing["tokens"]) == ("nothing", 0.0)
+    assert made["passages"] == 2
+    assert made["tokens"] > 0
 
 
 def test_a_run_is_written_as_its_ids_say() -> None:
