@@ -6,7 +6,6 @@ torch. Any other model, or a machine without the native library, needs torch.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,19 +51,11 @@ def load_engine(model: str | Path | None = None, *, threads: int | None = None) 
 def _engine_from_files(
     description: Description, quantisation: Quantisation, threads: int | None
 ) -> Engine:
-    def pack() -> NativeDecoder:
-        return NativeDecoder(
-            description.config,
-            quantised_arrays(description, quantisation),
-            threads=threads,
-            capacity=_capacity(description.config),
-        )
-
-    # The weights and the tokenizer take about as long, and are prepared side by side.
-    with ThreadPoolExecutor(1) as beside:
-        decoder = beside.submit(pack)
-        _, tokenizer = load_tokenizer(description)
-    policy = ModelPolicy(decoder.result(), description.vocabulary, description.config.canvas_length)
+    _, tokenizer = load_tokenizer(description)
+    config = description.config
+    arrays = quantised_arrays(description, quantisation)
+    decoder = NativeDecoder(config, arrays, threads=threads, capacity=_capacity(config))
+    policy = ModelPolicy(decoder, description.vocabulary, config.canvas_length)
     return Engine(name_of(description.folder), policy, tokenizer)
 
 

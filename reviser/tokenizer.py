@@ -20,12 +20,22 @@ from reviser.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT
 
 if TYPE_CHECKING:
     import tiktoken
+    from tokenizers import Tokenizer as Backend
 
 GPT2_PATTERN = (
     r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 )
 
 
+_BPE_OPTIONS = (
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+)
 _SAMPLE = "The quick, brown fox:\n it's 7 o'clock."
 
 
@@ -116,14 +126,10 @@ class HuggingFaceTokenizer:
         return self._bytes[token]
 
     def _load(self, data: dict[str, Any], described: str) -> None:
-        from tokenizers import Tokenizer as Backend
-
         try:
             added = data.get("added_tokens", [])
             # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
-            backend = Backend.from_str(
-                json.dumps(_without_dummy_prefix(data) | {"added_tokens": []})
-            )
+            backend = _backend(_without_dummy_prefix(data) | {"added_tokens": []})
             # Asking the backend for what the file already says takes as long as reading the file.
             known = data["model"]["vocab"]
             vocabulary: dict[str, int] = (
@@ -143,6 +149,25 @@ class HuggingFaceTokenizer:
             raise ReviserError(
                 f"{described} does not keep text as it is, so it cannot hold a document"
             )
+
+
+def _backend(data: dict[str, Any]) -> Backend:
+    """The tokenizer that a tokenizer.json describes."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import BPE
+
+    model = data["model"]
+    if model.get("type") != "BPE":
+        return Backend.from_str(json.dumps(data))
+    # Most are of this kind, and large. Written out to be read again, they would take twice the time.
+    pairs = [
+        tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
+    ]
+    options = {key: model[key] for key in _BPE_OPTIONS if model.get(key) is not None}
+    empty = model | {"vocab": {}, "merges": [], "unk_token": None}
+    backend = Backend.from_str(json.dumps(data | {"model": empty}))
+    backend.model = BPE(vocab=model["vocab"], merges=pairs, **options)
+    return backend
 
 
 def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:

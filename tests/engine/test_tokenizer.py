@@ -178,6 +178,19 @@ def test_hugging_face_tokenizers_keep_text(build: object, text: str, tmp_path: P
     assert all(0 <= id < tokenizer.size for id in ids)
 
 
+@pytest.mark.parametrize("form", [list, " ".join], ids=["pairs", "strings"])
+def test_hugging_face_ids_are_those_of_the_package(form: object, tmp_path: Path) -> None:
+    assert callable(form)
+    path = byte_level(tmp_path)
+    reference = Tokenizer.from_file(str(path))
+    reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    data = json.loads(path.read_text())
+    data["model"]["merges"] = [form(merge) for merge in data["model"]["merges"]]
+    tokenizer = HuggingFaceTokenizer(json.dumps(data).encode(), "it")
+    for text in (*CORPUS[:2], "The fox sat, and that's that."):
+        assert tokenizer.encode(text) == reference.encode(text).ids
+
+
 def test_a_tokenizer_that_changes_text_is_refused(tmp_path: Path) -> None:
     tokenizer = Tokenizer(models.WordLevel({"the": 0, "<unk>": 1}, unk_token="<unk>"))
     tokenizer.normalizer = normalizers.Lowercase()
