@@ -11,6 +11,7 @@ import typer
 from reviser import __version__
 from reviser.cli.bench import app as bench
 from reviser.cli.generate import continue_, infill
+from reviser.cli.lsp import lsp, serve
 from reviser.cli.models import app as models
 from reviser.cli.replay import replay
 from reviser.cli.train import PASS_ON, tokenise, train
@@ -30,6 +31,8 @@ app.add_typer(models)
 app.command(context_settings=PASS_ON)(train)
 app.command(context_settings=PASS_ON)(tokenise)
 app.add_typer(bench)
+app.command()(lsp)
+app.command()(serve)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,1 @@
+"""The language server: the model's suggestions and live edits in any editor."""

@@ -1,0 +1,380 @@
+"""The features of the protocol, each a short function."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+
+from cattrs.errors import BaseValidationError
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInternalError
+
+from lsp_server.documents import Change, Document
+from lsp_server.editor import is_token_of, place, range_of
+from lsp_server.live import LiveRun
+from lsp_server.messages import TEXT, RunParams, Status, Target, TextResult
+from lsp_server.protocol import invalid
+from lsp_server.server import Client, ReviserServer
+from reviser.errors import ReviserError
+
+logger = logging.getLogger(__name__)
+
+SECTION = "reviser"
+_LABEL = 60
+_LAST_WORD = re.compile(r"\w*\Z")
+
+
+def register(server: ReviserServer) -> None:
+    """Give a server all of its features."""
+    for method, handler, options in _FEATURES:
+        server.feature(method, options)(handler)
+    for name, command in _COMMANDS.items():
+        server.command(name)(command)
+
+
+def initialize(ls: ReviserServer, params: types.InitializeParams) -> None:
+    ls.client = Client.of(params.capabilities)
+    ls.documents.encoding = ls.workspace.position_encoding  # type: ignore[assignment]
+    options = params.initialization_options
+    ls.initial_settings(options.get(SECTION, options) if isinstance(options, dict) else None)
+
+
+async def initialized(ls: ReviserServer, params: types.InitializedParams) -> None:
+    if ls.client.registers_configuration:
+        registration = types.Registration(
+            id="settings",
+            method=types.WORKSPACE_DID_CHANGE_CONFIGURATION,
+            register_options=types.DidChangeConfigurationRegistrationOptions(section=SECTION),
+        )
+        ls.client_register_capability(types.RegistrationParams([registration]))
+    await pull_settings(ls)
+    logger.info("reviser %s is ready", ls.version)
+
+
+async def settings_changed(ls: ReviserServer, params: types.DidChangeConfigurationParams) -> None:
+    if ls.client.has_configuration:
+        await pull_settings(ls)
+    elif isinstance(params.settings, dict):
+        ls.take_settings(params.settings.get(SECTION, params.settings))
+
+
+async def pull_settings(ls: ReviserServer) -> None:
+    if ls.client.has_configuration:
+        item = types.ConfigurationItem(section=SECTION)
+        answer = await ls.workspace_configuration_async(types.ConfigurationParams([item]))
+        ls.take_settings(answer[0] if answer else None)
+
+
+async def shutdown(ls: ReviserServer, params: None) -> None:
+    ls.completer.stop()
+    ls.runs.halt("the editor is closing")
+    await ls.engine.close()
+
+
+def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
+    item = params.text_document
+    ls.runs.close(item.uri)
+    ls.documents.open(item.uri, item.language_id, item.version, item.text)
+
+
+def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> None:
+    document = ls.document(params.text_document.uri)
+    for event in params.content_changes:
+        change = _take(document, event)
+        if not ls.runs.follow(document, change):
+            ls.completer.removal(document.uri).follow(change)
+            ls.completer.typed()
+    document.version = params.text_document.version
+    ls.runs.followed()
+
+
+def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Change:
+    if isinstance(event, types.TextDocumentContentChangeWholeDocument):
+        return document.replace_all(event.text)
+    return document.replace(place(event.range.start), place(event.range.end), event.text)
+
+
+def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    ls.runs.close(uri)
+    ls.completer.close(uri)
+    ls.switches.pop(uri, None)
+    ls.documents.close(uri)
+
+
+async def inline_completion(
+    ls: ReviserServer, params: types.InlineCompletionParams
+) -> types.InlineCompletionList:
+    document = ls.document(params.text_document.uri)
+    offset = document.offset(place(params.position))
+    invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
+    count = ls.settings.completion.candidates if invoked else 1
+    texts = await _suggest(ls, "inline", document, offset, count, invoked)
+    selected = params.context.selected_completion_info
+    if selected is None:
+        here = types.Range(params.position, params.position)
+        items = [types.InlineCompletionItem(text, range=here) for text in texts]
+    else:
+        items = _extending(document, offset, selected, texts)
+    return types.InlineCompletionList(items)
+
+
+def _extending(
+    document: Document, offset: int, selected: types.SelectedCompletionInfo, texts: list[str]
+) -> list[types.InlineCompletionItem]:
+    """Only what goes on from the item chosen in the editor's own list, so that one key serves both."""
+    typed = document.text[document.offset(place(selected.range.start)) : offset]
+    return [
+        types.InlineCompletionItem(typed + text, range=selected.range)
+        for text in texts
+        if (typed + text).startswith(selected.text)
+    ]
+
+
+async def completion(ls: ReviserServer, params: types.CompletionParams) -> types.CompletionList:
+    document = ls.document(params.text_document.uri)
+    mode = ls.settings.completion.list
+    # An editor that shows ghost text would offer the same twice, and Tab could mean either.
+    if mode == "off" or (mode == "auto" and ls.client.has_ghost_text):
+        return types.CompletionList(is_incomplete=False, items=[])
+    offset = document.offset(place(params.position))
+    count = ls.settings.completion.candidates
+    texts = await _suggest(ls, "list", document, offset, count, invoked=True)
+    items = [_item(document, offset, text, rank) for rank, text in enumerate(texts)]
+    return types.CompletionList(is_incomplete=True, items=items)
+
+
+def _item(document: Document, offset: int, text: str, rank: int) -> types.CompletionItem:
+    """A list entry that replaces the word begun, since editors filter by it."""
+    found = _LAST_WORD.search(document.text, max(offset - 64, 0), offset)
+    start = found.start() if found else offset
+    whole = document.text[start:offset] + text
+    label = " ".join(whole.split())
+    return types.CompletionItem(
+        label=label if len(label) <= _LABEL else label[: _LABEL - 1] + "…",
+        kind=types.CompletionItemKind.Text,
+        detail="Reviser",
+        sort_text=f"{rank:02}",
+        filter_text=whole,
+        insert_text_format=types.InsertTextFormat.PlainText,
+        text_edit=types.TextEdit(range_of(document, start, offset), whole),
+        data={"text": whole},
+    )
+
+
+def resolve(ls: ReviserServer, item: types.CompletionItem) -> types.CompletionItem:
+    """The whole text, for entries whose label is cut short."""
+    text = item.data.get("text") if isinstance(item.data, dict) else None
+    if isinstance(text, str):
+        item.documentation = types.MarkupContent(types.MarkupKind.PlainText, text)
+    return item
+
+
+async def _suggest(
+    ls: ReviserServer, kind: Any, document: Document, offset: int, count: int, invoked: bool
+) -> list[str]:
+    if not ls.allows(document) or not ls.settings.completion.enabled or ls.runs.current:
+        return []
+    started = time.perf_counter()
+    try:
+        texts = await ls.completer.suggest(kind, document, offset, count, invoked=invoked)
+    except ReviserError as error:
+        ls.report(str(error))
+        return []
+    taken = 1000 * (time.perf_counter() - started)
+    ls.trace(f"{len(texts)} suggestions for version {document.version} in {taken:.0f} ms")
+    return texts
+
+
+def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    document = ls.document(params.text_document.uri)
+    wanted = params.context.only or [types.CodeActionKind.RefactorRewrite]
+    fits = any(_is_under(types.CodeActionKind.RefactorRewrite, kind) for kind in wanted)
+    if not fits or not ls.allows(document) or not ls.client.applies_edits:
+        return []
+    invoked = params.context.trigger_kind != types.CodeActionTriggerKind.Automatic
+    return [
+        types.CodeAction(
+            title=title,
+            kind=types.CodeActionKind.RefactorRewrite,
+            command=types.Command(title, command, arguments=[argument]),
+        )
+        for title, command, argument in _offers(ls, document, params.range, invoked)
+    ]
+
+
+def _is_under(kind: str, wanted: str) -> bool:
+    return kind == wanted or kind.startswith(f"{wanted}.") or not wanted
+
+
+def _offers(
+    ls: ReviserServer, document: Document, range: types.Range, invoked: bool
+) -> list[tuple[str, str, Any]]:
+    """What can be done here. Unasked, an editor is told only of a run that there is."""
+    about = {"uri": document.uri}
+    run = ls.runs.last(document.uri)
+    if run and run.running:
+        return [("Reviser: stop", "reviser.stop", about)]
+    offers: list[tuple[str, str, Any]] = []
+    if run and run.state in ("finished", "stopped"):
+        offers += [
+            ("Reviser: accept", "reviser.accept", about),
+            ("Reviser: reject", "reviser.reject", about),
+        ]
+    if invoked:
+        here = about | {"range": ls.protocol._converter.unstructure(range)}
+        selected = range.start != range.end
+        title = "Reviser: write the selection anew" if selected else "Reviser: write here"
+        offers += [
+            (title, "reviser.infill", here),
+            ("Reviser: continue at the end", "reviser.continue", about),
+        ]
+    return offers
+
+
+async def continue_(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    document, target = _writable(ls, arguments)
+    at = target.position or (target.range and target.range.end)
+    offset = document.offset(place(at)) if at else None
+    return ls.editor.describe(await ls.runs.continue_(document, offset))
+
+
+async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    document, target = _writable(ls, arguments)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.infill needs a range or a position")
+    first = target.range.start if target.range else target.position
+    last = target.range.end if target.range else target.position
+    assert first is not None
+    assert last is not None
+    start, end = sorted((document.offset(place(first)), document.offset(place(last))))
+    return ls.editor.describe(await ls.runs.infill(document, start, end))
+
+
+async def stop(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    run = await ls.runs.stop()
+    return ls.editor.describe(run) if run else None
+
+
+async def take_back(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    """`reviser.undo` and `reviser.reject`: the last run, or the one named, leaves as one edit."""
+    run = _run(ls, arguments)
+    try:
+        await ls.runs.take_back(run)
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    return ls.editor.describe(run)
+
+
+async def accept(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    run = _run(ls, arguments)
+    await ls.runs.accept(run)
+    return ls.editor.describe(run)
+
+
+def set_model(ls: ReviserServer, *arguments: Any) -> Status:
+    from reviser.checkpoints.library import find_model
+
+    model = _target(ls, arguments).model
+    try:
+        if model:
+            find_model(model)
+    except ReviserError as error:
+        raise invalid(str(error)) from None
+    ls.choose_model(model or None)
+    return ls.status()
+
+
+def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
+    """On or off for one document; without a word on which, the other of what it is."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri or "")
+    on = not ls.allows(document) if target.enabled is None else target.enabled
+    ls.switch(document, on)
+    return ls.status(document)
+
+
+def status(ls: ReviserServer, *arguments: Any) -> Status:
+    uri = _target(ls, arguments).uri
+    return ls.status(ls.document(uri) if uri else None)
+
+
+def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
+    if len(arguments) > 1 or not all(isinstance(argument, dict) for argument in arguments):
+        raise invalid("the commands of Reviser take one object")
+    try:
+        return ls.protocol._converter.structure(dict(*arguments), Target)
+    except (BaseValidationError, TypeError, ValueError, AttributeError) as error:
+        raise invalid(f"this is not what the command takes: {error}") from None
+
+
+def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
+    """The document a run is asked for, if the editor and the settings let it be written in."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri or "")
+    if not ls.client.applies_edits:
+        raise invalid("this editor does not let servers edit (workspace/applyEdit)")
+    if not ls.allows(document):
+        raise invalid(f"Reviser is switched off for this document ({document.language})")
+    ls.completer.stop()
+    return document, target
+
+
+def _run(ls: ReviserServer, arguments: tuple[Any, ...]) -> LiveRun:
+    target = _target(ls, arguments)
+    run = ls.runs.find(target.uri, target.run_id)
+    if run is None:
+        raise invalid("there is no run to do this to")
+    return run
+
+
+def progress_cancelled(ls: ReviserServer, params: types.WorkDoneProgressCancelParams) -> None:
+    run = ls.runs.current
+    if run and is_token_of(run, params.token):
+        ls.runs.halt("you cancelled it")
+
+
+def text(ls: ReviserServer, params: Any) -> TextResult:
+    """`reviser/text`: the server's copy of a document, to find out whether it is the editor's."""
+    uri = getattr(params, "uri", None)
+    document = ls.document(uri if isinstance(uri, str) else "")
+    return TextResult(document.text, document.version)
+
+
+_FEATURES: list[tuple[str, Any, Any]] = [
+    (types.INITIALIZE, initialize, None),
+    (types.INITIALIZED, initialized, None),
+    (types.SHUTDOWN, shutdown, None),
+    (types.WORKSPACE_DID_CHANGE_CONFIGURATION, settings_changed, None),
+    (types.TEXT_DOCUMENT_DID_OPEN, opened, None),
+    (types.TEXT_DOCUMENT_DID_CHANGE, changed, None),
+    (types.TEXT_DOCUMENT_DID_CLOSE, closed, None),
+    (
+        types.TEXT_DOCUMENT_INLINE_COMPLETION,
+        inline_completion,
+        types.InlineCompletionOptions(),
+    ),
+    (types.TEXT_DOCUMENT_COMPLETION, completion, types.CompletionOptions()),
+    (types.COMPLETION_ITEM_RESOLVE, resolve, None),
+    (
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        code_actions,
+        types.CodeActionOptions([types.CodeActionKind.RefactorRewrite]),
+    ),
+    (types.WINDOW_WORK_DONE_PROGRESS_CANCEL, progress_cancelled, None),
+    (TEXT, text, None),
+]
+
+_COMMANDS: dict[str, Any] = {
+    "reviser.continue": continue_,
+    "reviser.infill": infill,
+    "reviser.stop": stop,
+    "reviser.undo": take_back,
+    "reviser.accept": accept,
+    "reviser.reject": take_back,
+    "reviser.setModel": set_model,
+    "reviser.setEnabled": set_enabled,
+    "reviser.status": status,
+}

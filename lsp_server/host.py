@@ -1,0 +1,269 @@
+"""The engine's process: models, loaded when first asked for, working on one task at a time.
+
+It serves one language server through its standard streams, or several through a local socket that only
+its owner may open. It ends when the last of them has gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from lsp_server.tasks import Event, ModelKey, Task, decode_order, encode_event
+from reviser.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.engine import Engine
+    from reviser.session import Session
+
+logger = logging.getLogger(__name__)
+
+_SESSIONS = 16
+# How long a shared process without anyone to serve stays, in seconds: an editor may be restarting.
+GRACE = 2.0
+
+
+@dataclass(eq=False)
+class Peer:
+    """A language server at the other end of two streams."""
+
+    reader: BinaryIO
+    writer: BinaryIO
+    key: ModelKey | None = None
+    cancelled: set[int] = field(default_factory=set)
+    gone: bool = False
+    sessions: OrderedDict[tuple[ModelKey, str], Session] = field(default_factory=OrderedDict)
+
+    def send(self, event: Event) -> None:
+        try:
+            self.writer.write(encode_event(event))
+            self.writer.flush()
+        except (OSError, ValueError):
+            self.gone = True
+
+    def wants(self, task: Task) -> bool:
+        """Whether anyone still waits for this task; asked between two actions."""
+        return not self.gone and task.id not in self.cancelled
+
+
+class Host:
+    """Takes orders from peers in threads of their own, and carries them out in one."""
+
+    def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
+        self._load = load
+        self._engines: dict[ModelKey, Engine] = {}
+        self._orders: queue.SimpleQueue[tuple[Peer, Task | ModelKey]] = queue.SimpleQueue()
+        self._peers: set[Peer] = set()
+        self._change = threading.Condition()
+
+    def admit(self, peer: Peer) -> threading.Thread:
+        """Listen to a peer until it goes."""
+        with self._change:
+            self._peers.add(peer)
+            self._change.notify_all()
+        thread = threading.Thread(target=self._listen, args=(peer,), daemon=True)
+        thread.start()
+        return thread
+
+    def work(self) -> None:
+        """Carry out orders, one at a time, for ever."""
+        while True:
+            peer, order = self._orders.get()
+            if isinstance(order, Task):
+                self._write(peer, order)
+            elif not peer.gone:
+                self._prepare(peer, order)
+
+    def wait_until_left(self, grace: float) -> None:
+        """Return once nobody has been here for `grace` seconds."""
+        with self._change:
+            while True:
+                self._change.wait_for(lambda: not self._peers)
+                if not self._change.wait_for(lambda: bool(self._peers), timeout=grace):
+                    return
+
+    def _listen(self, peer: Peer) -> None:
+        try:
+            for line in peer.reader:
+                order = decode_order(line)
+                if isinstance(order, int):
+                    peer.cancelled.add(order)
+                else:
+                    self._orders.put((peer, order))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logger.warning("a language server sent something else than an order: %s", error)
+        peer.gone = True
+        with suppress(OSError, ValueError):
+            peer.writer.close()
+        with self._change:
+            self._peers.discard(peer)
+            self._change.notify_all()
+
+    def _prepare(self, peer: Peer, key: ModelKey) -> None:
+        try:
+            self._engine(peer, key)
+        except Exception:  # the task that needs the model will say what is wrong
+            logger.exception("the model cannot be loaded")
+
+    def _write(self, peer: Peer, task: Task) -> None:
+        try:
+            self._carry_out(peer, task)
+        except ReviserError as error:
+            peer.send(Event(task.id, "failed", message=str(error)))
+        except Exception as error:  # whatever happens to one task, the next one is answered
+            logger.exception("task %s failed", task.id)
+            peer.send(Event(task.id, "failed", message=f"the model failed: {error!r}"))
+        peer.cancelled.discard(task.id)
+
+    def _carry_out(self, peer: Peer, task: Task) -> None:
+        from reviser.decoding import Sampler
+
+        if not peer.wants(task):
+            peer.send(Event(task.id, "done", ending="cancelled"))
+            return
+        if task.key not in self._engines:
+            peer.send(Event(task.id, "loading"))
+        engine = self._engine(peer, task.key)
+        session = self._session(peer, engine, task)
+        session.text = task.text
+        sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
+        run = session.infill(task.start, task.end, sampler, max_actions=task.max_actions)
+        evaluated = _evaluated(engine)
+        peer.send(Event(task.id, "begun", held=len(run.window.held)))
+        home = len(run.window.before) + len(run.window.prefix)
+        while peer.wants(task) and (frame := next(run, None)) is not None:
+            peer.send(
+                Event(
+                    task.id,
+                    "step",
+                    written=run.written,
+                    cursor=frame.cursor.chars - home,
+                    label=frame.label,
+                )
+            )
+        ending = run.rollout.ending or "cancelled"
+        used = _evaluated(engine) - evaluated
+        peer.send(Event(task.id, "done", ending=ending, evaluated=used))
+
+    def _engine(self, peer: Peer, key: ModelKey) -> Engine:
+        peer.key = key
+        if key not in self._engines:
+            in_use = {other.key for other in self._peers}
+            for unused in set(self._engines) - in_use:
+                del self._engines[unused]
+            self._engines[key] = self._load(key)
+        return self._engines[key]
+
+    def _session(self, peer: Peer, engine: Engine, task: Task) -> Session:
+        """The session of a document, kept so that its window stays put between two tasks."""
+        sessions = peer.sessions
+        place = (task.key, task.document)
+        session = sessions.pop(place, None)
+        if session is None or session.policy is not engine.policy:
+            session = engine.session("")
+        sessions[place] = session
+        while len(sessions) > _SESSIONS:
+            sessions.popitem(last=False)
+        return session
+
+
+def _evaluated(engine: Engine) -> int:
+    """How many ids have gone through the model, where it counts them."""
+    return int(getattr(engine.policy, "evaluated", 0))
+
+
+def load(key: ModelKey) -> Engine:
+    from reviser.engine import load_engine
+
+    return load_engine(key.model, threads=key.threads)
+
+
+def serve_streams() -> None:
+    """Serve one language server through standard input and output, and end with it."""
+    # An interrupt typed into the editor's terminal is meant for the editor.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What libraries print must not get between the messages.
+    writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    host = Host(load)
+    listener = host.admit(Peer(sys.stdin.buffer, writer))
+    threading.Thread(target=host.work, daemon=True).start()
+    listener.join()
+    # A step of the model may be under way; nobody waits for it.
+    os._exit(0)
+
+
+def serve_socket(path: Path) -> None:
+    """Serve every language server of this user that connects to `path`, and end with the last."""
+    with _listening(path) as listener:
+        host = Host(load)
+        threading.Thread(target=_admit_all, args=(host, listener), daemon=True).start()
+        threading.Thread(target=host.work, daemon=True).start()
+        try:
+            host.wait_until_left(GRACE)
+        finally:
+            path.unlink(missing_ok=True)
+            os._exit(0)
+
+
+def _admit_all(host: Host, listener: socket.socket) -> None:
+    while True:
+        connection, _ = listener.accept()
+        host.admit(Peer(connection.makefile("rb"), connection.makefile("wb")))
+
+
+def socket_path() -> Path:
+    """Where a shared engine listens: a folder of this user alone."""
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return Path(runtime) / "reviser" / "engine.sock"
+    import tempfile
+
+    return Path(tempfile.gettempdir()) / f"reviser-{os.getuid()}" / "engine.sock"
+
+
+def check_private(folder: Path) -> None:
+    """Make `folder` if need be, and refuse one that somebody else could look into."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = folder.lstat()
+    if not folder.is_dir() or folder.is_symlink() or state.st_uid != os.getuid():
+        raise ReviserError(f"{folder} is not a folder of yours, so no engine can be shared in it")
+    if state.st_mode & 0o077:
+        raise ReviserError(f"{folder} is open to others; make it yours alone with chmod 700")
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket that this process alone listens on; a stale one of a dead process makes way."""
+    import fcntl
+
+    check_private(path.parent)
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held until this process ends
+    except BlockingIOError:
+        raise ReviserError(f"an engine is already listening on {path}") from None
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        raise ReviserError(f"cannot listen on {path}: {error.strerror or error}") from None
+    finally:
+        os.umask(before)
+    listener.listen()
+    return listener
+
+
+if __name__ == "__main__":
+    serve_streams()

@@ -1,0 +1,276 @@
+"""Live runs: the model's actions become edits in the editor, a few each second, merged with the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from lsp_server.documents import Change, Document, Documents
+from lsp_server.engine import Engine
+from lsp_server.live import LiveRun, Region
+from lsp_server.settings import Settings
+from lsp_server.surroundings import end_of_writing, line_ending, surroundings
+from lsp_server.tasks import ModelKey, Task
+from reviser.errors import ReviserError
+
+logger = logging.getLogger(__name__)
+
+_AFTER = 8_192
+_KEPT = 20  # runs of a document that can be taken back
+_REPLY_PATIENCE = 10.0
+_ECHO_PATIENCE = 3.0
+_SHORT_PATIENCE = 0.5
+_RETRIES = 50
+
+
+class Editor(Protocol):
+    """The editor at the other end."""
+
+    async def apply(self, run: LiveRun, document: Document, change: Change) -> bool:
+        """Ask for an edit of this very version of the document; False if it is refused."""
+
+    def show(self, run: LiveRun) -> None:
+        """Say where a run stands."""
+
+    def begin(self, run: LiveRun) -> None:
+        """Show that work is under way, with a way to cancel it."""
+
+    def end(self, run: LiveRun) -> None:
+        """Show that it is over."""
+
+
+class LiveRuns:
+    """The run under way, and those of each document that can still be taken back."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        documents: Documents,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        key: Callable[[], ModelKey],
+    ) -> None:
+        self._engine = engine
+        self._documents = documents
+        self._editor = editor
+        self._settings = settings
+        self._key = key
+        self._runs: dict[str, list[LiveRun]] = {}
+        self._current: LiveRun | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._seeds = itertools.count(1)
+        self._started = 0.0
+
+    @property
+    def current(self) -> LiveRun | None:
+        """The run under way."""
+        run = self._current
+        return run if run is not None and run.running else None
+
+    def last(self, uri: str) -> LiveRun | None:
+        """The latest run of a document that has not been taken back."""
+        return next(
+            (run for run in reversed(self._runs.get(uri, ())) if run.state != "rejected"), None
+        )
+
+    def find(self, uri: str | None, id: str | None) -> LiveRun | None:
+        """The run of that id; else the latest of a document, or of the document written in last."""
+        if id is not None:
+            runs = itertools.chain.from_iterable(self._runs.values())
+            return next((run for run in runs if run.id == id and run.state != "rejected"), None)
+        uri = uri or (self._current.uri if self._current else "")
+        return self.last(uri)
+
+    @property
+    def rate(self) -> float:
+        """Actions per second of the run under way."""
+        run = self.current
+        return run.actions / max(time.monotonic() - self._started, 1e-3) if run else 0.0
+
+    async def continue_(self, document: Document, offset: int | None) -> LiveRun:
+        """Write on at `offset`, by default at the end, without a look at what follows."""
+        start = end_of_writing(document.text) if offset is None else offset
+        return await self._start(document, start, start, sees_after=False)
+
+    async def infill(self, document: Document, start: int, end: int) -> LiveRun:
+        """Write between what is before `start` and what is after `end`."""
+        return await self._start(document, start, end, sees_after=True)
+
+    async def stop(self, reason: str = "you stopped it") -> LiveRun | None:
+        """Stop the run under way, and see its last edit settled."""
+        run = self.current
+        if run is not None:
+            run.halt("stopped", reason)
+            self._news.set()
+        if self._work is not None:
+            await asyncio.shield(self._work)
+        return run
+
+    def halt(self, reason: str) -> None:
+        """Stop the run under way, without waiting."""
+        if self.current:
+            self.current.halt("stopped", reason)
+            self._news.set()
+
+    async def take_back(self, run: LiveRun) -> bool:
+        """Take a run's text out of the document as one edit; False if there is nothing to take out."""
+        if run.running:
+            await self.stop()
+        for _ in range(_RETRIES):
+            document = self._documents[run.uri]
+            change = run.restoration(document.text)
+            version = document.version
+            if change is None or await self._editor.apply(run, document, change):
+                run.state, run.reason = "rejected", ""
+                self._editor.show(run)
+                return change is not None
+            if document.version == version:
+                break
+        raise ReviserError("the editor refused to take the text back")
+
+    async def accept(self, run: LiveRun) -> None:
+        """Keep a run's text."""
+        if run.running:
+            await self.stop()
+        run.state, run.reason = "accepted", ""
+        self._editor.show(run)
+
+    def follow(self, document: Document, change: Change) -> bool:
+        """Take over a change of a document; True if it is an edit of a run's own."""
+        ours = False
+        for run in self._runs.get(document.uri, ()):
+            origin = run.follow(change)
+            ours = ours or origin == "ours"
+            if origin == "inside":
+                self._news.set()
+        return ours
+
+    def followed(self) -> None:
+        """All changes of a message have been taken over."""
+        self._changed.set()
+
+    def close(self, uri: str) -> None:
+        """A document is closed: its run ends, and none of its runs can be taken back any more."""
+        if self.current and self.current.uri == uri:
+            self.halt("the document was closed")
+        self._runs.pop(uri, None)
+
+    async def _start(
+        self, document: Document, start: int, end: int, *, sees_after: bool
+    ) -> LiveRun:
+        await self.stop("another run was started")
+        text, settings = document.text, self._settings()
+        around = surroundings(text, start, end, _AFTER if sees_after else 0)
+        number = next(self._seeds)
+        run = LiveRun(
+            str(number), document.uri, Region(start, text[start:end]), ending=line_ending(text)
+        )
+        task = Task(
+            id=0,
+            key=self._key(),
+            document=document.uri,
+            text=around.text,
+            start=around.start,
+            end=around.end,
+            max_actions=settings.live.max_actions,
+            temperature=settings.temperature,
+            top_k=settings.top_k,
+            seed=time.time_ns() & 0xFFFFFFFF,
+        )
+        runs = self._runs.setdefault(document.uri, [])
+        runs.append(run)
+        del runs[:-_KEPT]
+        self._current = run
+        self._news.clear()
+        self._work = asyncio.create_task(self._drive(run, task))
+        return run
+
+    async def _drive(self, run: LiveRun, task: Task) -> None:
+        """See a run through; whatever happens, its last word is said to the editor."""
+        self._started = time.monotonic()
+        model = asyncio.create_task(self._listen(run, task))
+        try:
+            self._editor.begin(run)
+            self._editor.show(run)
+            await self._write_out(run)
+        except Exception:  # nothing of a run may bring the server down
+            logger.exception("run %s failed", run.id)
+            run.halt("stopped", "of an error in the server")
+        finally:
+            model.cancel()
+            run.halt("finished")
+            run.settle()
+            self._editor.show(run)
+            self._editor.end(run)
+
+    async def _listen(self, run: LiveRun, task: Task) -> None:
+        """Take over what the model does, as fast as it does it."""
+        try:
+            async with contextlib.aclosing(self._engine.write(task)) as events:
+                async for event in events:
+                    if event.kind == "begun" and event.held:
+                        run.take_in(event.held, self._documents[run.uri].text)
+                    elif event.kind == "step":
+                        run.advance(event.written, event.cursor)
+                        if run.actions == 1:
+                            self._started = time.monotonic()
+                    self._news.set()
+        except ReviserError as error:
+            run.halt("stopped", str(error))
+        finally:
+            run.whole = True
+            self._news.set()
+
+    async def _write_out(self, run: LiveRun) -> None:
+        """Bring the editor up to date, not more often than the user set, until all is written."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            document = self._documents.get(run.uri)
+            if not run.running or document is None:
+                return
+            change = run.next_change(document.text)
+            if change is not None:
+                await self._edit(run, document, change)
+            elif run.whole:
+                return
+            if run.running:
+                self._editor.show(run)
+            await asyncio.sleep(1 / self._settings().live.edits_per_second)
+            if run.whole or run.next_change(document.text) is not None:
+                self._news.set()
+
+    async def _edit(self, run: LiveRun, document: Document, change: Change) -> None:
+        """One edit: sent for the version at hand, and judged by what comes back as a change."""
+        version = document.version
+        run.sent()
+        try:
+            applied = await asyncio.wait_for(
+                self._editor.apply(run, document, change), _REPLY_PATIENCE
+            )
+        except TimeoutError:
+            run.halt("stopped", "the editor does not answer")
+            return
+        if applied and run.awaits_echo:
+            # Editors may say "applied" and skip the edit: the change that it must cause is the proof.
+            patience = _ECHO_PATIENCE if document.version == version else _SHORT_PATIENCE
+            await self._await_change(patience)
+        if not run.awaits_echo:
+            run.refusals = 0
+            return
+        run.lost()
+        run.refusals += 1
+        if document.version == version or run.refusals > _RETRIES:
+            run.halt("stopped", "the editor refused an edit")
+
+    async def _await_change(self, patience: float) -> None:
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), patience)

@@ -1,0 +1,214 @@
+"""The server: what it knows, and the parts that do the work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import attrs
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from lsp_server.completer import Completer
+from lsp_server.documents import Document, Documents, UnknownDocument
+from lsp_server.editor import LspEditor
+from lsp_server.engine import Engine
+from lsp_server.host import socket_path
+from lsp_server.messages import STATUS, Status, make_converter
+from lsp_server.protocol import ReviserProtocol, invalid
+from lsp_server.runs import LiveRuns
+from lsp_server.settings import Settings, read_settings
+from lsp_server.tasks import ModelKey
+from reviser import __version__
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the editor can do."""
+
+    versions_edits: bool = False
+    applies_edits: bool = False
+    shows_progress: bool = False
+    draws_runs: bool = False
+    has_ghost_text: bool = False
+    has_configuration: bool = False
+    registers_configuration: bool = False
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities) -> Client:
+        workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
+        documents = capabilities.text_document or types.TextDocumentClientCapabilities()
+        edits = workspace.workspace_edit
+        window = capabilities.window
+        changes = workspace.did_change_configuration
+        experimental: Any = capabilities.experimental
+        return cls(
+            # Only versioned edits can hold file operations, so an editor with these has those.
+            versions_edits=bool(edits and (edits.document_changes or edits.resource_operations)),
+            applies_edits=bool(workspace.apply_edit),
+            shows_progress=bool(window and window.work_done_progress),
+            draws_runs=isinstance(experimental, dict) and bool(experimental.get("reviser")),
+            has_ghost_text=documents.inline_completion is not None,
+            has_configuration=bool(workspace.configuration),
+            registers_configuration=bool(changes and changes.dynamic_registration),
+        )
+
+
+class ReviserServer(LanguageServer):
+    """Documents, settings, suggestions and live runs behind one connection."""
+
+    protocol: ReviserProtocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "reviser",
+            __version__,
+            protocol_cls=ReviserProtocol,
+            converter_factory=make_converter,
+        )
+        self.documents = Documents()
+        self.settings = Settings()
+        self.client = Client()
+        self.switches: dict[str, bool] = {}
+        self._initial: dict[str, Any] = {}
+        self._chosen_model: str | None = None
+        self._last_status: Status | None = None
+        self._last_problem = ""
+        self._closing: asyncio.Future[None] | None = None
+        self.engine = Engine(
+            lambda: self.settings.unload_after_s,
+            lambda: socket_path() if self.settings.shared_engine else None,
+        )
+        self.completer = Completer(
+            self.engine, lambda: self.settings, self.model_key, self.show_status
+        )
+        self.editor = LspEditor(self)
+        self.runs = LiveRuns(
+            self.engine, self.documents, self.editor, lambda: self.settings, self.model_key
+        )
+
+    def model_key(self) -> ModelKey:
+        return ModelKey(self._chosen_model or self.settings.model, self.settings.threads)
+
+    def document(self, uri: str) -> Document:
+        """An open document, or the error that the protocol has for one that is not."""
+        try:
+            return self.documents[uri]
+        except UnknownDocument:
+            raise invalid(f"{uri} is not open") from None
+
+    def allows(self, document: Document) -> bool:
+        """Whether the model may work in a document: its own switch, else the settings."""
+        if not self.settings.enabled:
+            return False
+        allowed = self.settings.allows(document.uri, document.language)
+        return self.switches.get(document.uri, allowed)
+
+    def switch(self, document: Document, enabled: bool) -> None:
+        """Turn the model on or off for one document."""
+        self.switches[document.uri] = enabled
+        self.rest_if_off()
+
+    def choose_model(self, model: str | None) -> None:
+        """Use another model from now on."""
+        self._chosen_model = model
+        self.completer.forget()
+        self.show_status()
+
+    def initial_settings(self, data: Any) -> None:
+        self._initial = data if isinstance(data, dict) else {}
+        self.take_settings(None)
+
+    def take_settings(self, data: Any) -> None:
+        """Take over settings, laid over those the editor started the server with."""
+        before = self.settings
+        merged = _merge(self._initial, data) if isinstance(data, dict) else self._initial
+        self.settings, problems = read_settings(merged)
+        for problem in problems:
+            logger.warning(problem)
+        if self.settings.model != before.model:
+            self._chosen_model = None
+            self.completer.forget()
+        if self.settings.shared_engine != before.shared_engine:
+            self.completer.stop()
+            self.runs.halt("the settings changed")
+            self._let_go()
+        self.rest_if_off()
+
+    def rest_if_off(self) -> None:
+        """Where the model is off, nothing of it may run; if it is off everywhere, it is let go."""
+        run = self.runs.current
+        if run and (document := self.documents.get(run.uri)) and not self.allows(document):
+            self.runs.halt("the model was switched off")
+        allowed = [self.allows(document) for document in self.documents]
+        if not self.settings.enabled or (allowed and not any(allowed)):
+            self.completer.stop()
+            self._let_go()
+        self.show_status()
+
+    def _let_go(self) -> None:
+        if self.engine.connected:
+            self._closing = asyncio.ensure_future(self.engine.close())
+
+    def status(self, document: Document | None = None) -> Status:
+        run = self.runs.current
+        enabled = self.allows(document) if document else self.settings.enabled
+        if not self.settings.enabled:
+            state = "off"
+        elif run:
+            state = "loading" if run.state == "loading" else "writing"
+        else:
+            state = "thinking" if self.completer.busy else "idle"
+        return Status(
+            state=state,
+            model=self.model_key().model,
+            model_loaded=self.engine.connected,
+            enabled=enabled,
+            actions_per_second=round(self.runs.rate, 1),
+            run_id=run.id if run else None,
+            requests=self.engine.tasks,
+            from_cache=self.completer.from_cache,
+            superseded=self.completer.superseded,
+            evaluated=self.engine.evaluated,
+        )
+
+    def show_status(self) -> None:
+        """Tell a client that asked for it, whenever there is something new to tell."""
+        if self.client.draws_runs:
+            status = self.status()
+            plain = attrs.evolve(status, requests=0, from_cache=0, superseded=0, evaluated=0)
+            if plain != self._last_status:
+                self._last_status = plain
+                self.protocol.notify(STATUS, status)
+
+    def report(self, problem: str) -> None:
+        """Say what is wrong, once: at every key it would be noise."""
+        if problem != self._last_problem:
+            self._last_problem = problem
+            logger.error(problem)
+
+    def trace(self, message: str) -> None:
+        """For whoever turned tracing on."""
+        if self.protocol.trace != types.TraceValue.Off:
+            self.log_trace(types.LogTraceParams(message))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """What came in could not be read, or a notification failed: the editor and the log learn of it."""
+        if source is JsonRpcException:
+            self.protocol.answer_unreadable(error)
+        else:
+            logger.error("%s", error)
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in over.items():
+        known = merged.get(key)
+        nested = isinstance(known, dict) and isinstance(value, dict)
+        merged[key] = _merge(known or {}, value) if nested else value
+    return merged

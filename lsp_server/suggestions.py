@@ -1,0 +1,198 @@
+"""What makes a suggestion fit to show: its length, what follows it, what the user removed, what is known.
+
+Nothing here talks to a model or to an editor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lsp_server.documents import Change
+from lsp_server.settings import Unit
+
+_WORD = re.compile(r"\s*\S+")
+_LINE = re.compile(r"[\r\n]*[^\r\n]+")
+_SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n))""", re.DOTALL)
+_UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
+_UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\Z", re.DOTALL)
+# What no prose has and no editor shows well; a suggestion ends before it.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+
+
+def first_unit(text: str, unit: Unit) -> str | None:
+    """The first word, line or sentence of `text` if more follows it, so that it is known to be whole."""
+    found = _UNITS[unit].match(text)
+    return found.group() if found and found.end() < len(text) else None
+
+
+def trim(text: str, unit: Unit, *, finished: bool) -> str:
+    """What of `text` to show; `finished` says that the model ended it there itself."""
+    text = _UNPRINTABLE.split(text, maxsplit=1)[0]
+    if (whole := first_unit(text, unit)) is not None:
+        return whole
+    if not finished and (found := _UNFINISHED_WORD.fullmatch(text)):
+        return found.group(1)
+    return text
+
+
+def without_repetition(text: str, after: str) -> str:
+    """`text` without what `after` says already: its end, or all from where it starts to repeat it."""
+    lead = _lead(after)
+    if lead and (at := _find_whole(text, lead)) is not None:
+        text = text[:at]
+    for size in range(min(len(text), len(after)), 0, -1):
+        if text.endswith(after[:size]) and _parts_words(text, len(text) - size, after, size):
+            text = text[:-size]
+            break
+    # Between the suggestion and a line's end, or a space, another space has no use.
+    return text.rstrip() if not after or after[0].isspace() else text
+
+
+def _lead(after: str) -> str:
+    """The first words of what follows: enough of them that they are no coincidence."""
+    found = re.match(r"\W*\w+(?:\W+\w+){1,3}", after)
+    lead = found.group() if found else re.split(r"[\r\n]", after.lstrip(), maxsplit=1)[0]
+    return lead.strip() if len(lead.strip()) >= 4 else ""
+
+
+def _find_whole(text: str, part: str) -> int | None:
+    """Where `part` starts in `text` without cutting a word; space before it belongs to it."""
+    at = text.find(part)
+    while at >= 0:
+        if not _inside_word(text, at):
+            return len(text[:at].rstrip())
+        at = text.find(part, at + 1)
+    return None
+
+
+def _parts_words(text: str, at: int, after: str, size: int) -> bool:
+    """Whether an overlap is more than a chance letter: it starts or ends where a word does."""
+    return not _inside_word(text, at) or (
+        not _inside_word(after, size) and any(map(str.isalnum, after[:size]))
+    )
+
+
+def _inside_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _is_letter(text[at - 1]) and _is_letter(text[at])
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character in "'’_"
+
+
+def repeats(text: str, removed: str) -> bool:
+    """Whether a suggestion brings back, or starts to bring back, what was removed."""
+    new, old = " ".join(text.split()), " ".join(removed.split())
+    if not new or not old:
+        return False
+    return _starts_with(new, old) or _starts_with(old, new)
+
+
+def _starts_with(text: str, start: str) -> bool:
+    return text.startswith(start) and not _inside_word(text, len(start))
+
+
+@dataclass
+class Removal:
+    """What the user removed last, and where; forgotten when they write something else there."""
+
+    at: int = 0
+    text: str = ""
+
+    def follow(self, change: Change) -> None:
+        if not change.removed:
+            self._follow_insertion(change)
+        elif change.inserted:
+            # A replacement: an editor's own completion, or a correction.
+            self.text = ""
+        elif self.text and change.end == self.at:
+            self.at, self.text = change.start, change.removed + self.text
+        elif self.text and change.start == self.at:
+            self.text += change.removed
+        else:
+            self.at, self.text = change.start, change.removed
+
+    def _follow_insertion(self, change: Change) -> None:
+        if not self.text or change.start > self.at:
+            return
+        if change.start == self.at and change.inserted.strip():
+            # Typing the removed text again takes it back, letter by letter.
+            known = self.text.startswith(change.inserted)
+            self.text = self.text[len(change.inserted) :] if known else ""
+        self.at += len(change.inserted)
+
+    def near(self, offset: int) -> str:
+        """What was removed where the cursor now is."""
+        return self.text if self.at == offset else ""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the model is shown of a document around a cursor, with `\\n` as the only line ending."""
+
+    document: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What the model wrote at a place; `finished` says that it ended there by itself."""
+
+    text: str
+    finished: bool
+
+
+class Cache:
+    """Suggestions by the place they were made for, found again while the user types what they say."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._size = size
+        self._known: OrderedDict[Context, list[Suggestion]] = OrderedDict()
+
+    def put(self, context: Context, suggestion: Suggestion) -> None:
+        known = self._known.setdefault(context, [])
+        if suggestion not in known:
+            known.append(suggestion)
+        self._known.move_to_end(context)
+        while len(self._known) > self._size:
+            self._known.popitem(last=False)
+
+    def find(self, context: Context) -> Iterator[Suggestion]:
+        """What is left of known suggestions after what has been typed of them, latest first."""
+        for place, suggestions in reversed(self._known.items()):
+            if place.document != context.document or place.after != context.after:
+                continue
+            if not context.before.startswith(place.before):
+                continue
+            typed = context.before[len(place.before) :]
+            for suggestion in suggestions:
+                if len(suggestion.text) > len(typed) and suggestion.text.startswith(typed):
+                    yield Suggestion(suggestion.text[len(typed) :], suggestion.finished)
+
+    def forget(self) -> None:
+        """Another model would say something else."""
+        self._known.clear()
+
+
+class Pace:
+    """How fast the user types, and so how long a pause must be before it is one."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._average: float | None = None
+
+    def key(self, now: float) -> None:
+        """A key was struck at `now`, in seconds."""
+        if self._last is not None and (gap := now - self._last) < 2.0:
+            self._average = gap if self._average is None else 0.7 * self._average + 0.3 * gap
+        self._last = now
+
+    def delay(self, now: float, least: float, most: float) -> float:
+        """How long to wait from now: a little longer than the usual gap, counted from the last key."""
+        pause = min(max(1.3 * (self._average or 0.0), least), max(least, most))
+        elapsed = now - self._last if self._last is not None else pause
+        return max(pause - elapsed, 0.0)

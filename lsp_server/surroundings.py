@@ -1,0 +1,58 @@
+"""How much of a document the model is shown, with `\\n` as the only line ending, as it learned it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Before the cursor: more than any model's window. The cut moves seldom, so that caches keep their worth.
+_BEFORE = 16_384
+_STEP = 8_192
+
+_ENDING = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The text before a place, the text there, and the text after it."""
+
+    before: str
+    inside: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        return self.before + self.inside + self.after
+
+    @property
+    def start(self) -> int:
+        return len(self.before)
+
+    @property
+    def end(self) -> int:
+        return len(self.before) + len(self.inside)
+
+
+def surroundings(text: str, start: int, end: int, after: int) -> Surroundings:
+    """What is around characters `start` to `end`, with at most `after` characters behind them."""
+    cut = max((start - _BEFORE) // _STEP * _STEP, 0)
+    behind = text[end : end + after]
+    if end + after < len(text):
+        behind = behind.rsplit(None, 1)[0] if re.search(r"\s\S", behind) else behind
+    if not behind.strip():
+        behind = ""
+    return Surroundings(
+        *(_ENDING.sub("\n", part) for part in (text[cut:start], text[start:end], behind))
+    )
+
+
+def line_ending(text: str) -> str:
+    """The ending that a document's lines have: that of its first."""
+    found = _ENDING.search(text)
+    return found.group() if found else "\n"
+
+
+def end_of_writing(text: str) -> int:
+    """Where to write on at the end of a document: before the ending of its last line."""
+    found = re.search(r"(?:\r\n|\r|\n)?\Z", text)
+    return found.start() if found else len(text)

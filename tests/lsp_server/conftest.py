@@ -1,0 +1,32 @@
+"""A tiny model, and an editor whose server serves many tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lsp_server.models import save_tiny_model
+from tests.lsp_server.toy_editor import ToyEditor, toy_editor
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToyEditor]:
+    """Its engine is shared, so that other editors need not start one of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
+        with toy_editor(model, {"sharedEngine": True}) as editor:
+            yield editor
+
+
+@pytest.fixture
+def editor(lasting_editor: ToyEditor) -> ToyEditor:
+    """An editor without documents and with the usual settings."""
+    lasting_editor.reset()
+    return lasting_editor

@@ -1,0 +1,97 @@
+"""Settings as editors send them, and which documents they let the model into."""
+
+from __future__ import annotations
+
+import pytest
+
+from lsp_server.settings import Settings, read_settings
+
+NOTE = "file:///home/ann/notes/a%20note.md"
+
+
+@pytest.mark.parametrize(
+    "language",
+    ["plaintext", "text", "markdown", "restructuredtext", "rst", "latex", "tex", "git-commit",
+     "gitcommit", "mail"],
+)  # fmt: skip
+def test_prose_is_on_by_default(language: str) -> None:
+    assert Settings().allows(NOTE, language)
+
+
+@pytest.mark.parametrize("language", ["python", "c", "typescript", "json", "lua", ""])
+def test_code_is_off_by_default(language: str) -> None:
+    assert not Settings().allows(NOTE, language)
+
+
+def test_a_language_can_be_switched() -> None:
+    settings, problems = read_settings({"languages": {"markdown": False, "python": True}})
+    assert not problems
+    assert not settings.allows(NOTE, "markdown")
+    assert settings.allows(NOTE, "python")
+    assert settings.allows(NOTE, "plaintext")
+    everything, _ = read_settings({"languages": {"*": True, "c": False}})
+    assert everything.allows(NOTE, "cobol")
+    assert not everything.allows(NOTE, "c")
+
+
+@pytest.mark.parametrize(
+    ("globs", "allowed"),
+    [
+        ({"*.md": False}, False),
+        ({"**/notes/**": False}, False),
+        ({"notes/*.md": False}, True),
+        ({"home/*/notes/a note.md": False}, False),
+        ({"home/*.md": False}, True),
+        ({"*.md": False, "a*.md": True}, True),
+        ({"a*.md": True, "*.md": False}, False),
+        ({"*.tx?": False}, True),
+    ],
+)
+def test_the_last_glob_that_fits_decides(globs: dict[str, bool], allowed: bool) -> None:
+    settings, problems = read_settings({"globs": globs})
+    assert not problems
+    assert settings.allows(NOTE, "markdown") == allowed
+
+
+def test_off_is_off_for_all() -> None:
+    settings, _ = read_settings({"enabled": False, "languages": {"*": True}, "globs": {"*": True}})
+    assert not settings.allows(NOTE, "markdown")
+
+
+def test_names_are_in_camel_case_and_checked() -> None:
+    settings, problems = read_settings(
+        {
+            "model": "",
+            "topK": 20,
+            "unloadAfterS": 5,
+            "temperature": "hot",
+            "completion": {"unit": "line", "maxActions": 0, "candidates": True},
+            "live": {"editsPerSecond": 5},
+            "colour": "red",
+        }
+    )
+    assert settings.model is None
+    assert settings.top_k == 20
+    assert settings.unload_after_s == 5
+    assert settings.completion.unit == "line"
+    assert settings.live.edits_per_second == 5
+    assert settings.temperature == Settings().temperature
+    assert settings.completion.max_actions == Settings().completion.max_actions
+    assert problems == [
+        "the setting completion.maxActions cannot be 0",
+        "the setting completion.candidates cannot be True",
+        "the setting temperature cannot be 'hot'",
+        "there is no setting colour",
+    ]
+
+
+@pytest.mark.parametrize("data", [None, {}, {"completion": None}])
+def test_nothing_sent_means_the_defaults(data: object) -> None:
+    assert read_settings(data) == (Settings(), [])
+
+
+@pytest.mark.parametrize("data", [3, "on", [], {"completion": 7}, {"live": []}])
+def test_what_is_no_settings_is_said(data: object) -> None:
+    settings, problems = read_settings(data)
+    assert settings == Settings()
+    assert len(problems) == 1
