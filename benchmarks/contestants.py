@@ -19,13 +19,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion
+from benchmarks.diffusion.released import is_released, read_released
+from benchmarks.diffusion.sampling import Method, sample
 from benchmarks.loading import (
     default_device,
+    dtype_for,
     fingerprint,
     home_checkpoint,
     home_folder,
     load_causal_lm,
     load_hf_tokenizer,
+    read_config,
+    short_name,
 )
 from benchmarks.protocol import Setup
 from benchmarks.records import Contestant, Generation, Progress, Prompt
@@ -307,6 +313,81 @@ class CausalLm:
         return rows
 
 
+class Diffusion:
+    """SEDD or MDLM: all places of a text of the protocol's length at once, in a fixed number of steps.
+
+    SEDD is sampled by Tweedie's formula, MDLM ancestrally. A text ends before its first end marker.
+    """
+
+    def __init__(self, name: str, weights: str, made: DiffusionModel, setup: Setup) -> None:
+        self.name = name
+        self.method: Method = "analytic" if made.config.kind == "sedd" else "ancestral"
+        self.fingerprint = key_of(
+            weights=weights,
+            method=self.method,
+            new_tokens=setup.new_tokens,
+            steps=setup.diffusion_steps,
+        )
+        self._made = made
+        self._setup = setup
+
+    def generate(
+        self, prompts: Sequence[Prompt], seed: int, progress: Progress
+    ) -> Iterator[Generation]:
+        by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
+        for prompt in prompts:
+            ids = self._prompt_ids(prompt)
+            by_length[len(ids)].append((prompt, ids))
+        size = _GROUP[self._made.device.type] // 4
+        for rows in by_length.values():
+            for start in range(0, len(rows), size):
+                part = rows[start : start + size]
+                yield from self._continue(part, seed)
+                progress(len(part))
+
+    def _prompt_ids(self, prompt: Prompt) -> list[int]:
+        tokenizer = self._made.tokenizer
+        given = prompt.tokens if tokenizer.name == "gpt2" else tokenizer.encode(prompt.text)
+        return [*self._made.start, *given]
+
+    def _continue(
+        self, rows: Sequence[tuple[Prompt, list[int]]], seed: int
+    ) -> Iterator[Generation]:
+        began = time.perf_counter()
+        places = self._setup.new_tokens + self._made.closing
+        shape = (self._setup.diffusion_steps + 1, places, 2)
+        drawn = np.stack(
+            [
+                np.random.default_rng(stream_of(prompt, seed)).random(shape, dtype=np.float32)
+                for prompt, _ in rows
+            ]
+        )
+        given = torch.tensor([ids for _, ids in rows])
+        whole = sample(self._made, given, places, torch.from_numpy(drawn), self.method).tolist()
+        seconds = (time.perf_counter() - began) / len(rows)
+        for (prompt, ids), row in zip(rows, whole, strict=True):
+            yield self._generation(prompt, seed, ids, row[len(ids) :], seconds)
+
+    def _generation(
+        self, prompt: Prompt, seed: int, given: list[int], row: list[int], seconds: float
+    ) -> Generation:
+        row = row[: self._setup.new_tokens]
+        end = next((at for at, id in enumerate(row) if id in self._made.ends), None)
+        tokens = row if end is None else row[:end]
+        tokenizer = self._made.tokenizer
+        text, shown = decode(tokenizer, [*given, *tokens]), decode(tokenizer, given)
+        return Generation(
+            prompt.id,
+            self.name,
+            seed,
+            text[len(shown) :],
+            tuple(tokens),
+            "limit" if end is None else "stop",
+            None,
+            seconds,
+        )
+
+
 def choose(logits: Tensor, drawn: Tensor, setup: Setup) -> Tensor:
     """The id of each row that a number from 0 to 1 picks, after temperature and top-k."""
     if setup.temperature == 0:
@@ -330,15 +411,21 @@ def load_contestant(
     """The contestant that a name or path means.
 
     A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt`
-    file, `smollm2`, or any causal language model by folder or hub name.
+    file, `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model.
     """
     device = device or default_device()
     name = name or short_name(source)
+    if is_diffusion(Path(source)):
+        made = load_diffusion(Path(source), device, dtype_for(device))
+        return Diffusion(name, fingerprint(source), made, setup)
     folder = home_folder(source)
     if folder is not None and device.type == "cpu":
         config = inspect(folder).config
         return NativeReviser(name, fingerprint(source), config, load_engine(str(folder)), setup)
     checkpoint = home_checkpoint(source, device)
+    if checkpoint is None and is_released(read_config(source)):
+        made = read_released(source, device, dtype_for(device))
+        return Diffusion(name, fingerprint(source), made, setup)
     if checkpoint is None:
         return CausalLm(
             name,
@@ -361,9 +448,3 @@ def engine_of(name: str, checkpoint: Checkpoint) -> Engine:
     decoder = make_decoder(checkpoint.model, 8, capacity=min(config.context, CAPACITY))
     policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
     return Engine(name, policy, checkpoint.tokenizer)
-
-
-def short_name(source: str) -> str:
-    """What a model is called in tables: the end of its path or hub name."""
-    path = Path(source.rstrip("/"))
-    return path.parent.name if path.name == "model" and path.parent.name else path.name

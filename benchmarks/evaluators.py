@@ -1,7 +1,8 @@
 """Evaluators: autoregressive ones score each token after the last, diffusion-style ones masked tokens.
 
 `load_evaluator` takes a name or a path: a model in our format, a GGUF file, `smollm2`, any causal
-language model of transformers (`gpt2-large`) or Dream (`Dream-org/Dream-v0-Base-7B`).
+language model of transformers (`gpt2-large`), Dream (`Dream-org/Dream-v0-Base-7B`) or an MDLM, our own
+or released.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from benchmarks.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion
+from benchmarks.diffusion.released import is_released, read_released
 from benchmarks.loading import (
     default_device,
     dtype_for,
@@ -24,6 +27,7 @@ from benchmarks.loading import (
     load_hf_tokenizer,
     plain_errors,
     read_config,
+    short_name,
 )
 from benchmarks.perplexity import Evaluator, Kind, Loss, Text
 from reviser.checkpoints.home import Checkpoint
@@ -237,10 +241,10 @@ class DenoisingEvaluator:
         for start in range(0, self.draws, rows):
             part = slice(start, start + rows)
             scores = self._denoiser.log_probabilities(noisy[part].to(self._denoiser.device))
-            kept = scores[:, tokens.given :].cpu().double()
-            wanted = clean[tokens.given :].expand(len(kept), -1)[..., None]
+            wanted = clean[tokens.given :].to(scores.device).expand(len(scores), -1)[..., None]
+            found = scores[:, tokens.given :].gather(2, wanted).squeeze(2).cpu().double()
             # Unmasked places may say anything about themselves, even the impossible.
-            nats = -kept.gather(2, wanted).squeeze(2).masked_fill(~masked[part], 0.0)
+            nats = -found.masked_fill(~masked[part], 0.0)
             total += (weights[part] * nats).sum(dim=0)
         return tuple((total / self.draws).tolist())
 
@@ -293,10 +297,16 @@ class DreamDenoiser:
 def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator:
     """The evaluator of that name or path."""
     device = device or default_device()
+    if is_diffusion(Path(source)):
+        made = load_diffusion(Path(source), device, dtype_for(device))
+        return _masked_evaluator(short_name(source), made)
     checkpoint = home_checkpoint(source, device)
     if checkpoint is not None:
-        return AutoregressiveEvaluator.of_checkpoint(Path(source).name, checkpoint)
-    if str(read_config(source).get("model_type")).lower() == "dream":
+        return AutoregressiveEvaluator.of_checkpoint(short_name(source), checkpoint)
+    config = read_config(source)
+    if is_released(config):
+        return _masked_evaluator(source, read_released(source, device, dtype_for(device)))
+    if str(config.get("model_type")).lower() == "dream":
         tokenizer = load_hf_tokenizer(source)
         return DenoisingEvaluator(
             source, lambda text: read_hf_text(tokenizer, text), DreamDenoiser.load(source, device)
@@ -304,3 +314,8 @@ def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator
     return AutoregressiveEvaluator.of_causal_lm(
         source, load_causal_lm(source, device), load_hf_tokenizer(source)
     )
+
+
+def _masked_evaluator(name: str, made: DiffusionModel) -> DenoisingEvaluator:
+    """An MDLM as an evaluator; its start marker, if it has one, is given and never masked."""
+    return DenoisingEvaluator(name, lambda text: read_text(made.tokenizer, text, made.start), made)

@@ -120,3 +120,9 @@ def plain_errors(source: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise ReviserError(f"{source} cannot be loaded: {reason}") from None
+
+
+def short_name(source: str) -> str:
+    """What a model is called in tables: the end of its path or hub name."""
+    path = Path(source.rstrip("/"))
+    return path.parent.name if path.name == "model" and path.parent.name else path.name

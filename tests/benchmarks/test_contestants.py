@@ -14,9 +14,9 @@ from benchmarks.contestants import (
     RealText,
     choose,
     load_contestant,
-    short_name,
     stream_of,
 )
+from benchmarks.loading import short_name
 from benchmarks.protocol import Setup
 from benchmarks.records import Contestant, Editing, Generation, Prompt
 from reviser.checkpoints.home import Checkpoint, save_checkpoint

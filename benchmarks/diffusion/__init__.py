@@ -1,0 +1,1 @@
+"""Masked diffusion language models, SEDD (absorbing) and MDLM: model, noise, loss, samplers, weights."""

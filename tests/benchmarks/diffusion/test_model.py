@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from benchmarks.diffusion.loss import draw_times, noisy
+from benchmarks.diffusion.model import DiffusionConfig, DiffusionTransformer, Sight
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+
+CONFIG = DiffusionConfig("sedd", 20, layers=2, width=16, heads=2, ff=32, context=32, condition=8)
+
+
+def random_transformer(config: DiffusionConfig = CONFIG) -> DiffusionTransformer:
+    torch.manual_seed(0)
+    model = DiffusionTransformer(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(0.2 * torch.randn_like(parameter))
+    return model
+
+
+def test_every_place_sees_every_other() -> None:
+    model = random_transformer()
+    ids = torch.arange(10)[None]
+    sigma = torch.tensor([0.5])
+    for changed in (0, 9):
+        other = ids.clone()
+        other[0, changed] = 15
+        before, after = model.hidden(ids, sigma), model.hidden(other, sigma)
+        assert not torch.isclose(before, after).all(dim=-1).any()
+
+
+def test_texts_in_one_row_do_not_see_each_other() -> None:
+    model = random_transformer()
+    ids = torch.arange(12)[None]
+    texts = torch.tensor([[0] * 5 + [1] * 4 + [-1] * 3])
+    positions = torch.tensor([[*range(5), *range(4), 0, 0, 0]])
+    sigma = torch.tensor([0.7])
+    packed = model.hidden(ids, sigma, Sight.within_texts(texts, positions))
+    assert torch.allclose(packed[:, :5], model.hidden(ids[:, :5], sigma), atol=1e-5)
+    assert torch.allclose(packed[:, 5:9], model.hidden(ids[:, 5:9], sigma), atol=1e-5)
+
+
+def test_only_a_timed_model_is_told_the_noise() -> None:
+    ids = torch.arange(6)[None]
+    for timed in (True, False):
+        model = random_transformer(dataclasses.replace(CONFIG, timed=timed))
+        low, high = (model.hidden(ids, torch.tensor([sigma])) for sigma in (0.1, 3.0))
+        assert torch.allclose(low, high) == (not timed)
+
+
+def test_nothing_turns_into_a_mask() -> None:
+    model = random_transformer()
+    found = model.output(torch.randn(5, 16), torch.full((5,), 0.3))
+    assert (found[:, CONFIG.mask_id] == float("-inf")).all()
+    assert found[:, :-1].isfinite().all()
+
+
+def test_scores_start_at_what_the_noise_makes_usual() -> None:
+    """With nothing learned, scores of all tokens add up to the true sum at any noise."""
+    model = DiffusionTransformer(CONFIG)
+    torch.nn.init.zeros_(model.head.weight)
+    sigma = torch.tensor([0.01, 1.0, 5.0])
+    sums = model.output(torch.randn(3, 16), sigma).exp().sum(dim=-1)
+    assert torch.allclose(sums, 1 / torch.expm1(sigma), rtol=1e-4)
+
+
+def test_has_the_trunk_of_a_decoder() -> None:
+    trunk = preset("tiny-paper")
+    model = DiffusionTransformer(DiffusionConfig.like("mdlm", trunk, trunk.vocab_size + 1))
+    matrices = ("attention.", "mlp.")
+
+    def size(parameters: torch.nn.Module) -> int:
+        return sum(
+            value.numel()
+            for name, value in parameters.named_parameters()
+            if any(f".{part}" in name for part in matrices)
+        )
+
+    assert size(model) == size(Reviser(trunk))
+    assert model.head.weight is model.embedding.weight
+
+
+def test_texts_longer_than_the_context_are_refused() -> None:
+    with pytest.raises(ReviserError, match="exceeds"):
+        random_transformer().hidden(torch.zeros(1, 33, dtype=torch.int64), torch.zeros(1))
+
+
+def test_masks_as_much_as_the_noise_says_and_only_what_may_be_hidden() -> None:
+    torch.manual_seed(0)
+    ids = torch.arange(10).repeat(4000, 1)
+    hideable = torch.arange(10).expand_as(ids) % 2 == 1
+    sigma = torch.full((4000,), 0.7)
+    shown, hidden = noisy(ids, hideable, sigma, 19)
+    assert not hidden[:, ::2].any()
+    assert torch.equal(shown == 19, hidden)
+    assert torch.equal(shown[~hidden], ids[~hidden])
+    # Four standard errors.
+    assert float(hidden[:, 1::2].float().mean()) == pytest.approx(0.5034, abs=4 * 0.5 / 20_000**0.5)
+
+
+def test_mdlm_spreads_its_times_evenly() -> None:
+    times = draw_times("mdlm", 100, torch.device("cpu"))
+    assert (times.diff() > 0).all()
+    assert float(times.diff().max()) < 0.02
+    assert (draw_times("sedd", 100, torch.device("cpu")).diff() < 0).any()
+
+
+def test_heads_must_be_even() -> None:
+    with pytest.raises(ReviserError, match="even heads"):
+        dataclasses.replace(CONFIG, heads=16)
