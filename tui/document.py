@@ -148,6 +148,14 @@ class Draft:
         self._remember(change, before, kind)
         self._redo.clear()
 
+    def become(self, text: str) -> None:
+        """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
+        start, removed, inserted = difference(self.text, text)
+        change = Change(start, removed, inserted)
+        selection = self.selection.map(change.follow)
+        self.edit(start, start + len(removed), inserted)
+        self.selection = selection
+
     def _remember(self, change: Change, before: Selection, kind: Kind) -> None:
         after = self.selection.map(self._to_base)
         last = self._undo[-1] if self._undo and not self._sealed else None
@@ -215,12 +223,8 @@ class Draft:
         region = self.region
         if region is None or region.written == text:
             return
-        old = region.written
-        skip = _shared(old, text)
-        keep = _shared(old[skip:][::-1], text[skip:][::-1])
-        change = Change(
-            region.start + skip, old[skip : len(old) - keep], text[skip : len(text) - keep]
-        )
+        start, removed, inserted = difference(region.written, text)
+        change = Change(region.start + start, removed, inserted)
         region.written = text
         self._change_buffer(change)
         self.selection = self.selection.map(change.follow)
@@ -306,9 +310,22 @@ def _join(last: Change, new: Change, kind: Kind) -> Change | None:
     return None
 
 
+def difference(old: str, new: str) -> tuple[int, str, str]:
+    """Where two texts begin to differ, what goes there, and what comes."""
+    start = _shared(old, new)
+    keep = _shared(old[start:][::-1], new[start:][::-1])
+    return start, old[start : len(old) - keep], new[start : len(new) - keep]
+
+
+_BLOCK = 4096
+
+
 def _shared(one: str, other: str) -> int:
-    """How many characters two texts share from their start."""
+    """How many characters two texts share from their start; in blocks first, since texts can be long."""
     size = min(len(one), len(other))
-    if one[:size] == other[:size]:
-        return size
-    return next(index for index in range(size) if one[index] != other[index])
+    at = 0
+    while at < size and one[at : at + _BLOCK] == other[at : at + _BLOCK]:
+        at += _BLOCK
+    while at < size and one[at] == other[at]:
+        at += 1
+    return min(at, size)

@@ -15,6 +15,7 @@ from reviser.cli.lsp import lsp, serve
 from reviser.cli.models import app as models
 from reviser.cli.replay import replay
 from reviser.cli.train import PASS_ON, tokenise, train
+from reviser.cli.tui import tui
 from reviser.errors import ReviserError
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.command(context_settings=PASS_ON)(tokenise)
 app.add_typer(bench)
 app.command()(lsp)
 app.command()(serve)
+app.command()(tui)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,169 @@
+"""Every command of the editor: its key, its name in the footer and the palette, and what it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True)
+class Command:
+    """`id` is what the configuration file calls it; a `footer` name puts it in the footer."""
+
+    id: str
+    key: str
+    action: str
+    title: str
+    help: str
+    footer: str = ""
+    priority: bool = False
+
+    @property
+    def binding(self) -> Binding:
+        return Binding(
+            self.key,
+            self.action,
+            self.footer or self.title,
+            show=bool(self.footer),
+            priority=self.priority,
+            id=self.id,
+            tooltip=self.help,
+        )
+
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Writing with the model": (
+        Command(
+            "continue", "f5", "continue", "Continue the text", "Write on at the end", "Continue"
+        ),
+        Command(
+            "infill",
+            "f6",
+            "infill",
+            "Write here",
+            "Write at the cursor, or in the place of the selection",
+            "Write here",
+        ),
+        Command("pause", "f7", "pause", "Pause or play", "Halt the run, or let it go on", "Pause"),
+        Command("step", "f8", "step", "One step", "Take one step and wait", "Step"),
+        Command(
+            "rewrite",
+            "f9",
+            "rewrite",
+            "Another way from here",
+            "Let the model choose anew from the step that is shown",
+            "Other way",
+        ),
+        Command("keep", "ctrl+k", "keep", "Keep the run", "Accept what was written", "Keep"),
+        Command(
+            "discard", "ctrl+d", "discard", "Discard the run", "Reject what was written", "Discard"
+        ),
+        Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
+        Command("faster", "alt+full_stop", "speed(1)", "Faster", "More actions a second"),
+        Command("slower", "alt+comma", "speed(-1)", "Slower", "Fewer actions a second"),
+    ),
+    "Looking at a run": (
+        Command(
+            "panel",
+            "f4",
+            "panel",
+            "Show or hide the panel",
+            "Log, options, branches, figures",
+            "Panel",
+        ),
+        Command(
+            "timeline",
+            "ctrl+t",
+            "timeline",
+            "Timeline",
+            "Scrub through the run with the arrows",
+            "Timeline",
+        ),
+        Command("play-file", "", "play_file", "Play a trajectory file", "Open a recorded run"),
+        Command("save-run", "", "save_run", "Save the run", "As a trajectory file, all branches"),
+        Command("export-page", "", "export_page", "Export the run as a page", "HTML that plays it"),
+        Command("export-diff", "", "export_diff", "Export the run as a patch", "A unified diff"),
+    ),
+    "Files": (
+        Command("new", "ctrl+n", "new", "New text", "An empty text in a new tab"),
+        Command("open", "ctrl+o", "open", "Open a file", "In a new tab"),
+        Command("save", "ctrl+s", "save", "Save", "Write the file, in one step", "Save"),
+        Command("save-as", "f12", "save_as", "Save as", "Write to another file"),
+        Command("close", "ctrl+w", "close", "Close the tab", "Asks if there are unsaved changes"),
+        Command(
+            "next-tab", "ctrl+pagedown,alt+right", "tab(1)", "Next tab", "The file to the right"
+        ),
+        Command(
+            "previous-tab",
+            "ctrl+pageup,alt+left",
+            "tab(-1)",
+            "Previous tab",
+            "The file to the left",
+        ),
+        Command("reload", "", "reload", "Read the file again", "Take over what is on disk"),
+        Command(
+            "quit", "ctrl+q", "quit", "Quit", "Asks if there are unsaved changes", "Quit", True
+        ),
+    ),
+    "Editing": (
+        Command(
+            "find",
+            "ctrl+f",
+            "find(False)",
+            "Find",
+            "Look for text; alt+c case, alt+r pattern",
+            "Find",
+        ),
+        Command(
+            "replace", "ctrl+r", "find(True)", "Find and replace", "One by one, or all with alt+a"
+        ),
+        Command("find-next", "f3", "find_next(True)", "Find the next", "Go to the next match"),
+        Command(
+            "find-previous",
+            "shift+f3",
+            "find_next(False)",
+            "Find the previous",
+            "Go back one match",
+        ),
+        Command("go-to-line", "ctrl+g", "go_to_line", "Go to a line", "By its number"),
+    ),
+    "View": (
+        Command("wrap", "alt+z", "wrap", "Wrap lines or not", "Long lines in several rows"),
+        Command("numbers", "alt+n", "numbers", "Line numbers on or off", "At the left edge"),
+        Command("theme", "f2", "theme", "Light or dark", "Switch the theme"),
+        Command("help", "f1", "help", "Help", "All keys", "Help"),
+    ),
+}
+
+COMMANDS = [command for group in GROUPS.values() for command in group]
+
+# What matters at the moment comes first; a narrow footer shows no more than that.
+_FOOTER = (
+    "help",
+    "pause",
+    "step",
+    "rewrite",
+    "keep",
+    "discard",
+    "timeline",
+    "panel",
+    "continue",
+    "infill",
+    "save",
+    "find",
+    "quit",
+)
+
+
+def footer_order(command: Command) -> int:
+    """The place of a command in the footer."""
+    return _FOOTER.index(command.id) if command.id in _FOOTER else len(_FOOTER)
+
+
+INTRODUCTION = (
+    "Type as in any editor. F5 lets the model write on at the end, F6 at your cursor or in the place "
+    "of what you have selected. Its cursor is the coloured one; what it has just written fades to the "
+    "colour of your text. Go on typing elsewhere while it writes; where you type into its words, it stops. "
+    "Ctrl+Z takes a whole run back in one step."
+)

@@ -1,0 +1,714 @@
+"""The widget that shows a sheet and takes keys and mouse: your cursor, and the model's beside it."""
+
+from __future__ import annotations
+
+import re
+import time
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.color import Color
+from textual.geometry import Offset, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.disk import plain_newlines
+from tui.document import Kind, Selection
+from tui.layout import Layout, Place
+from tui.runs import Run
+from tui.searching import Search
+from tui.sheet import Sheet
+
+FADE_SECONDS = 2.4
+_FADE_STEPS = 8
+_TRAIL_CELLS = 32
+_WORD_REACH = 4000
+_MARGIN = 1
+_KEPT_ROWS = 2000
+
+
+def _movement(key: str, action: str, what: str) -> list[BindingType]:
+    """A key that moves the cursor, and the same with shift, which selects."""
+    shifted = ",".join(
+        f"{part.rpartition('+')[0]}+shift+{part.rpartition('+')[2]}"
+        if "+" in part
+        else f"shift+{part}"
+        for part in key.split(",")
+    )
+    return [
+        Binding(key, f"move('{action}')", what, show=False, id=f"move-{action}"),
+        Binding(
+            shifted, f"move('{action}', True)", f"Select: {what}", show=False, id=f"select-{action}"
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The styles of the editor in its present theme, made once and used for every row."""
+
+    base: Style
+    gutter: Style
+    gutter_here: Style
+    cursor: Style
+    resting: Style
+    selection: Style
+    match: Style
+    region: Style
+    model: Style
+    track: Style
+    thumb: Style
+    # From the look of a fresh insertion to that of plain text.
+    fades: tuple[Style, ...]
+    tail: Color
+    ground: Color
+
+    @classmethod
+    def of(cls, editor: Editor) -> Looks:
+        style = editor.get_component_rich_style
+        bold = style("editor--fresh").bold
+        ink = editor.get_component_styles("editor--fresh").color
+        shades = [ink.blend(editor.styles.color, step / _FADE_STEPS) for step in range(_FADE_STEPS)]
+        return cls(
+            editor.rich_style,
+            style("editor--gutter"),
+            style("editor--gutter-here"),
+            style("editor--cursor"),
+            style("editor--cursor-resting"),
+            style("editor--selection"),
+            style("editor--match"),
+            Style(bgcolor=style("editor--region").bgcolor),
+            style("editor--model"),
+            style("editor--track"),
+            style("editor--thumb"),
+            tuple(
+                Style(color=shade.rich_color, bold=bold and step < _FADE_STEPS // 2)
+                for step, shade in enumerate(shades)
+            ),
+            editor.get_component_styles("editor--trail").background,
+            editor.background_colors[1],
+        )
+
+
+class Editor(Widget, can_focus=True):
+    """Shows one sheet at a time; what happens to its text is the draft's business."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "editor--gutter",
+        "editor--gutter-here",
+        "editor--cursor",
+        "editor--cursor-resting",
+        "editor--selection",
+        "editor--match",
+        "editor--region",
+        "editor--fresh",
+        "editor--model",
+        "editor--trail",
+        "editor--track",
+        "editor--thumb",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *_movement("left", "left", "Left"),
+        *_movement("right", "right", "Right"),
+        *_movement("up", "up", "Up"),
+        *_movement("down", "down", "Down"),
+        *_movement("ctrl+left", "word_left", "A word left"),
+        *_movement("ctrl+right", "word_right", "A word right"),
+        *_movement("home", "row_start", "Start of the line"),
+        *_movement("end", "row_end", "End of the line"),
+        *_movement("ctrl+home", "start", "Start of the text"),
+        *_movement("ctrl+end", "end", "End of the text"),
+        *_movement("pageup", "page_up", "A page up"),
+        *_movement("pagedown", "page_down", "A page down"),
+        Binding("backspace", "erase('left')", "Erase", show=False, id="erase"),
+        Binding("delete", "erase('right')", "Erase forwards", show=False, id="erase-forwards"),
+        Binding(
+            "ctrl+backspace,alt+backspace",
+            "erase('word_left')",
+            "Erase a word",
+            show=False,
+            id="erase-word",
+        ),
+        Binding(
+            "ctrl+delete",
+            "erase('word_right')",
+            "Erase a word forwards",
+            show=False,
+            id="erase-word-forwards",
+        ),
+        Binding("ctrl+a", "select_all", "Select all", show=False, id="select-all"),
+        Binding("ctrl+x", "cut", "Cut", show=False, id="cut"),
+        Binding("ctrl+c", "copy", "Copy", show=False, id="copy"),
+        Binding("ctrl+v", "paste", "Paste", show=False, id="paste"),
+        Binding("ctrl+z", "undo", "Undo", show=False, id="undo"),
+        Binding("ctrl+y", "redo", "Redo", show=False, id="redo"),
+    ]
+
+    line_numbers: reactive[bool] = reactive(True)
+    word_wrap: reactive[bool] = reactive(True)
+    tab_width: reactive[int] = reactive(4)
+
+    @dataclass
+    class Changed(Message):
+        """The text, the selection or the view is another."""
+
+        editor: Editor
+
+    def __init__(self, sheet: Sheet, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._sheet = sheet
+        self.search: Search | None = None
+        # Read by tests in place of the time.
+        self.clock: Callable[[], float] = time.monotonic
+        self._goal: int | None = None
+        self._rows: list[Place] = []
+        self._rows_for: object = None
+        self._selecting: Callable[[int], Selection] | None = None
+        self._dragging_thumb = False
+        self._matches: list[tuple[int, int]] = []
+        self._looks: Looks | None = None
+        # Rows without cursor, selection or run look the same until the theme changes.
+        self._plain: dict[object, Strip] = {}
+
+    @property
+    def sheet(self) -> Sheet:
+        return self._sheet
+
+    def show(self, sheet: Sheet) -> None:
+        """Show another sheet, where it was last looked at."""
+        self._sheet = sheet
+        self._goal = None
+        self._changed()
+
+    # Geometry
+
+    @property
+    def gutter_width(self) -> int:
+        if not self.line_numbers or self.size.width < 30:
+            return 0
+        return max(3, len(str(self._sheet.draft.buffer.line_count))) + 2
+
+    @property
+    def text_width(self) -> int:
+        """The cells of a row that text may fill: beside it are numbers, the cursor's cell and the scrollbar."""
+        return max(self.size.width - self.gutter_width - 2, 4)
+
+    @property
+    def layout_now(self) -> Layout:
+        width = self.text_width if self.word_wrap else None
+        return Layout(self._sheet.draft.buffer, width, self.tab_width)
+
+    def rows(self) -> list[Place]:
+        """The rows on the screen."""
+        sheet = self._sheet
+        key = (
+            id(sheet),
+            sheet.draft.version,
+            sheet.top,
+            self.size,
+            self.word_wrap,
+            self.line_numbers,
+            self.tab_width,
+        )
+        if key != self._rows_for:
+            layout = self.layout_now
+            first = layout.place(min(sheet.top, sheet.draft.buffer.length))
+            self._rows = layout.from_place(first, max(self.size.height, 1))
+            self._rows_for = key
+        return self._rows
+
+    @property
+    def cursor_place(self) -> Offset | None:
+        """Where the user's cursor is on the widget; None if it is out of sight."""
+        offset = self._sheet.draft.selection.cursor
+        for y, place in enumerate(self.rows()):
+            if place.start <= offset <= place.end and (offset < place.end or place.last_of_line):
+                return Offset(self.gutter_width + place.x_of(offset) - self._sheet.left, y)
+        return None
+
+    def scroll_rows(self, count: int) -> None:
+        """Scroll the view, not the cursor; the last row stays on the screen."""
+        layout, sheet = self.layout_now, self._sheet
+        first = layout.moved(layout.place(sheet.top), count)
+        sheet.top = min(first.start, self._last_top(layout))
+        sheet.follows_model = False
+        self._changed()
+
+    def _last_top(self, layout: Layout) -> int:
+        last = layout.place(self._sheet.draft.buffer.length)
+        return layout.moved(last, 1 - max(self.size.height, 1)).start
+
+    def reveal(self, offset: int, *, margin: int = _MARGIN) -> None:
+        """Scroll as little as it takes to show `offset`; far away, to the middle."""
+        sheet, layout = self._sheet, self.layout_now
+        height = self.size.height
+        if height <= 0:
+            return
+        margin = min(margin, (height - 1) // 2)
+        place = layout.place(offset)
+        self._reveal_column(place, offset)
+        starts = [row.start for row in self.rows()]
+        if place.start in starts:
+            y = starts.index(place.start)
+            room_below = layout.following(place) is not None
+            shift = min(y - margin, 0) or max(y - (height - 1 - margin * room_below), 0)
+        elif place.start < starts[0]:
+            shift = self._rows_between(layout, place, starts[0], -1) - margin
+        else:
+            shift = self._rows_between(layout, place, starts[-1], 1) + margin
+        if abs(shift) > height:
+            sheet.top = layout.moved(place, -(height // 2)).start
+        elif shift:
+            sheet.top = layout.moved(layout.place(sheet.top), shift).start
+        self.refresh()
+
+    def _rows_between(self, layout: Layout, place: Place, edge: int, direction: int) -> int:
+        """How many rows `place` is beyond the edge row; more than a screen counts as far."""
+        current: Place | None = layout.place(edge)
+        count = 0
+        while current is not None and count <= self.size.height and current.start != place.start:
+            current = layout.following(current) if direction > 0 else layout.preceding(current)
+            count += 1
+        return direction * (count if current is not None else self.size.height + 1)
+
+    def _reveal_column(self, place: Place, offset: int) -> None:
+        sheet = self._sheet
+        if self.word_wrap:
+            sheet.left = 0
+            return
+        x = place.x_of(offset)
+        if x < sheet.left:
+            sheet.left = max(0, x - 8)
+        elif x >= sheet.left + self.text_width:
+            sheet.left = x - self.text_width + 8
+
+    # Drawing
+
+    @property
+    def looks(self) -> Looks:
+        if self._looks is None:
+            self._looks = Looks.of(self)
+        return self._looks
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._looks = None
+        self._plain.clear()
+
+    def render_line(self, y: int) -> Strip:
+        rows = self.rows()
+        looks, width = self.looks, self.size.width
+        if y >= len(rows):
+            blank = Strip.blank(width - 1, looks.base)
+            return Strip([*blank, self._scrollbar(y, rows)])
+        place = rows[y]
+        gutter, bar, paint = self._gutter(place), self._scrollbar(y, rows), self._painter(place)
+        if paint is not None:
+            return self._assemble(gutter, self._painted(place, paint), bar)
+        key = (gutter, place.row.text, self._sheet.left, bar, width)
+        if (strip := self._plain.get(key)) is None:
+            if len(self._plain) >= _KEPT_ROWS:
+                self._plain.clear()
+            body = [Segment(place.row.shown, looks.base)]
+            strip = self._plain[key] = self._assemble(gutter, body, bar)
+        return strip
+
+    def _assemble(self, gutter: Segment, body: list[Segment], bar: Segment) -> Strip:
+        left, room = self._sheet.left, self.size.width - self.gutter_width - 1
+        visible = Strip(body).crop(left, left + room).adjust_cell_length(room, self.looks.base)
+        return Strip([gutter, *visible, bar])
+
+    def _gutter(self, place: Place) -> Segment:
+        width = self.gutter_width
+        if not width:
+            return Segment("")
+        here = self._sheet.draft.buffer.line_of(self._sheet.draft.selection.cursor) == place.line
+        number = str(place.line + 1) if place.first_of_line else ""
+        style = self.looks.gutter_here if here else self.looks.gutter
+        return Segment(f"{number:>{width - 2}}  ", style)
+
+    def _painted(self, place: Place, paint: Callable[[int, int], Style]) -> list[Segment]:
+        segments: list[Segment] = []
+        run, style = "", None
+        for cell in place.row.each_cell():
+            wanted = paint(place.unit + cell.start, place.unit + cell.end)
+            if wanted != style and run:
+                segments.append(Segment(run, style))
+                run = ""
+            run, style = run + cell.shown, wanted
+        if run:
+            segments.append(Segment(run, style))
+        if place.last_of_line:
+            segments.append(Segment(" ", paint(place.end, place.end + 1)))
+        return segments
+
+    def _painter(self, place: Place) -> Callable[[int, int], Style] | None:
+        """What style the characters of a row have; None if they are all plain."""
+        sheet = self._sheet
+        selection = sheet.draft.selection
+        start, end = place.start, place.end + place.last_of_line
+        layers: list[Callable[[int, int], Style | None]] = []
+        if run := sheet.open_run:
+            region = run.region
+            if region.start <= end and region.end >= start - 1:
+                layers += self._run_layers(run)
+        spans = [span for span in self._matches if span[0] < end and span[1] > start]
+        if spans:
+            match = self.looks.match
+            layers.insert(0, lambda a, b: match if any(s < b and e > a for s, e in spans) else None)
+        if not selection.empty and selection.start < end and selection.end > start:
+            chosen = self.looks.selection
+            layers.append(
+                lambda a, b: chosen if selection.start < b and selection.end > a else None
+            )
+        if start <= selection.cursor < end or selection.cursor == place.end == start:
+            mine = self.looks.cursor if self.has_focus else self.looks.resting
+            layers.append(lambda a, b: mine if a <= selection.cursor < b else None)
+        if not layers:
+            return None
+        base = self.looks.base
+
+        def paint(a: int, b: int) -> Style:
+            style = base
+            for layer in layers:
+                style += layer(a, b) or Style.null()
+            return style
+
+        return paint
+
+    def _run_layers(self, run: Run) -> list[Callable[[int, int], Style | None]]:
+        """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
+        now = self.clock()
+        first, last = run.region.start, run.region.end
+        looks = self.looks
+        trail = self._trail_cells(run, now)
+        cursor = first + run.current.cursor
+
+        def region(a: int, b: int) -> Style | None:
+            return looks.region if first <= a < last else None
+
+        def fresh(a: int, b: int) -> Style | None:
+            index = a - first
+            if not 0 <= index < len(run.authors):
+                return None
+            author = run.authors[index]
+            if author is None:
+                return None
+            age = (now - author.shown_at) / FADE_SECONDS
+            return None if age >= 1 else looks.fades[max(int(age * _FADE_STEPS), 0)]
+
+        def trailing(a: int, b: int) -> Style | None:
+            return trail.get(a)
+
+        def pointer(a: int, b: int) -> Style | None:
+            return looks.model if a <= cursor < b else None
+
+        return [region, fresh, trailing, pointer]
+
+    def _trail_cells(self, run: Run, now: float) -> dict[int, Style]:
+        """The characters that the model's cursor has just passed, fainter with distance and time."""
+        tail, ground = self.looks.tail, self.looks.ground
+        cells: dict[int, Style] = {}
+        for trail in run.trails:
+            strength = max(0.0, 1 - (now - trail.at) / 0.7)
+            reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
+            direction = 1 if trail.start > trail.end else -1
+            for distance in range(reach):
+                share = strength * (1 - distance / reach)
+                place = run.region.start + trail.end + direction * distance
+                cells[place] = Style(bgcolor=ground.blend(tail, share * 0.8).rich_color)
+        return cells
+
+    def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
+        length, height = self._sheet.draft.buffer.length, self.size.height
+        if rows[0].start == 0 and rows[-1].end == length:
+            return Segment(" ", self.looks.base)
+        shown = max(1, rows[-1].end - rows[0].start)
+        size = min(height, max(1, round(height * shown / max(length, 1))))
+        room = max(1, length - shown)
+        top = round((height - size) * min(1.0, rows[0].start / room))
+        on_thumb = top <= y < top + size
+        return Segment("▐", self.looks.thumb) if on_thumb else Segment(" ", self.looks.track)
+
+    def screen_text(self) -> list[str]:
+        """The text of each row on the screen, as printed, for those who compare."""
+        return [place.row.shown for place in self.rows()]
+
+    # Changes
+
+    def _changed(self) -> None:
+        self._find_matches()
+        self.refresh()
+        if self.has_focus and (place := self.cursor_place) is not None:
+            # Input methods open their window where the terminal's own cursor is.
+            self.app.cursor_position = self.content_region.offset + place
+        self.post_message(self.Changed(self))
+
+    def _find_matches(self) -> None:
+        self._matches = []
+        if self.search is None or not self.size.height:
+            return
+        rows = self.rows()
+        start = max(0, rows[0].start - _WORD_REACH)
+        text = self._sheet.draft.buffer.slice(start, rows[-1].end + _WORD_REACH)
+        self._matches = [(start + a, start + b) for a, b in self.search.matches_in(text)]
+
+    def look_again(self) -> None:
+        """The text was changed by other hands: the model's, or the disk's."""
+        run = self._sheet.open_run
+        if run is not None and self._sheet.follows_model:
+            self.reveal(run.region.start + max(run.current.cursor, 0), margin=2)
+        self._changed()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._settle_top()
+        self._changed()
+
+    def watch_line_numbers(self) -> None:
+        self._settle_top()
+
+    def watch_word_wrap(self) -> None:
+        self._settle_top()
+
+    def _settle_top(self) -> None:
+        """Rows begin elsewhere now; keep what was at the top there, and the cursor on the screen."""
+        sheet = self._sheet
+        if self.size.height:
+            sheet.top = self.layout_now.place(min(sheet.top, sheet.draft.buffer.length)).start
+            self.reveal(sheet.draft.selection.cursor)
+
+    def on_focus(self) -> None:
+        self._changed()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def select(self, selection: Selection, *, keep_goal: bool = False) -> None:
+        """Move the cursor and show it."""
+        self._sheet.draft.select(selection)
+        self._after_own(keep_goal=keep_goal)
+
+    def type(self, text: str, kind: Kind = "other") -> None:
+        """Put text in the place of the selection."""
+        draft = self._sheet.draft
+        draft.edit(draft.selection.start, draft.selection.end, text, kind)
+        self._after_own()
+
+    def _after_own(self, *, keep_goal: bool = False) -> None:
+        if not keep_goal:
+            self._goal = None
+        self._sheet.follows_model = False
+        self.reveal(self._sheet.draft.selection.cursor)
+        self._changed()
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    # Keys
+
+    def on_key(self, event: events.Key) -> None:
+        text = {"enter": "\n", "tab": "\t"}.get(event.key)
+        if text is None and event.is_printable:
+            text = event.character
+        if text is None:
+            return
+        event.stop()
+        event.prevent_default()
+        single = self._sheet.draft.selection.empty
+        self.type(text, "typing" if single else "other")
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if text := plain_newlines(event.text):
+            self.type(text)
+
+    def action_move(self, where: str, selecting: bool = False) -> None:
+        """Move the cursor; with `selecting`, the selection goes along."""
+        selection = self._sheet.draft.selection
+        vertical = where in ("up", "down", "page_up", "page_down")
+        if not selecting and not selection.empty and where in ("left", "right"):
+            # The arrows leave a selection at the side they point to.
+            self.select(Selection.at(selection.start if where == "left" else selection.end))
+            return
+        target = self._vertical(where) if vertical else self._target(where, selection.cursor)
+        anchor = selection.anchor if selecting else target
+        self.select(Selection(anchor, target), keep_goal=vertical)
+
+    def _target(self, where: str, cursor: int) -> int:
+        """Where a movement along the text leads."""
+        layout, buffer = self.layout_now, self._sheet.draft.buffer
+        ways: dict[str, Callable[[], int]] = {
+            "left": lambda: layout.previous_character(cursor),
+            "right": lambda: layout.next_character(cursor),
+            "word_left": lambda: self._word_left(cursor),
+            "word_right": lambda: self._word_right(cursor),
+            "row_start": lambda: self._row_start(layout, cursor),
+            "row_end": lambda: self._row_end(layout, cursor),
+            "start": lambda: 0,
+            "end": lambda: buffer.length,
+        }
+        return ways[where]()
+
+    def _word_left(self, cursor: int) -> int:
+        before = self._sheet.draft.buffer.slice(cursor - _WORD_REACH, cursor)
+        found = re.search(r"\w+\W*\Z", before)
+        return cursor - (len(before) - found.start() if found else len(before))
+
+    def _word_right(self, cursor: int) -> int:
+        after = self._sheet.draft.buffer.slice(cursor, cursor + _WORD_REACH)
+        found = re.match(r"\W*\w+", after)
+        return cursor + (found.end() if found else len(after))
+
+    def _row_end(self, layout: Layout, cursor: int) -> int:
+        """The row's end; from there the line's."""
+        place = layout.place(cursor)
+        end = place.offset_at(1 << 30)
+        return self._sheet.draft.buffer.line_end(place.line) if cursor == end else end
+
+    def _row_start(self, layout: Layout, cursor: int) -> int:
+        """The row's start; from there the line's; from its first word and back, where it is indented."""
+        place = layout.place(cursor)
+        if cursor != place.start and not place.first_of_line:
+            return place.start
+        line_start = self._sheet.draft.buffer.line_start(place.line)
+        line = self._sheet.draft.buffer.slice(line_start, line_start + 200)
+        first_word = line_start + len(line) - len(line.lstrip(" \t"))
+        first_word = min(first_word, self._sheet.draft.buffer.line_end(place.line))
+        return line_start if cursor == first_word else first_word
+
+    def _vertical(self, where: str) -> int:
+        layout, cursor = self.layout_now, self._sheet.draft.selection.cursor
+        place = layout.place(cursor)
+        if self._goal is None:
+            self._goal = place.x_of(cursor)
+        page = max(self.size.height - 2, 1)
+        rows = {"up": -1, "down": 1, "page_up": -page, "page_down": page}[where]
+        other = layout.moved(place, rows)
+        if other.start == place.start:
+            return 0 if rows < 0 else self._sheet.draft.buffer.length
+        return other.offset_at(self._goal)
+
+    def action_erase(self, where: str) -> None:
+        draft = self._sheet.draft
+        selection = draft.selection
+        if not selection.empty:
+            self.type("")
+            return
+        cursor = selection.cursor
+        if where == "left":
+            # Backspace takes the last mark of a combined character, not the whole of it.
+            target = cursor - 1 if self._ends_with_mark(cursor) else self._target(where, cursor)
+        else:
+            target = self._target(where, cursor)
+        start, end = min(cursor, target), max(cursor, target)
+        if start == end:
+            return
+        kinds: dict[str, Kind] = {"left": "erasing", "right": "deleting"}
+        draft.edit(start, end, "", kinds.get(where, "other"))
+        self._after_own()
+
+    def _ends_with_mark(self, cursor: int) -> bool:
+        before = self._sheet.draft.buffer.slice(cursor - 1, cursor)
+        return bool(before) and unicodedata.combining(before) > 0
+
+    def action_select_all(self) -> None:
+        self.select(Selection(0, self._sheet.draft.buffer.length))
+
+    def action_copy(self) -> None:
+        selection = self._sheet.draft.selection
+        if not selection.empty:
+            text = self._sheet.draft.buffer.slice(selection.start, selection.end)
+            self.app.copy_to_clipboard(text)
+
+    def action_cut(self) -> None:
+        if not self._sheet.draft.selection.empty:
+            self.action_copy()
+            self.type("")
+
+    def action_paste(self) -> None:
+        if text := plain_newlines(self.app.clipboard):
+            self.type(text)
+
+    def action_undo(self) -> None:
+        if not self._sheet.draft.undo():
+            self.app.bell()
+        self._after_own()
+
+    def action_redo(self) -> None:
+        if not self._sheet.draft.redo():
+            self.app.bell()
+        self._after_own()
+
+    # Mouse
+
+    def _offset_under(self, event: events.MouseEvent) -> int:
+        rows = self.rows()
+        place = rows[max(0, min(event.y, len(rows) - 1))]
+        if event.y >= len(rows):
+            return place.end
+        return place.offset_at(event.x - self.gutter_width + self._sheet.left)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self.focus()
+        self.capture_mouse()
+        if event.x >= self.size.width - 1:
+            self._dragging_thumb = True
+            self._scroll_to_share(event.y)
+            return
+        offset = self._offset_under(event)
+        anchor = self._sheet.draft.selection.anchor if event.shift else offset
+        self._selecting = lambda place: Selection(anchor, place)
+        self.select(Selection(anchor, offset))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if self._dragging_thumb:
+            self._scroll_to_share(event.y)
+        elif self._selecting is not None:
+            if event.y < 0 or event.y >= self.size.height:
+                self.scroll_rows(-1 if event.y < 0 else 1)
+            self.select(self._selecting(self._offset_under(event)))
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self._selecting = None
+        self._dragging_thumb = False
+        self.release_mouse()
+
+    def on_click(self, event: events.Click) -> None:
+        """A second click selects the word, a third one the line."""
+        if event.chain < 2 or event.x >= self.size.width - 1:
+            return
+        buffer, offset = self._sheet.draft.buffer, self._offset_under(event)
+        line = buffer.line_of(offset)
+        start, end = buffer.line_start(line), buffer.line_start(line + 1)
+        if event.chain == 2:
+            text = buffer.slice(max(start, offset - _WORD_REACH), offset)
+            before = re.search(r"\w*\Z", text)
+            after = re.match(r"\w*", buffer.slice(offset, min(end, offset + _WORD_REACH)))
+            start = offset - len(before.group() if before else "")
+            end = offset + len(after.group() if after else "")
+        self.select(Selection(start, end))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_rows(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_rows(-3)
+
+    def _scroll_to_share(self, y: int) -> None:
+        layout, sheet = self.layout_now, self._sheet
+        share = max(0.0, min(1.0, y / max(self.size.height - 1, 1)))
+        wanted = layout.place(int(share * sheet.draft.buffer.length)).start
+        sheet.top = min(wanted, self._last_top(layout))
+        sheet.follows_model = False
+        self._changed()

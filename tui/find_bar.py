@@ -1,0 +1,157 @@
+"""The bar at the bottom in which one looks for text and replaces it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Label
+
+from reviser.errors import ReviserError
+from tui.document import Selection
+from tui.editor import Editor
+from tui.searching import COUNT_LIMIT, Search
+
+
+class FindBar(Vertical):
+    """Finds as one types, and goes through what it found."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close", show=False),
+        Binding("up", "previous", "Previous", show=False),
+        Binding("down", "next", "Next", show=False),
+        Binding("alt+c", "switch('case')", "Match case", show=False, id="find-case"),
+        Binding("alt+r", "switch('pattern')", "Pattern", show=False, id="find-pattern"),
+        Binding("alt+a", "replace_all", "Replace all", show=False, id="replace-all"),
+    ]
+
+    def __init__(self, editor: Editor, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._editor = editor
+        self._case = False
+        self._pattern = False
+        self._origin = 0
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(classes="bar-row"):
+            yield Label("Find ")
+            yield Input(id="find", compact=True, select_on_focus=False)
+            yield Label("", id="found", markup=False)
+        with Horizontal(classes="bar-row", id="replace-row"):
+            yield Label("With ")
+            yield Input(id="replace", compact=True, select_on_focus=False)
+            yield Label("⏎ one · alt+a all", classes="hint")
+
+    @property
+    def search(self) -> Search:
+        return Search(self.query_one("#find", Input).value, self._case, self._pattern)
+
+    def open(self, *, replacing: bool) -> None:
+        """Show the bar, with what is selected in it."""
+        draft = self._editor.sheet.draft
+        self._origin = draft.selection.start
+        self.display = True
+        self.query_one("#replace-row").display = replacing
+        field = self.query_one("#find", Input)
+        if not draft.selection.empty and draft.selection.end - draft.selection.start < 200:
+            selected = draft.buffer.slice(draft.selection.start, draft.selection.end)
+            if "\n" not in selected:
+                field.value = selected
+        field.focus()
+        field.action_select_all()
+        self._look(move=False)
+
+    def action_close(self) -> None:
+        self.display = False
+        self._editor.search = None
+        self._editor.look_again()
+        self._editor.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input.id == "find":
+            self._look(move=True)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if event.input.id == "find":
+            self.action_next()
+        else:
+            self._replace_one()
+
+    def _look(self, *, move: bool) -> None:
+        """Mark what is found, and show the first one behind where the search began."""
+        search = self.search
+        try:
+            count = search.count(self._editor.sheet.draft)
+        except ReviserError:
+            self._say("not a pattern")
+            return
+        self._editor.search = search if search.wanted else None
+        if move and count:
+            self._select(search.following(self._editor.sheet.draft, self._origin))
+        self._editor.look_again()
+        self._say("" if not search.wanted else _told(count))
+
+    def _say(self, text: str) -> None:
+        modes = (" Aa" if self._case else "") + (" .*" if self._pattern else "")
+        self.query_one("#found", Label).update(f"{text}{modes}")
+
+    def _select(self, found: Selection | None) -> None:
+        if found is None:
+            self.app.bell()
+        else:
+            self._editor.select(found)
+
+    def action_next(self) -> None:
+        self._go(forwards=True)
+
+    def action_previous(self) -> None:
+        self._go(forwards=False)
+
+    def _go(self, *, forwards: bool) -> None:
+        draft = self._editor.sheet.draft
+        try:
+            if forwards:
+                self._select(self.search.following(draft, draft.selection.end))
+            else:
+                self._select(self.search.preceding(draft, draft.selection.start))
+        except ReviserError as error:
+            self.app.notify(str(error), severity="warning")
+
+    def action_switch(self, what: str) -> None:
+        if what == "case":
+            self._case = not self._case
+        else:
+            self._pattern = not self._pattern
+        self._look(move=True)
+
+    def _replace_one(self) -> None:
+        draft = self._editor.sheet.draft
+        replacement = self.query_one("#replace", Input).value
+        try:
+            self.search.replace_selected(draft, replacement)
+            self._go(forwards=True)
+        except ReviserError as error:
+            self.app.notify(str(error), severity="warning")
+        self._origin = draft.selection.start
+        self._look(move=False)
+
+    def action_replace_all(self) -> None:
+        draft = self._editor.sheet.draft
+        replacement = self.query_one("#replace", Input).value
+        try:
+            count = self.search.replace_all(draft, replacement)
+        except ReviserError as error:
+            self.app.notify(str(error), severity="warning")
+            return
+        self._look(move=False)
+        self.app.notify(f"Replaced {count}." if count else "Nothing to replace.")
+
+
+def _told(count: int) -> str:
+    if count >= COUNT_LIMIT:
+        return f"{COUNT_LIMIT}+ found"
+    return f"{count} found" if count else "nothing found"

@@ -1,0 +1,133 @@
+"""Trajectory files: reading them as runs, and writing runs as trajectories, pages and patches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reviser.errors import ReviserError
+from reviser.files import read_utf8, write_atomically
+from reviser.replay import Replay, Replayed, replay, unified_diff
+from reviser.tokenizer import Tokenizer
+from reviser.trajectory import Trajectory, dump_trajectories, load_trajectories
+from reviser.viewer import ViewerTrajectory, render_page
+from tui.document import Draft
+from tui.runs import Node, Run, Seed, Taken
+
+# Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
+_PROBABILITIES = "probabilities"
+
+
+def read_recordings(path: Path) -> list[Trajectory]:
+    """The trajectories in a file."""
+    return load_trajectories(path, read_utf8(path))
+
+
+def describe(trajectory: Trajectory, number: int) -> str:
+    """A trajectory in one line: what it is called, how long it is, how it begins."""
+    example = trajectory.others.get("example")
+    parts = [trajectory.model, None if example is None else f"example {example}"]
+    name = ", ".join(part for part in parts if part) or f"run {number + 1}"
+    steps = len(trajectory.action_ids) - trajectory.seed_actions
+    start = " ".join((trajectory.prompt or "").split())
+    return f"{name} · {steps} steps · {start[:60]}"
+
+
+def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
+    """A trajectory as a run on a draft of its own, at its start."""
+    told = Replay(trajectory, tokenizer)
+    text, canvas = told.start_text, told.canvas
+    start, end = (told.text.position(place).chars for place in (canvas.low, canvas.high))
+    behind = len(text) - end
+    cursor = told.text.position(canvas.cursor).chars - start
+    draft = Draft(text)
+    seed = replace(
+        trajectory,
+        action_ids=trajectory.action_ids[: trajectory.seed_actions],
+        final_text=None,
+        cursor=None,
+        others={key: value for key, value in trajectory.others.items() if key != _PROBABILITIES},
+    )
+    run = Run(
+        draft,
+        draft.open_region(start, end),
+        Node(None, text[start:end], cursor),
+        None,
+        Seed(seed, tokenizer),
+    )
+    known = trajectory.others.get(_PROBABILITIES)
+    probabilities = known if isinstance(known, list) else []
+    for index, frame in enumerate(told.frames()):
+        for edit in frame.edits:
+            text = edit.apply_to(text)
+        step = frame.step
+        probability = probabilities[index] if index < len(probabilities) else None
+        taken = Taken(step.id, frame.label, step.action.kind, probability)
+        written = text[start : len(text) - behind]
+        run.add_recorded(run.tip.after(written, frame.cursor.chars - start, taken))
+    run.tip.ending = "stop" if canvas.stopped else "end"
+    return run
+
+
+def trajectory_of(run: Run, leaf: Node) -> Trajectory:
+    """The branch of a run that ends with `leaf`."""
+    if run.seed is None:
+        raise ReviserError("the run has no steps yet")
+    nodes = [node.taken for node in leaf.lineage() if node.taken is not None]
+    seed = run.seed.trajectory
+    others = dict(seed.others)
+    if any(taken.probability is not None for taken in nodes):
+        others[_PROBABILITIES] = [
+            None if taken.probability is None else round(taken.probability, 4) for taken in nodes
+        ]
+    ids = seed.action_ids + tuple(taken.id for taken in nodes)
+    bare = replace(seed, action_ids=ids, final_text=None, cursor=None, others=others)
+    done = replay(bare, run.seed.tokenizer)
+    return replace(bare, final_text=done.final_text, cursor=done.cursor)
+
+
+def save_run(run: Run, path: Path) -> int:
+    """Write all branches of a run to a trajectory file, the one shown first; returns how many."""
+    trajectories = [trajectory_of(run, leaf) for leaf in run.leaves()]
+    write_atomically(path, dump_trajectories(trajectories).encode("utf-8"))
+    return len(trajectories)
+
+
+def export_page(run: Run, path: Path) -> None:
+    """Write a page that plays all branches of a run."""
+    if run.seed is None:
+        raise ReviserError("the run has no steps yet")
+    tokenizer = run.seed.tokenizer
+    shown = [
+        _with_probabilities(replay(trajectory_of(run, leaf), tokenizer), leaf)
+        for leaf in run.leaves()
+    ]
+    write_atomically(path, render_page(shown).encode("utf-8"))
+
+
+def _with_probabilities(done: Replayed, leaf: Node) -> ViewerTrajectory:
+    page = done.for_viewer()
+    likely: Sequence[float | None] = [
+        node.taken.probability for node in leaf.lineage() if node.taken is not None
+    ]
+    steps = tuple(
+        replace(step, probability=probability)
+        for step, probability in zip(page.steps, likely, strict=True)
+    )
+    return replace(page, steps=steps)
+
+
+def export_diff(run: Run, path: Path, name: str, newline: str = "\n") -> None:
+    """Write what the run has done to its text, whose file has these line endings, as a patch."""
+    text, region = run.draft.text, run.region
+    if region.open:
+        before = text[: region.start] + region.original + text[region.end :]
+    elif run.seed is not None:
+        done = replay(trajectory_of(run, run.current), run.seed.tokenizer)
+        before, text = done.start_text, done.final_text
+    else:
+        raise ReviserError("the run has no steps yet")
+    before, after = (side.replace("\n", newline) for side in (before, text))
+    patch = unified_diff(before, after, f"a/{name}", f"b/{name}")
+    write_atomically(path, patch.encode("utf-8"))

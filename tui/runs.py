@@ -1,0 +1,428 @@
+"""A run as a tree of steps: played, scrubbed through, branched, and shown in its region of a draft."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, Protocol
+
+from reviser.tokenizer import Tokenizer
+from reviser.trajectory import Trajectory
+from tui.document import Draft, Region, difference
+
+State = Literal["waiting", "playing", "paused", "closed"]
+
+# Recorded steps at full speed: fast enough to be called so, slow enough to be seen.
+_FULL_SPEED = 60
+_TRAIL_SECONDS = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An action that could be taken, and how likely it was."""
+
+    id: int
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The action of a step, and the likeliest ones it was chosen from."""
+
+    id: int
+    label: str
+    kind: str
+    probability: float | None
+    options: tuple[Option, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """The region after a step: what it holds and where the model's cursor is, from the region's start."""
+
+    parent: Node | None
+    written: str
+    cursor: int
+    taken: Taken | None = None
+    ending: str | None = None
+    depth: int = 0
+    children: list[Node] = field(default_factory=list)
+    shown_at: float = float("-inf")
+
+    def after(self, written: str, cursor: int, taken: Taken) -> Node:
+        """The node one step on; it becomes a child when a run takes it in."""
+        return Node(self, written, cursor, taken, depth=self.depth + 1)
+
+    def lineage(self) -> list[Node]:
+        """The nodes from the root to this one."""
+        nodes = []
+        node: Node | None = self
+        while node is not None:
+            nodes.append(node)
+            node = node.parent
+        return nodes[::-1]
+
+    def chosen_child(self) -> Node | None:
+        """The step that was taken last from here."""
+        return self.children[-1] if self.children else None
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A run before its first step, and the tokenizer it is written in."""
+
+    trajectory: Trajectory
+    tokenizer: Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Produced:
+    """A new step, or why there is none: the run is over after `node`, or the source failed."""
+
+    node: Node | None = None
+    ending: str | None = None
+    failure: str | None = None
+
+
+class Source(Protocol):
+    """Where new steps come from."""
+
+    speed: int
+
+    @property
+    def busy(self) -> bool: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def seed(self) -> Seed | None:
+        """The run before its first step; None until the source has begun."""
+
+    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
+        """Begin to produce steps after `node`, the first one as the option says."""
+
+    def stop(self) -> None: ...
+    def collect(self) -> list[Produced]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """A move of the model's cursor that can still be seen."""
+
+    start: int
+    end: int
+    at: float
+
+
+class Run:
+    """A run in a draft's region. `current` is the step shown, on the way from the root to `tip`."""
+
+    def __init__(
+        self,
+        draft: Draft,
+        region: Region,
+        root: Node,
+        source: Source | None,
+        seed: Seed | None,
+    ) -> None:
+        self.draft = draft
+        self.region = region
+        self.root = root
+        self.current = root
+        self.path = [root]
+        self.state: State = "waiting"
+        self.failure: str | None = None
+        self.kept = True
+        self.trails: list[Trail] = []
+        # For each character of the region the step that wrote it; None for those that were there.
+        self.authors: list[Node | None] = [None] * len(root.written)
+        self.seconds = 0.0
+        self._source = source
+        self._seed = seed
+        self._speed = 0
+        self._last = 0.0
+        draft.write_region(root.written)
+
+    @property
+    def seed(self) -> Seed | None:
+        return self._seed if self._source is None else self._source.seed
+
+    @property
+    def recorded(self) -> bool:
+        """Whether all steps are known from a file."""
+        return self._source is None
+
+    @property
+    def tip(self) -> Node:
+        return self.path[-1]
+
+    @property
+    def open(self) -> bool:
+        return self.state != "closed"
+
+    @property
+    def writing(self) -> bool:
+        """Whether steps are being shown or awaited."""
+        return self.state == "playing"
+
+    @property
+    def ending(self) -> str | None:
+        """Why the run is over at the step that is shown; None if it can go on."""
+        return self.current.ending if self.current is self.tip else None
+
+    @property
+    def status(self) -> str:
+        """What the source is busy with before steps come."""
+        return self._source.status if self._source is not None else ""
+
+    @property
+    def speed(self) -> int:
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: int) -> None:
+        self._speed = speed
+        if self._source is not None:
+            self._source.speed = speed
+
+    # Playing
+
+    def play(self, now: float) -> None:
+        """Go on: through the steps that are known, then with new ones."""
+        if self.open:
+            self.state = "playing"
+            self._last = now
+            self._ask_for_more()
+
+    def pause(self) -> None:
+        if self.state == "playing":
+            self.state = "paused"
+            self._stop_source()
+
+    def step(self, now: float) -> None:
+        """One step on."""
+        if not self.open:
+            return
+        self.pause()
+        self.state = "paused"
+        if self.current is not self.tip:
+            self._show(self.path[self.current.depth + 1], now)
+        elif self._source is not None and self.tip.ending is None and not self._source.busy:
+            self._source.extend(self.tip, once=True)
+
+    def go_to(self, node: Node, now: float) -> None:
+        """Show the state after some step of any branch, and stay there."""
+        if not self.open:
+            return
+        self.pause()
+        self.state = "paused"
+        if node.depth >= len(self.path) or self.path[node.depth] is not node:
+            self.path = node.lineage()
+            while (following := self.tip.chosen_child()) is not None:
+                self.path.append(following)
+        self._show(node, now)
+
+    def scrub(self, depth: int, now: float) -> None:
+        """Show the state after so many steps."""
+        self.go_to(self.path[max(0, min(depth, len(self.path) - 1))], now)
+
+    def rewrite(self, now: float) -> bool:
+        """Let the model go another way from the state shown; False if there is no model."""
+        stopped = self.current.ending == "stop" and self.current.parent is not None
+        return self._branch(self.current.parent if stopped else self.current, None, now)
+
+    def choose(self, option: Option, now: float) -> bool:
+        """Take another option in the place of the current step and go on from there."""
+        parent = self.current.parent
+        if parent is None or not self.open:
+            return False
+        for child in parent.children:
+            if child.taken is not None and child.taken.id == option.id:
+                self.go_to(child, now)
+                return True
+        return self._branch(parent, option, now)
+
+    def _branch(self, node: Node | None, option: Option | None, now: float) -> bool:
+        if node is None or self._source is None or not self.open:
+            return False
+        self._stop_source()
+        self.path = node.lineage()
+        self._show(node, now)
+        self.state = "playing"
+        self._last = now
+        self._source.extend(node, option)
+        return True
+
+    def tick(self, now: float) -> bool:
+        """Show what is due; returns whether anything has changed."""
+        if self.open and not self.region.open:
+            self._end()
+            return True
+        before, state = self.current, self.state
+        count = len(self.path)
+        if self.open and self._source is not None:
+            for produced in self._source.collect():
+                self._take_in(produced, now)
+        if self.state == "playing":
+            counts = self.current is self.tip and not self.status
+            self.seconds += now - self._last if counts else 0.0
+            self._advance(now)
+        self.trails = [trail for trail in self.trails if now - trail.at < _TRAIL_SECONDS]
+        return (before, state, count) != (self.current, self.state, len(self.path))
+
+    def _take_in(self, produced: Produced, now: float) -> None:
+        if produced.failure is not None:
+            self.failure = produced.failure
+            self.state = "paused"
+            return
+        node = produced.node
+        if node is not None and produced.ending is not None:
+            node.ending = produced.ending
+        elif node is not None and node.parent is self.tip:
+            node.parent.children.append(node)
+            self.path.append(node)
+            if self.current is node.parent:
+                self._show(node, now)
+
+    def _advance(self, now: float) -> None:
+        """Show the known steps that are due; at the tip, ask for more or end."""
+        pace = self._speed or _FULL_SPEED
+        while self.current is not self.tip and now - self._last >= 1 / pace:
+            self._last += 1 / pace
+            self._show(self.path[self.current.depth + 1], now)
+        if self.current is self.tip:
+            self._last = now
+            self._ask_for_more()
+
+    def _ask_for_more(self) -> None:
+        if self.current is not self.tip:
+            return
+        if self.tip.ending is not None or self._source is None:
+            self.state = "paused"
+        elif not self._source.busy:
+            self._source.extend(self.tip)
+
+    def _stop_source(self) -> None:
+        if self._source is not None:
+            self._source.stop()
+
+    # Ending
+
+    def keep(self) -> None:
+        """End the run and keep what is shown."""
+        if self.open:
+            self.draft.close_region()
+            self._end()
+
+    def discard(self) -> None:
+        """End the run and give back what was there before."""
+        if self.open:
+            self.kept = False
+            self.draft.reject_region()
+            self._end()
+
+    def _end(self) -> None:
+        self._stop_source()
+        self.state = "closed"
+        self.trails.clear()
+
+    # Showing
+
+    def _show(self, node: Node, now: float) -> None:
+        previous = self.current
+        if node.parent is previous:
+            self._follow(previous, node)
+            if node.taken is not None and node.taken.kind == "move":
+                self.trails.append(Trail(previous.cursor, node.cursor, now))
+        elif node is not previous:
+            self._retrace(node)
+        node.shown_at = now
+        self.current = node
+        self.draft.write_region(node.written)
+
+    def _follow(self, old: Node, new: Node) -> None:
+        start, removed, inserted = difference(old.written, new.written)
+        self.authors[start : start + len(removed)] = [new] * len(inserted)
+
+    def _retrace(self, node: Node) -> None:
+        self.authors = [None] * len(self.root.written)
+        lineage = node.lineage()
+        for old, new in pairwise(lineage):
+            self._follow(old, new)
+
+    # Telling
+
+    def add_recorded(self, node: Node) -> None:
+        """Append a known step to the path."""
+        self.tip.children.append(node)
+        self.path.append(node)
+
+    def leaves(self) -> list[Node]:
+        """The ends of all branches, the one shown first."""
+        return [
+            self.tip,
+            *(node for node in walk(self.root) if not node.children and node is not self.tip),
+        ]
+
+    def statistics(self) -> Statistics:
+        return Statistics.of(self)
+
+
+def walk(root: Node) -> Iterator[Node]:
+    """All nodes of a tree, the oldest branch first."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(node.children))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the steps up to the one shown amount to."""
+
+    actions: int
+    kinds: Counter[str]
+    written: int
+    branches: int
+    actions_per_second: float | None
+    # For each character that the run wrote, the number of the step that wrote it.
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, run: Run) -> Statistics:
+        shown = run.path[1 : run.current.depth + 1]
+        kinds = Counter(node.taken.kind for node in shown if node.taken is not None)
+        order = tuple(author.depth for author in run.authors if author is not None)
+        live = not run.recorded and run.seconds > 0
+        made = sum(1 for _ in walk(run.root)) - 1
+        return cls(
+            len(shown),
+            kinds,
+            len(order),
+            len(run.leaves()),
+            made / run.seconds if live else None,
+            order,
+        )
+
+    @property
+    def moves(self) -> float:
+        """The share of moves among the actions."""
+        return self.kinds["move"] / self.actions if self.actions else 0.0
+
+    @property
+    def actions_per_token(self) -> float | None:
+        """Actions for each token that was inserted; None before the first."""
+        inserts = self.kinds["insert"]
+        return self.actions / inserts if inserts else None
+
+    def insertion_map(self, width: int) -> list[float]:
+        """When the text was written, from 0 (first) to 1 (last), in `width` parts from its start to its end."""
+        count, last = len(self.order), max(self.order, default=0)
+        if not count or not width:
+            return []
+        parts = min(width, count)
+        bounds = [count * index // parts for index in range(parts + 1)]
+        return [sum(self.order[a:b]) / ((b - a) * last) for a, b in pairwise(bounds)]

@@ -1,0 +1,81 @@
+"""An open text with all that belongs to it: its file, its journal, its run and where it is looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tui.disk import OpenFile
+from tui.document import Change, Draft
+from tui.journal import Journal
+from tui.runs import Run
+
+
+class Sheet:
+    """One tab of the editor."""
+
+    def __init__(
+        self, draft: Draft, journal: Journal, file: OpenFile | None = None, name: str = "untitled"
+    ) -> None:
+        self.draft = draft
+        self.file = file
+        self.run: Run | None = None
+        # The offset at the top of the view and the column at its left.
+        self.top = 0
+        self.left = 0
+        self.follows_model = False
+        self._name = name
+        self._journal = journal
+        draft.observers.append(self._changed)
+
+    @property
+    def title(self) -> str:
+        return self._name if self.file is None else self.file.path.name
+
+    @property
+    def path(self) -> Path | None:
+        return None if self.file is None else self.file.path
+
+    @property
+    def modified(self) -> bool:
+        return self.draft.modified
+
+    @property
+    def open_run(self) -> Run | None:
+        return self.run if self.run is not None and self.run.open else None
+
+    def save(self, path: Path | None = None) -> None:
+        """Write the text to its file, or to another, which becomes its own."""
+        if self.file is None:
+            if path is None:
+                raise ValueError("a text without a file needs a path")
+            file = OpenFile.new(path)
+            file.save(self.draft.text)
+            self.file = file
+        else:
+            self.file.save(self.draft.text, path)
+        self.draft.mark_saved()
+        self._journal.end()
+
+    def reload(self) -> None:
+        """Take over what the file holds now; undo gives back what was here."""
+        if self.file is not None:
+            self.draft.become(self.file.read_again())
+            self.draft.mark_saved()
+            self._journal.end()
+
+    def flush_journal(self) -> None:
+        self._journal.flush()
+
+    def close(self) -> None:
+        """Leave the text for good; what is not saved is lost."""
+        if self.run is not None:
+            self.run.keep()
+        self._journal.end()
+
+    def _changed(self, change: Change) -> None:
+        self.top = change.follow(self.top)
+        if not self._journal.active:
+            text = self.draft.text
+            end = change.start + len(change.inserted)
+            self._journal.begin(self.path, text[: change.start] + change.removed + text[end:])
+        self._journal.note(change)

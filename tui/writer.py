@@ -1,0 +1,284 @@
+"""The thread in which the model works: it loads once, writes for one run at a time, and never keeps the screen waiting."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from reviser.errors import ReviserError
+from reviser.trajectory import Trajectory
+from tui.runs import Node, Option, Produced, Seed, Taken
+from tui.settings import Settings
+
+if TYPE_CHECKING:
+    from reviser.decoding import Sampler
+    from reviser.engine import Engine
+    from reviser.frames import Frame
+    from reviser.session import Generation, Session
+
+_OPTIONS = 12
+_SEEDS = 1 << 32
+
+Loader = Callable[[Callable[[str], None]], "Engine"]
+
+
+def load_in_steps(settings: Settings, say: Callable[[str], None]) -> Engine:
+    """The engine that the settings name; `say` hears what takes the time."""
+    from reviser.checkpoints import find_model
+
+    find_model(settings.model)  # a missing model is said at once, not after loading PyTorch
+    say("loading PyTorch")
+    import torch  # noqa: F401
+
+    from reviser.engine import load_engine
+
+    say("loading the model")
+    return load_engine(settings.model, threads=settings.threads)
+
+
+class Writer:
+    """A thread with the engine in it. Jobs are done one after the other."""
+
+    def __init__(self, load: Loader) -> None:
+        self.status = ""
+        self.busy = False
+        self._load = load
+        self._engine: Engine | None = None
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Do `job` in the thread, which starts with the first one."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+            self._thread.start()
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """End the thread after what it is doing."""
+        self._jobs.put(None)
+
+    @property
+    def working(self) -> bool:
+        """Whether the thread would outlive a `close` for a while."""
+        return self._thread is not None and self._thread.is_alive() and self.busy
+
+    def engine(self) -> Engine:
+        """The engine, loaded when first asked for; in the thread only."""
+        if self._engine is None:
+            try:
+                self._engine = self._load(self._say)
+            finally:
+                self.status = ""
+        return self._engine
+
+    @property
+    def model_name(self) -> str | None:
+        return None if self._engine is None else self._engine.name
+
+    def _say(self, status: str) -> None:
+        self.status = status
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self.busy = True
+            job()
+            self.busy = False
+
+
+class Live:
+    """New steps from the model, for one run; a source for `Run`."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        text: str,
+        start: int,
+        end: int | None,
+        root: Node,
+        settings: Settings,
+    ) -> None:
+        """Write at `start`: to `end` between what is there, or, for an `end` of None, at the text's end."""
+        self.speed = settings.speed
+        self.seed: Seed | None = None
+        self._writer = writer
+        self._text = text
+        self._start, self._end = start, end
+        self._settings = settings
+        self._produced: deque[tuple[int, Produced]] = deque()
+        # Each call of `extend` has a number; steps with an old one are not wanted any more.
+        self._number = 0
+        self._halted = 0
+        self._busy = False
+        self._reading = False
+        self._wake = threading.Event()
+        # The rest belongs to the thread.
+        self._generation: Generation | None = None
+        self._session: Session | None = None
+        self._origin = 0
+        self._held = 0
+        self._at = root
+
+    @property
+    def busy(self) -> bool:
+        return self._busy
+
+    @property
+    def status(self) -> str:
+        return self._writer.status or ("reading the text" if self._reading else "")
+
+    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
+        self._number += 1
+        self._busy = True
+        self._reading = True
+        self._wake.clear()
+        self._writer.submit(partial(self._produce, self._number, node, option, once))
+
+    def stop(self) -> None:
+        """Produce no more; a step that is being computed still comes."""
+        self._halted = self._number
+        self._busy = False
+        self._reading = False
+        self._wake.set()
+
+    def collect(self) -> list[Produced]:
+        found = []
+        while self._produced:
+            number, produced = self._produced.popleft()
+            if number == self._number:
+                found.append(produced)
+        return found
+
+    # In the thread
+
+    def _produce(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+        try:
+            self._write(number, node, option, once)
+        except ReviserError as error:
+            self._fail(number, str(error))
+        except Exception as error:
+            # A thread that dies in silence would leave the run waiting for ever.
+            self._fail(number, f"the model failed: {type(error).__name__}: {error}")
+        if number == self._number:
+            self._busy = False
+            self._reading = False
+
+    def _fail(self, number: int, reason: str) -> None:
+        self._produced.append((number, Produced(failure=reason)))
+
+    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+        if not self._wanted(number):
+            return
+        generation = self._begin()
+        self._return_to(node, generation)
+        first = True
+        while self._wanted(number):
+            made = self._take(generation, option) if first and option else self._next(generation)
+            if made is None:
+                ending = str(generation.rollout.ending)
+                self._produced.append((number, Produced(self._at, ending)))
+                return
+            self._reading = False
+            self._produced.append((number, Produced(made)))
+            first = False
+            if once:
+                return
+            if self.speed:
+                self._wake.wait(1 / self.speed)
+
+    def _wanted(self, number: int) -> bool:
+        return number == self._number and number != self._halted
+
+    def _begin(self) -> Generation:
+        """The generation, at its first step when called for the first time."""
+        if self._generation is None:
+            engine = self._writer.engine()
+            session = engine.session(self._text)
+            sampler = self._sampler()
+            limit = self._settings.max_actions
+            if self._end is None:
+                generation = session.continue_(sampler, max_actions=limit)
+            else:
+                generation = session.infill(self._start, self._end, sampler, max_actions=limit)
+            window = generation.window
+            self._held = len(window.held)
+            self._origin = len(window.before) + len(window.prefix) + self._held
+            self._session, self._generation = session, generation
+            begun = Trajectory.record(generation.rollout, engine.tokenizer, engine.name)
+            self.seed = Seed(begun, engine.tokenizer)
+        return self._generation
+
+    def _sampler(self) -> Sampler:
+        from reviser.decoding import Sampler
+
+        chosen = self._settings
+        seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
+        return Sampler(
+            chosen.temperature, chosen.top_k or None, chosen.top_p, chosen.min_p, seed=seed
+        )
+
+    def _return_to(self, node: Node, generation: Generation) -> None:
+        """Bring the generation from where it is to the state after `node`."""
+        lineage = node.lineage()
+        while self._at.depth > node.depth or lineage[self._at.depth] is not self._at:
+            generation.take_back()
+            assert self._at.parent is not None
+            self._at = self._at.parent
+        for following in lineage[self._at.depth + 1 :]:
+            assert following.taken is not None
+            generation.take(following.taken.id)
+            self._at = following
+
+    def _next(self, generation: Generation) -> Node | None:
+        before = generation.rollout.canvas.cursor
+        frame = next(generation, None)
+        if frame is None:
+            return None
+        choice = frame.step.choice
+        likely = {
+            int(id): float(probability)
+            for id, probability in zip(
+                choice.candidates[:_OPTIONS], choice.probabilities[:_OPTIONS], strict=True
+            )
+        } | {choice.id: choice.probability}
+        options = tuple(
+            self._option(frame, id, probability, before) for id, probability in likely.items()
+        )
+        return self._node(generation, frame, choice.probability, options)
+
+    def _take(self, generation: Generation, option: Option) -> Node:
+        frame = generation.take(option.id)
+        siblings = self._at.children
+        taken = siblings[0].taken if siblings else None
+        options = taken.options if taken is not None else ()
+        return self._node(generation, frame, option.probability, options)
+
+    def _node(
+        self,
+        generation: Generation,
+        frame: Frame,
+        probability: float,
+        options: tuple[Option, ...],
+    ) -> Node:
+        step = frame.step
+        taken = Taken(step.id, frame.label, step.action.kind, probability, options)
+        written = generation.written[self._held :]
+        node = self._at.after(written, generation.cursor.chars - self._origin, taken)
+        if generation.rollout.over:
+            node.ending = generation.rollout.ending
+        self._at = node
+        return node
+
+    def _option(self, frame: Frame, id: int, probability: float, cursor: int) -> Option:
+        from reviser.frames import step_label
+
+        assert self._session is not None
+        action = self._session.policy.vocabulary.action(id, cursor)
+        label = step_label(replace(frame.step, action=action), self._session.tokenizer)
+        return Option(id, label, probability)
