@@ -9,7 +9,7 @@ is an append. Each statistic is a ratio of two sums over runs, so long runs weig
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -246,18 +246,15 @@ def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
     return groups
 
 
-def table(groups: dict[str, Sequence[Walk]]) -> Table:
-    """The paper's table with a column for each group of measured runs."""
-    measured = {name: estimates(group) for name, group in groups.items()}
-    columns = ("statistic", "paper 100M", "paper 300M", *groups)
+def table(summaries: Mapping[str, dict[str, Any]]) -> Table:
+    """The paper's table, with a column for each summary of measured runs."""
     rows = []
     for label, part in groupby(STATISTICS, key=lambda statistic: statistic.label):
         same = list(part)
         printed = [[paper_tables.TRAJECTORIES[each.key][at] for each in same] for at in (0, 1)]
-        found = [[entry[each.key] for each in same] for entry in measured.values()]
         texts = [", ".join(map(_shown, same, values)) for values in printed]
-        rows.append((label, *texts, *(_found(same, values) for values in found)))
-    return Table(columns, tuple(rows))
+        rows.append((label, *texts, *(_found(same, entry) for entry in summaries.values())))
+    return Table(("statistic", "paper 100M", "paper 300M", *summaries), tuple(rows))
 
 
 def _shown(statistic: Statistic, value: float) -> str:
@@ -265,29 +262,25 @@ def _shown(statistic: Statistic, value: float) -> str:
     return f"{value:.1%}" if share else f"{value:.2f}"
 
 
-def _found(statistics: Sequence[Statistic], entries: Sequence[Estimate | None]) -> str:
+def _found(statistics: Sequence[Statistic], entry: dict[str, Any]) -> str:
     """One value with its interval, or several without: there is no room for more."""
-    known = [entry for entry in entries if entry is not None]
-    if len(known) < len(entries):
+    if any(entry[statistic.key] is None for statistic in statistics):
         return "–"
-    if len(known) > 1:
-        return ", ".join(
-            _shown(statistic, entry.value)
-            for statistic, entry in zip(statistics, known, strict=True)
-        )
-    (statistic,), (entry,) = statistics, known
-    low, high = _shown(statistic, entry.low), _shown(statistic, entry.high)
-    return f"{_shown(statistic, entry.value)} ({low} to {high})"
+    values = ", ".join(_shown(statistic, entry[statistic.key]) for statistic in statistics)
+    if len(statistics) > 1:
+        return values
+    (statistic,) = statistics
+    low, high = (_shown(statistic, edge) for edge in entry["intervals"][statistic.key])
+    return f"{values} ({low} to {high})"
 
 
 def file_report(file: Path, *, as_json: bool) -> str:
     """The statistics of a trajectory file: all of it, and each model that it names."""
     everything = walks(load_trajectories(file, read_utf8(file)))
-    groups: dict[str, Sequence[Walk]] = {**by_model(everything)}
+    models = {name: summary(group) for name, group in by_model(everything).items()}
     if as_json:
-        models = {name: summary(group) for name, group in groups.items()}
         return json.dumps(summary(everything) | {"models": models}, indent=1)
-    if len(groups) > 1:
-        groups["all"] = everything
-    counts = ", ".join(f"{name}: {len(group)}" for name, group in groups.items())
-    return f"Runs: {counts}. In brackets: 95% intervals over runs.\n\n{table(groups).markdown()}"
+    if len(models) > 1:
+        models["all"] = summary(everything)
+    counts = ", ".join(f"{name}: {entry['trajectories']}" for name, entry in models.items())
+    return f"Runs: {counts}. In brackets: 95% intervals over runs.\n\n{table(models).markdown()}"

@@ -37,13 +37,19 @@ class Table:
         figures = map(str.rjust, row[self.names :], widths[self.names :])
         return f"| {' | '.join([*names, *figures])} |"
 
+    def _kind(self, column: int) -> str:
+        return "name" if column < self.names else "figure"
+
     def html(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        head = "".join(
+            f'<th class="{self._kind(column)}">{html.escape(name)}</th>'
+            for column, name in enumerate(self.columns)
+        )
         body = ""
         for number, row in enumerate(self.rows):
             kind = ' class="quoted"' if number in self.quoted else ""
             cells = "".join(
-                f'<td class="{"name" if column < self.names else "figure"}">{html.escape(text)}</td>'
+                f'<td class="{self._kind(column)}">{html.escape(text)}</td>'
                 for column, text in enumerate(row)
             )
             body += f"<tr{kind}>{cells}</tr>\n"

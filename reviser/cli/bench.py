@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reviser.cli.extras import load_extra
 
+if TYPE_CHECKING:
+    from benchmarks.suite import Plan
+
 app = typer.Typer(
     name="bench",
-    help="Measure the engine and models.",
-    no_args_is_help=True,
+    help="Measure the engine and models; alone, a quick benchmark of the default model.",
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -20,6 +23,137 @@ _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Write = Annotated[
     Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")
 ]
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…"),
+]
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="File that keeps what was made.", metavar="FILE", show_default="the user's own"
+    ),
+]
+_SEEDS = [123, 124, 125]
+_EVALUATORS = ["smollm2"]
+_JUDGES = ["likelihood:smollm2"]
+_FEATURES = ["minilm"]
+
+
+@app.callback()
+def quick(context: typer.Context, json: _Json = False, out: _Out = None) -> None:
+    """Measure the engine and models; alone, a quick benchmark of the default model.
+
+    Without a command: the default model and SmolLM2 continue a few of the built-in texts, in
+    minutes on two cores.
+    """
+    if context.invoked_subcommand is None:
+        _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(), out, None, json)
+
+
+@app.command()
+def run(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL…",
+            help="Names or paths, or NAME=SOURCE; the first meets each other one in the arena.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="builtin, c4, a JSONL or text file, a folder, or hf:NAME@CONFIG#SPLIT.",
+            show_default="c4, or builtin where the hub cannot be reached",
+        ),
+    ] = None,
+    prompts: Annotated[int, typer.Option(help="Prompts for each seed.")] = 1000,
+    seed: Annotated[list[int], typer.Option(help="A seed; may be given several times.")] = _SEEDS,
+    shortest: Annotated[int, typer.Option(help="Fewest GPT-2 tokens of a text.")] = 144,
+    longest: Annotated[int, typer.Option(help="Most GPT-2 tokens of a text.")] = 216,
+    prompt_tokens: Annotated[int, typer.Option(help="GPT-2 tokens of a prompt.")] = 35,
+    total_tokens: Annotated[int, typer.Option(help="Tokens of prompt and continuation.")] = 180,
+    max_actions: Annotated[int, typer.Option(help="Most actions of a Reviser.")] = 256,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.9,
+    top_k: Annotated[int, typer.Option(help="Sample from so many.")] = 50,
+    diffusion_steps: Annotated[int, typer.Option(help="Steps of SEDD and MDLM.")] = 128,
+    evaluator: Annotated[
+        list[str], typer.Option(help="Model for evalPPL: smollm2, gpt2-large, Dream, a path.")
+    ] = _EVALUATORS,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Arena judge: likelihood:EVALUATOR, or a chat model."),
+    ] = _JUDGES,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways", help="Ask judges in both orders.")
+    ] = False,
+    mauve: Annotated[
+        list[str], typer.Option(help="Features for MAUVE: minilm, gpt2, bert.")
+    ] = _FEATURES,
+    out: _Out = None,
+    cache: _Cache = None,
+    json: _Json = False,
+) -> None:
+    """Let models continue prompts, measure all that they write, and report it.
+
+    Start it again to go on after an interruption: what was made is not made twice. An empty name
+    (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
+    """
+    protocol = load_extra("benchmarks.protocol", "bench")
+    setup = protocol.Setup(
+        data=data or protocol.best_source(lambda text: typer.echo(text, err=True)),
+        prompts=prompts,
+        seeds=tuple(seed),
+        shortest=shortest,
+        longest=longest,
+        prompt_tokens=prompt_tokens,
+        total_tokens=total_tokens,
+        max_actions=max_actions,
+        temperature=temperature,
+        top_k=top_k,
+        diffusion_steps=diffusion_steps,
+    )
+    suite = load_extra("benchmarks.suite", "bench")
+    plan = suite.Plan(
+        setup,
+        tuple(models),
+        evaluators=tuple(filter(None, evaluator)),
+        judges=tuple(filter(None, judge)),
+        both_ways=both_ways,
+        features=tuple(filter(None, mauve)),
+    )
+    if _carry_out(plan, out, cache, json)["missing"]:
+        raise typer.Exit(1)
+
+
+def _carry_out(plan: Plan, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, Any]:
+    import json
+
+    suite = load_extra("benchmarks.suite", "bench")
+    folder, results = suite.carry_out(plan, out, cache, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder.path)} | results, ensure_ascii=False))
+    else:
+        typer.echo(load_extra("benchmarks.report", "bench").summary_text(results))
+        typer.echo(f"report: {folder.path / 'report.html'}", err=True)
+    found: dict[str, Any] = results
+    return found
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    json: _Json = False,
+) -> None:
+    """Make the report of a run anew: report.html, report.md and the plots."""
+    found = load_extra("benchmarks.runs", "bench").RunFolder.existing(folder)
+    load_extra("benchmarks.report", "bench").write_report(found)
+    if json:
+        import json as to_json
+
+        typer.echo(to_json.dumps(found.read_json("results.json"), ensure_ascii=False))
+    else:
+        typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
 
 
 @app.command()

@@ -1,0 +1,432 @@
+"""One run of the benchmark: every model continues every prompt, and all that was written is measured.
+
+Models come first and everything that is written is kept before anything is measured. A measurement that
+cannot be made (an evaluator that cannot be had, too few texts) is named with its reason in `missing`, and the
+others go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any, TypeVar
+
+import numpy as np
+
+from benchmarks import flops
+from benchmarks.arena import LIKELIHOOD, judge_matches, load_judge, matches, score
+from benchmarks.contestants import RealText, load_contestant
+from benchmarks.evaluators import load_evaluator
+from benchmarks.loading import fingerprint, home_folder, short_name
+from benchmarks.mauve_score import mauve_each
+from benchmarks.perplexity import Loss, Text, summarise
+from benchmarks.protocol import BUILTIN, Setup, prompts_by_seed
+from benchmarks.records import Contestant, Editing, Generation, Judgement, write_records
+from benchmarks.report import REAL, write_report
+from benchmarks.results import surroundings
+from benchmarks.runs import (
+    Bars,
+    Cache,
+    RunFolder,
+    default_cache,
+    file_name,
+    generations_of,
+    key_of,
+    measured_each,
+)
+from benchmarks.statistics import RESAMPLES, Walk, summary, walks
+from benchmarks.variety import variety
+from reviser import __version__
+from reviser.checkpoints.home import save_checkpoint
+from reviser.checkpoints.library import DEFAULT, find_model, name_of, place_for
+from reviser.checkpoints.pulling import SOURCES, pull
+from reviser.errors import ReviserError
+from reviser.files import write_atomically
+from reviser.replay import replay
+from reviser.trajectory import Trajectory, dump_trajectories
+from reviser.viewer import render_page
+
+T = TypeVar("T")
+
+FEWEST_FOR_MAUVE = 100
+TIME_BINS = 20
+VIEWED = 20
+BASE = "smollm2"
+QUICK_PROMPTS = 16
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run measures, and by what.
+
+    A model is a name or path, or NAME=SOURCE to call it otherwise in tables. Arenas are between the
+    first model and each of the others; `both_ways` asks every judge in both orders.
+    """
+
+    setup: Setup
+    models: tuple[str, ...]
+    evaluators: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    both_ways: bool = False
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.named_models()]
+        if not names or len({*names, REAL}) <= len(names):
+            raise ReviserError(
+                f"a run needs models, each with a name of its own, and none called {REAL!r}"
+            )
+
+    def named_models(self) -> list[tuple[str, str]]:
+        parts = (model.partition("=") for model in self.models)
+        return [
+            (name, source) if mark else (short_name(name), name) for name, mark, source in parts
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Written:
+    """All that one contestant wrote, by seed, and its runs if it writes by actions."""
+
+    name: str
+    source: str
+    generations: dict[int, list[Generation]]
+    trajectories: list[Trajectory]
+    shape: flops.Shape | None
+    viewer: str | None
+
+    @property
+    def all(self) -> list[Generation]:
+        return [entry for part in self.generations.values() for entry in part]
+
+
+class Suite:
+    """A plan being carried out."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.cache = cache
+        self.bars = bars
+        self.missing: list[dict[str, str]] = []
+        self.prompts = prompts_by_seed(plan.setup)
+        self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
+
+    def run(self) -> Any:
+        """Carry the plan out; returns, and leaves in the folder, everything that was measured."""
+        for seed, prompts in self.prompts.items():
+            write_records(self.folder.file("prompts", f"{seed}.jsonl"), prompts)
+        fewest = min(map(len, self.prompts.values()))
+        if fewest < self.plan.setup.prompts:
+            self.bars.say(f"{self.plan.setup.data} has {fewest} prompts, fewer than asked for")
+        written = self.write()
+        results = {
+            "settings": self.plan.to_dict(),
+            "provenance": surroundings() | {"Reviser": __version__},
+            "prompts": {str(seed): len(prompts) for seed, prompts in self.prompts.items()},
+            "contestants": [self.facts_of(entry) for entry in written],
+            "perplexity": self.perplexities(written),
+            "arena": self.arenas(written),
+            "mauve": self.mauve(written),
+            "missing": self.missing,
+        }
+        self.folder.write_json("results.json", finite(results))
+        return self.folder.read_json("results.json")
+
+    def write(self) -> list[Written]:
+        """Let every contestant continue every prompt."""
+        done = []
+        for name, source in [(REAL, REAL), *self.plan.named_models()]:
+            contestant = self._attempt(
+                f"{name} as a contestant",
+                partial(self._load, name, source),
+                needed=(name, source) == self.plan.named_models()[0],
+            )
+            if contestant is not None:
+                done.append(self._written_by(contestant, source))
+            # The next model may need the memory of this one.
+            del contestant
+            gc.collect()
+        return done
+
+    def _load(self, name: str, source: str) -> Contestant:
+        if name == REAL:
+            return RealText()
+        self.bars.say(f"loading {name}")
+        return load_contestant(source, self.plan.setup, name=name)
+
+    def _written_by(self, contestant: Contestant, source: str) -> Written:
+        total = sum(map(len, self.prompts.values()))
+        with self.bars.task(f"{contestant.name}: writing", total) as progress:
+            generations = {
+                seed: generations_of(
+                    contestant, prompts, seed, self.plan.setup, self.cache, progress
+                )
+                for seed, prompts in self.prompts.items()
+            }
+        name = file_name(contestant.name)
+        everything = [entry for part in generations.values() for entry in part]
+        write_records(self.folder.file("generations", f"{name}.jsonl"), everything)
+        trajectories: list[Trajectory] = []
+        shape = viewer = None
+        if isinstance(contestant, Editing) and any(entry.actions for entry in everything):
+            trajectories = [self._trajectory(contestant, entry) for entry in everything]
+            path = self.folder.file("trajectories", f"{name}.json")
+            write_atomically(path, dump_trajectories(trajectories).encode())
+            viewer = self._attempt(
+                f"a page on which runs of {contestant.name} can be watched",
+                partial(self._viewer, contestant, name, trajectories[:VIEWED]),
+            )
+            if not contestant.config.uses_canvas:
+                shape = flops.Shape.of(contestant.config)
+        return Written(contestant.name, source, generations, trajectories, shape, viewer)
+
+    def _viewer(self, contestant: Editing, name: str, shown: Sequence[Trajectory]) -> str:
+        """A page on which the first runs can be watched; returns its place in the folder."""
+        page = render_page([replay(run, contestant.tokenizer).for_viewer() for run in shown])
+        write_atomically(self.folder.file("trajectories", f"{name}.html"), page.encode())
+        return f"trajectories/{name}.html"
+
+    def _trajectory(self, contestant: Editing, entry: Generation) -> Trajectory:
+        prompt = self._by_id[entry.prompt_id]
+        given = contestant.prompt_ids(prompt)
+        return Trajectory(
+            action_ids=(*given, *(entry.actions or ())),
+            prefix_tokens=len(given),
+            prompt=prompt.text,
+            final_text=prompt.text + entry.continuation,
+            model=entry.contestant,
+            seed=entry.seed,
+            vocabulary=contestant.vocabulary,
+            others={"prompt_id": entry.prompt_id},
+        )
+
+    def facts_of(self, written: Written) -> dict[str, Any]:
+        """What can be said of a contestant's texts and runs without another model."""
+        entries = written.all
+        followed = walks(written.trajectories)
+        return {
+            "name": written.name,
+            "source": written.source,
+            "file": file_name(written.name),
+            "viewer": written.viewer,
+            "texts": len(entries),
+            "tokens": fmean(len(entry.tokens) for entry in entries),
+            "lengths": _counts(len(entry.tokens) for entry in entries),
+            "endings": dict(Counter(entry.ending for entry in entries)),
+            "seconds": fmean(entry.seconds for entry in entries),
+            "variety": asdict(variety([entry.continuation for entry in entries])),
+            "statistics": summary(followed) if followed else None,
+            "distances": _counts(delta for run in followed for delta in run.distances),
+            "positions": positions_over_time(followed),
+            "flops": (
+                asdict(flops.measure(written.shape, followed))
+                if written.shape and any(run.tokens for run in followed)
+                else None
+            ),
+        }
+
+    def perplexities(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+        """Each contestant's perplexity under each evaluator."""
+        rows: list[dict[str, Any]] = []
+        for source in self.plan.evaluators:
+            found = self._attempt(
+                f"evalPPL under {source}",
+                partial(self._perplexities_under, source, written),
+            )
+            rows += found or []
+        return rows
+
+    def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[dict[str, Any]]:
+        self.bars.say(f"loading {source}, an evaluator")
+        evaluator = load_evaluator(source)
+        mark = fingerprint(source)
+        rows = []
+        for entry in written:
+            generations = entry.all
+            texts = [Text(self._by_id[one.prompt_id].text, one.continuation) for one in generations]
+            with self.bars.task(f"{entry.name}: evalPPL", len(texts)) as progress:
+                kept = measured_each(
+                    texts,
+                    lambda text: key_of(kind="losses", evaluator=mark, text=asdict(text)),
+                    lambda part: [_kept_loss(loss) for loss in evaluator.losses(part)],
+                    self.cache,
+                    progress,
+                )
+            losses = [Loss(tuple(value["nats"]), value["size"]) for value in kept]
+            seeds = [one.seed for one in generations]
+            rows.append(
+                {"contestant": entry.name}
+                | asdict(summarise(evaluator, losses))
+                | _spread(losses, seeds)
+            )
+        return rows
+
+    def arenas(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+        """The first model against each other one, and against how the texts really went on."""
+        judgements: list[Judgement] = []
+        for source in self.plan.judges:
+            found = self._attempt(
+                f"an arena judged by {source}", partial(self._judged_by, source, written)
+            )
+            judgements += found or []
+        write_records(self.folder.file("judgements.jsonl"), judgements)
+        pairs: dict[tuple[str, str], list[Judgement]] = {}
+        for entry in judgements:
+            pairs.setdefault((entry.judge, entry.second), []).append(entry)
+        return [asdict(score(entries)) for entries in pairs.values()]
+
+    def _judged_by(self, source: str, written: Sequence[Written]) -> list[Judgement]:
+        self.bars.say(f"loading {source}, a judge")
+        judge = load_judge(source)
+        (first,) = (entry for entry in written if entry.name == self.plan.named_models()[0][0])
+        judgements: list[Judgement] = []
+        for other in written:
+            if other is first:
+                continue
+            met = matches(list(self._by_id.values()), first.all, other.all)
+            asked = len(met) * (2 if self.plan.both_ways else 1)
+            with self.bars.task(f"{first.name} against {other.name}", asked) as progress:
+                judgements += judge_matches(
+                    judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress
+                )
+        return judgements
+
+    def mauve(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+        """How near each contestant's texts are to the real ones as a distribution."""
+        rows: list[dict[str, Any]] = []
+        for name in self.plan.features:
+            found = self._attempt(
+                f"MAUVE with {name} features", partial(self._mauve_with, name, written)
+            )
+            rows += found or []
+        return rows
+
+    def _mauve_with(self, features: str, written: Sequence[Written]) -> list[dict[str, Any]]:
+        # Without the prompts: they are the same on both sides and would flatter everybody.
+        texts = {entry.name: [one.continuation for one in entry.all] for entry in written}
+        references = texts.pop(REAL)
+        if len(references) < FEWEST_FOR_MAUVE:
+            raise ReviserError(
+                f"{len(references)} texts are too few to compare distributions; "
+                f"it takes {FEWEST_FOR_MAUVE} at least, and hundreds are better"
+            )
+        self.bars.say(f"MAUVE with {features} features")
+        key = key_of(kind="mauve", features=features, references=references, texts=texts)
+        scores = self.cache.get(key)
+        if scores is None:
+            scores = {
+                name: asdict(score)
+                for name, score in mauve_each(references, texts, features).items()
+            }
+            self.cache.put(key, scores)
+        return [{"contestant": name} | score for name, score in scores.items()]
+
+    def _attempt(self, what: str, make: Callable[[], Any], *, needed: bool = False) -> Any | None:
+        """What `make` makes; what cannot be made is said and noted, unless the run is nothing without it."""
+        try:
+            return make()
+        except ReviserError as error:
+            if needed:
+                raise
+            self.bars.say(f"without {what}: {error}")
+            self.missing.append({"what": what, "why": str(error)})
+            return None
+
+
+def carry_out(
+    plan: Plan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
+) -> tuple[RunFolder, Any]:
+    """Run a plan, or go on with it, and write its report; returns the folder and the results."""
+    bars = Bars(quiet=quiet)
+    _keep_models(plan, bars)
+    name = f"bench-{key_of(**plan.to_dict())[:8]}"
+    folder = RunFolder.start(out or Path("runs") / name, plan.to_dict())
+    with Cache(cache or default_cache()) as opened:
+        results = Suite(plan, folder, opened, bars).run()
+    write_report(folder)
+    return folder, results
+
+
+def _keep_models(plan: Plan, bars: Bars) -> None:
+    """Keep what has to be fetched by a known name among the user's models, as `models pull` does."""
+    sources = [source for _, source in plan.named_models()]
+    sources += [*plan.evaluators, *(judge.removeprefix(LIKELIHOOD) for judge in plan.judges)]
+    for source in dict.fromkeys(sources):
+        if source in SOURCES and home_folder(source) is None:
+            bars.say(f"fetching {source}, to be kept in {place_for(source)}")
+            # What needs it will say why it cannot be had.
+            with suppress(ReviserError):
+                save_checkpoint(place_for(source), pull(source))
+
+
+def quick_plan() -> Plan:
+    """Minutes on two cores: the default model against SmolLM2, on a few of the built-in texts."""
+    folder = find_model()
+    setup = Setup(data=BUILTIN, prompts=QUICK_PROMPTS, seeds=(123,))
+    name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
+    models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))
+    return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
+
+
+def _kept_loss(loss: Loss) -> dict[str, Any]:
+    return {"nats": [round(value, 6) for value in loss.nats], "size": loss.size}
+
+
+def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:
+    """How sure the mean perplexity is: a resampled 95% interval, and the means of the single seeds."""
+    pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
+    values = np.array([value for value, _ in pairs])
+    means = {
+        str(seed): fmean(value for value, of in pairs if of == seed)
+        for seed in dict.fromkeys(of for _, of in pairs)
+    }
+    return {
+        "interval": resampled_mean(values),
+        "by_seed": means,
+        "seed_spread": pstdev(means.values()) if len(means) > 1 else None,
+    }
+
+
+def resampled_mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    """The interval that holds the mean of 95 of 100 resamplings; the same draws every time."""
+    random = np.random.default_rng(0)
+    means = [random.choice(values, len(values)).mean() for _ in range(RESAMPLES)]
+    return [float(edge) for edge in np.quantile(means, [0.025, 0.975])]
+
+
+def _counts(values: Any) -> dict[str, int]:
+    return {str(value): count for value, count in sorted(Counter(values).items())}
+
+
+def positions_over_time(followed: Sequence[Walk]) -> list[list[float]]:
+    """For each twentieth of a run: when it is, and the quartiles of where insertions happen then."""
+    bins: list[list[float]] = [[] for _ in range(TIME_BINS)]
+    for run in followed:
+        for entry in run.insertions:
+            if (position := entry.position) is not None:
+                bins[min(TIME_BINS - 1, TIME_BINS * entry.step // run.actions)].append(position)
+    return [
+        [(number + 0.5) / TIME_BINS, *map(float, np.quantile(found, [0.25, 0.5, 0.75]))]
+        for number, found in enumerate(bins)
+        if found
+    ]
+
+
+def finite(data: Any) -> Any:
+    """The same JSON with None in the place of numbers that are none."""
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [finite(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
