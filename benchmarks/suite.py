@@ -289,6 +289,8 @@ class Suite:
     def _judged_by(self, source: str, written: Sequence[Written]) -> list[Judgement]:
         self.bars.say(f"loading {source}, a judge")
         judge = load_judge(source)
+        # Two judges may have one name, as folders may.
+        cache = self.cache.under(judge=fingerprint(source.removeprefix(LIKELIHOOD)))
         (first,) = (entry for entry in written if entry.name == self.plan.named_models()[0][0])
         judgements: list[Judgement] = []
         for other in written:
@@ -298,7 +300,7 @@ class Suite:
             asked = len(met) * (2 if self.plan.both_ways else 1)
             with self.bars.task(f"{first.name} against {other.name}", asked) as progress:
                 judgements += judge_matches(
-                    judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress
+                    judge, met, cache, both_ways=self.plan.both_ways, progress=progress
                 )
         return judgements
 
