@@ -7,6 +7,7 @@ from importlib import import_module
 
 COMMANDS = {
     "data": "turn texts into token shards",
+    "edits": "read edits from diffs, and check their trajectories",
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",

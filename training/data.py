@@ -168,7 +168,7 @@ def documents(source: str, field: str = "text") -> Iterator[str]:
     path = Path(source)
     bare = path.with_suffix("") if path.suffix in (".xz", ".gz", ".zst") else path
     try:
-        with _open_text(path) as lines:
+        with open_text(path) as lines:
             if bare.suffix == ".jsonl":
                 yield from _json_lines(lines, source, field)
             else:
@@ -179,7 +179,7 @@ def documents(source: str, field: str = "text") -> Iterator[str]:
         raise ReviserError(f"{source} cannot be read: {error}") from None
 
 
-def _open_text(path: Path) -> IO[str]:
+def open_text(path: Path) -> IO[str]:
     match path.suffix:
         case ".xz":
             return lzma.open(path, "rt", encoding="utf-8-sig", newline="")
