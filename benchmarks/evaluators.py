@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 # Logits held at once, in numbers (256 MB of fp32 on a processor; a GPU takes more).
 _LOGITS = {"cpu": 1 << 26, "cuda": 1 << 31}
+# Places of texts that a diffusion-style evaluator reads at once.
+_PLACES = {"cpu": 1024, "cuda": 16384}
 DRAWS = 32
 
 
@@ -190,8 +192,8 @@ class Denoiser(Protocol):
     @property
     def device(self) -> torch.device: ...
 
-    def log_probabilities(self, ids: Tensor) -> Tensor:
-        """(rows, length, vocabulary), of what stands at each place of `ids` (rows, length)."""
+    def log_likelihoods(self, ids: Tensor, where: Tensor, tokens: Tensor) -> Tensor:
+        """How likely `tokens` are at the places of `ids` (rows, length) that `where` marks, in order."""
 
 
 class DenoisingEvaluator:
@@ -236,20 +238,23 @@ class DenoisingEvaluator:
         noisy = clean.repeat(self.draws, 1)
         noisy[:, tokens.given :].masked_fill_(masked, self._denoiser.mask_id)
         weights = masked * (count / sizes[:, None])
-        total = torch.zeros(count, dtype=torch.float64)
-        rows = self._rows(len(clean))
+        where = torch.zeros_like(noisy, dtype=torch.bool)
+        where[:, tokens.given :] = masked
+        found = []
+        rows = max(1, _PLACES[self._denoiser.device.type] // len(clean))
         for start in range(0, self.draws, rows):
             part = slice(start, start + rows)
-            scores = self._denoiser.log_probabilities(noisy[part].to(self._denoiser.device))
-            wanted = clean[tokens.given :].to(scores.device).expand(len(scores), -1)[..., None]
-            found = scores[:, tokens.given :].gather(2, wanted).squeeze(2).cpu().double()
-            # Unmasked places may say anything about themselves, even the impossible.
-            nats = -found.masked_fill(~masked[part], 0.0)
-            total += (weights[part] * nats).sum(dim=0)
+            wanted = clean.expand_as(noisy)[part][where[part]]
+            device = self._denoiser.device
+            found.append(
+                self._denoiser.log_likelihoods(
+                    noisy[part].to(device), where[part].to(device), wanted.to(device)
+                ).cpu()
+            )
+        nats = torch.zeros(masked.shape, dtype=torch.float64)
+        nats[masked] = -torch.cat(found).double()
+        total = (weights * nats).sum(dim=0)
         return tuple((total / self.draws).tolist())
-
-    def _rows(self, length: int) -> int:
-        return max(1, (1024 if self._denoiser.device.type == "cpu" else 8192) // length)
 
 
 def _random_for(text: Text) -> np.random.Generator:
@@ -286,12 +291,13 @@ class DreamDenoiser:
         device: torch.device = self._model.device
         return device
 
-    def log_probabilities(self, ids: Tensor) -> Tensor:
+    def log_likelihoods(self, ids: Tensor, where: Tensor, tokens: Tensor) -> Tensor:
         rows, length = ids.shape
         # A mask of four dimensions is taken as it is: nothing is hidden from anything.
         everything = torch.ones(rows, 1, length, length, dtype=torch.bool, device=ids.device)
         logits = self._model(input_ids=ids, attention_mask=everything, use_cache=False).logits
-        return torch.cat((logits[:, :1], logits[:, :-1]), dim=1).float().log_softmax(dim=-1)
+        shifted = torch.cat((logits[:, :1], logits[:, :-1]), dim=1)[where].float()
+        return shifted.log_softmax(dim=-1).gather(1, tokens[:, None]).squeeze(1)
 
 
 def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator:

@@ -63,14 +63,14 @@ class DiffusionModel:
     def outputs(self, states: Tensor, sigma: Tensor) -> Tensor:
         return self.model.output(states, sigma)
 
-    def log_probabilities(self, ids: Tensor) -> Tensor:
-        """Of the clean token at each place; for models that need not be told the noise."""
+    def log_likelihoods(self, ids: Tensor, where: Tensor, tokens: Tensor) -> Tensor:
+        """Of `tokens` at the places of `ids` that `where` marks; for models that need not be told the noise."""
         if self.config.timed or self.config.kind != "mdlm":
             raise ReviserError("only an MDLM that is not told the noise can measure texts")
         still = torch.zeros(len(ids), device=ids.device)
-        states = self.model.hidden(ids, still)
-        found = self.model.output(states.flatten(0, 1), still[:1].expand(ids.numel()))
-        return found.log_softmax(dim=-1).view(*ids.shape, -1)
+        states = self.model.hidden(ids, still)[where]
+        found = self.model.output(states, still[:1].expand(len(states)))
+        return found.log_softmax(dim=-1).gather(1, tokens[:, None]).squeeze(1)
 
 
 def is_diffusion(folder: Path) -> bool:

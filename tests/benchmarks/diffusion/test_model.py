@@ -111,3 +111,35 @@ def test_mdlm_spreads_its_times_evenly() -> None:
 def test_heads_must_be_even() -> None:
     with pytest.raises(ReviserError, match="even heads"):
         dataclasses.replace(CONFIG, heads=16)
+
+
+def test_blocks_hide_what_the_dense_mask_hides() -> None:
+    """On a GPU texts are kept apart by block-sparse attention, which here can only be read forwards."""
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    model = random_transformer(dataclasses.replace(CONFIG, width=32))
+    ids = torch.arange(12)[None]
+    texts = torch.tensor([[0] * 5 + [1] * 7])
+    positions = torch.tensor([[*range(5), *range(7)]])
+
+    def visible(
+        row: torch.Tensor, head: torch.Tensor, query: torch.Tensor, key: torch.Tensor
+    ) -> torch.Tensor:
+        return texts[row, query] == texts[row, key]
+
+    blocks = create_block_mask(visible, 1, None, 12, 12, device="cpu")
+    sigma = torch.tensor([0.7])
+    dense = model.hidden(ids, sigma, Sight.within_texts(texts, positions))
+    assert torch.allclose(
+        model.hidden(ids, sigma, Sight(positions, blocks=blocks)), dense, atol=1e-5
+    )
+
+
+def test_half_precision_is_near_enough() -> None:
+    model = random_transformer()
+    ids, sigma = torch.arange(10)[None], torch.tensor([0.5])
+    exact = model.output(model.hidden(ids, sigma)[0], sigma.expand(10))[:, :-1]
+    model.to(torch.bfloat16)
+    rough = model.output(model.hidden(ids, sigma)[0], sigma.expand(10))[:, :-1]
+    assert rough.dtype == torch.float32
+    assert float((exact - rough).abs().mean()) < 0.1

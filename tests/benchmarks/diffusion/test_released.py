@@ -161,8 +161,10 @@ def test_mdlm_gives_the_published_logits_and_is_never_told_the_noise(tmp_path: P
     made = read_released(str(released(tmp_path, MDLM)), CPU)
     expected = by_hand(published_weights(), IDS_SHOWN, torch.zeros(2))
     expected[..., -1] = float("-inf")
-    found = made.log_probabilities(IDS_SHOWN)
-    assert torch.allclose(found[..., :-1], expected.log_softmax(-1)[..., :-1], atol=1e-4)
+    where = made.mask_id == IDS_SHOWN
+    for token in (0, 123, 50256):
+        found = made.log_likelihoods(IDS_SHOWN, where, torch.full((5,), token))
+        assert torch.allclose(found, expected.log_softmax(-1)[where][:, token], atol=1e-4)
     told = made.states(IDS_SHOWN, torch.tensor([0.4, 2.5]))
     assert torch.equal(told, made.states(IDS_SHOWN, torch.zeros(2)))
 
