@@ -15,7 +15,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -43,7 +42,6 @@ class Cache:
     """Results by address, in one SQLite file; each is safe on disk before `put` returns."""
 
     def __init__(self, path: Path) -> None:
-        self._scope = ""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
@@ -54,16 +52,10 @@ class Cache:
         except (OSError, sqlite3.Error) as error:
             raise ReviserError(f"{path} cannot be used as a cache: {error}") from None
 
-    def under(self, **facts: Any) -> Cache:
-        """The same cache for results that depend on `facts` beside what their keys say."""
-        part = copy(self)
-        part._scope = key_of(scope=self._scope, **facts)
-        return part
-
     def get(self, key: str) -> Any | None:
         """The JSON value kept under `key`, or None."""
         found = self._connection.execute(
-            "SELECT value FROM results WHERE key = ?", (self._address(key),)
+            "SELECT value FROM results WHERE key = ?", (key,)
         ).fetchone()
         return json.loads(found[0]) if found else None
 
@@ -71,11 +63,8 @@ class Cache:
         """Keep a JSON value; the same key always has the same value, so the last one written stays."""
         self._connection.execute(
             "INSERT OR REPLACE INTO results VALUES (?, ?)",
-            (self._address(key), json.dumps(value, ensure_ascii=False)),
+            (key, json.dumps(value, ensure_ascii=False)),
         )
-
-    def _address(self, key: str) -> str:
-        return key_of(scope=self._scope, key=key) if self._scope else key
 
     def close(self) -> None:
         self._connection.close()

@@ -21,14 +21,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from benchmarks import flops
-from benchmarks.arena import LIKELIHOOD, judge_matches, load_judge, matches, score
+from benchmarks.arena import (
+    LIKELIHOOD,
+    Judge,
+    LikelihoodJudge,
+    judge_matches,
+    load_judge,
+    matches,
+    score,
+)
 from benchmarks.contestants import RealText, load_contestant
 from benchmarks.evaluators import load_evaluator
 from benchmarks.loading import fingerprint, home_folder, short_name
 from benchmarks.mauve_score import mauve_each
-from benchmarks.perplexity import Loss, Text, summarise
+from benchmarks.perplexity import Evaluator, Kind, Loss, Text, summarise
 from benchmarks.protocol import BUILTIN, Setup, prompts_by_seed
-from benchmarks.records import Contestant, Editing, Generation, Judgement, write_records
+from benchmarks.records import Contestant, Editing, Generation, Judgement, Progress, write_records
 from benchmarks.report import REAL, write_report
 from benchmarks.results import surroundings
 from benchmarks.runs import (
@@ -110,6 +118,33 @@ class Written:
         return [entry for part in self.generations.values() for entry in part]
 
 
+class KeptEvaluator:
+    """An evaluator that measures no text twice, for whatever reason it is asked."""
+
+    def __init__(self, evaluator: Evaluator, fingerprint: str, cache: Cache) -> None:
+        self.name = evaluator.name
+        self.kind: Kind = evaluator.kind
+        self._evaluator = evaluator
+        self.fingerprint = fingerprint
+        self._cache = cache
+
+    def losses(self, texts: Sequence[Text], progress: Progress = lambda done: None) -> list[Loss]:
+        found = measured_each(
+            texts,
+            lambda text: key_of(kind="losses", evaluator=self.fingerprint, text=asdict(text)),
+            self._measure,
+            self._cache,
+            progress,
+        )
+        return [Loss(tuple(entry["nats"]), entry["size"]) for entry in found]
+
+    def _measure(self, texts: Sequence[Text]) -> list[dict[str, Any]]:
+        return [
+            {"nats": [round(value, 6) for value in loss.nats], "size": loss.size}
+            for loss in self._evaluator.losses(texts)
+        ]
+
+
 class Suite:
     """A plan being carried out."""
 
@@ -119,6 +154,7 @@ class Suite:
         self.cache = cache
         self.bars = bars
         self.missing: list[dict[str, str]] = []
+        self._loaded: tuple[str, KeptEvaluator] | None = None
         self.prompts = prompts_by_seed(plan.setup)
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
@@ -248,29 +284,38 @@ class Suite:
         return rows
 
     def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[dict[str, Any]]:
-        self.bars.say(f"loading {source}, an evaluator")
-        evaluator = load_evaluator(source)
-        mark = fingerprint(source)
+        evaluator = self._evaluator(source)
         rows = []
         for entry in written:
             generations = entry.all
             texts = [Text(self._by_id[one.prompt_id].text, one.continuation) for one in generations]
             with self.bars.task(f"{entry.name}: evalPPL", len(texts)) as progress:
-                kept = measured_each(
-                    texts,
-                    lambda text: key_of(kind="losses", evaluator=mark, text=asdict(text)),
-                    lambda part: [_kept_loss(loss) for loss in evaluator.losses(part)],
-                    self.cache,
-                    progress,
-                )
-            losses = [Loss(tuple(value["nats"]), value["size"]) for value in kept]
-            seeds = [one.seed for one in generations]
+                losses = evaluator.losses(texts, progress)
             rows.append(
                 {"contestant": entry.name}
                 | asdict(summarise(evaluator, losses))
-                | _spread(losses, seeds)
+                | _spread(losses, [one.seed for one in generations])
             )
         return rows
+
+    def _evaluator(self, source: str) -> KeptEvaluator:
+        """The evaluator of that name; the last one asked for stays loaded."""
+        if self._loaded is None or self._loaded[0] != source:
+            self._loaded = None
+            gc.collect()
+            self.bars.say(f"loading {source}, an evaluator")
+            kept = KeptEvaluator(load_evaluator(source), fingerprint(source), self.cache)
+            self._loaded = source, kept
+        return self._loaded[1]
+
+    def _judge(self, source: str) -> Judge:
+        if source.startswith(LIKELIHOOD):
+            evaluator = self._evaluator(source.removeprefix(LIKELIHOOD))
+            return LikelihoodJudge(evaluator, evaluator.fingerprint)
+        self._loaded = None
+        gc.collect()
+        self.bars.say(f"loading {source}, a judge")
+        return load_judge(source)
 
     def arenas(self, written: Sequence[Written]) -> list[dict[str, Any]]:
         """The first model against each other one, and against how the texts really went on."""
@@ -287,10 +332,7 @@ class Suite:
         return [asdict(score(entries)) for entries in pairs.values()]
 
     def _judged_by(self, source: str, written: Sequence[Written]) -> list[Judgement]:
-        self.bars.say(f"loading {source}, a judge")
-        judge = load_judge(source)
-        # Two judges may have one name, as folders may.
-        cache = self.cache.under(judge=fingerprint(source.removeprefix(LIKELIHOOD)))
+        judge = self._judge(source)
         (first,) = (entry for entry in written if entry.name == self.plan.named_models()[0][0])
         judgements: list[Judgement] = []
         for other in written:
@@ -300,7 +342,7 @@ class Suite:
             asked = len(met) * (2 if self.plan.both_ways else 1)
             with self.bars.task(f"{first.name} against {other.name}", asked) as progress:
                 judgements += judge_matches(
-                    judge, met, cache, both_ways=self.plan.both_ways, progress=progress
+                    judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress
                 )
         return judgements
 
@@ -379,10 +421,6 @@ def quick_plan() -> Plan:
     name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
     models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))
     return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
-
-
-def _kept_loss(loss: Loss) -> dict[str, Any]:
-    return {"nats": [round(value, 6) for value in loss.nats], "size": loss.size}
 
 
 def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:

@@ -70,15 +70,6 @@ def test_the_cache_keeps_values_between_openings(tmp_path: Path) -> None:
         assert cache.get("two") is None
 
 
-def test_what_also_depends_on_something_else_is_kept_apart(cache: Cache) -> None:
-    cache.put("key", 0)
-    one, two = cache.under(judge="one"), cache.under(judge="two")
-    one.put("key", 1)
-    assert (cache.get("key"), one.get("key"), two.get("key")) == (0, 1, None)
-    assert cache.under(judge="one").get("key") == 1
-    assert one.under(judge="two").get("key") is None
-
-
 def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     path.write_text("not a database, but long enough to look at: " * 100)
