@@ -166,9 +166,11 @@ def _viewer_step(frame: Frame) -> ViewerStep:
     return ViewerStep(frame.label, _VIEWER_KINDS.get(kind, kind), edits, frame.cursor.utf16)
 
 
-def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
+def unified_diff(
+    before: str, after: str, before_name: str, after_name: str, *, context: int = 3
+) -> str:
     """A unified diff that `patch` and `unidiff` read, also where a last line has no newline."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), before_name, after_name)
+    lines = difflib.unified_diff(_lines(before), _lines(after), before_name, after_name, n=context)
     marked = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

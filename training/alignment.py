@@ -255,3 +255,9 @@ def align(before: Sequence[int], after: Sequence[int], cursor: int, means: Means
     """`find_hunks` for any sequences of tokens."""
     old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
     return find_hunks(old, new, cursor, means.spans, means.replaces)
+
+
+def common_tokens(before: Sequence[int], after: Sequence[int]) -> int:
+    """The length of the longest common subsequence."""
+    old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
+    return int(_common(old, new, False)[-1])
