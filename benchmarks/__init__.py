@@ -1,1 +1,1 @@
-"""Measurements: each module is a command that prints what it measured and can write it down."""
+"""Measurements: the paper's continuation benchmark (`suite`), its costs and statistics, and speed."""
