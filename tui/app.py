@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.app import App, ComposeResult, SystemCommand
@@ -19,12 +19,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widget import Widget
 from textual.widgets import Footer
 
 from reviser.errors import ReviserError
-from reviser.session import final_line_ending
-from reviser.tokenizer import Gpt2Tokenizer, Tokenizer
-from reviser.trajectory import Trajectory
 from tui.bars import StatusLine, TabBar
 from tui.commands import COMMANDS, GROUPS, INTRODUCTION, footer_order
 from tui.dialogs import Choice, Help, Prompt, Question
@@ -34,18 +32,14 @@ from tui.editor import FADE_SECONDS, Editor
 from tui.find_bar import FindBar
 from tui.journal import Journal, Leftover, leftovers
 from tui.panels import SidePanel, Timeline
-from tui.recordings import (
-    describe,
-    export_diff,
-    export_page,
-    read_recordings,
-    recorded_run,
-    save_run,
-)
 from tui.runs import Node, Run
 from tui.settings import SPEEDS, Settings, journal_folder
 from tui.sheet import Sheet
 from tui.writer import Live, Loader, Writer, load_in_steps
+
+if TYPE_CHECKING:
+    from reviser.tokenizer import Tokenizer
+    from reviser.trajectory import Trajectory
 
 _FRAMES_PER_SECOND = 30
 _PANEL_INTERVAL = 0.2
@@ -184,7 +178,7 @@ class EditorApp(App[None], inherit_bindings=False):
         editor.word_wrap = self.settings.wrap
         editor.line_numbers = self.settings.line_numbers
         editor.tab_width = self.settings.tab_width
-        editor.focus()
+        self._focus(editor)
         self._frames = self.set_interval(1 / _FRAMES_PER_SECOND, self._tick, pause=True)
         self.set_interval(_JOURNAL_INTERVAL, self._flush_journals)
         self.set_interval(_DISK_INTERVAL, self._look_at_disk)
@@ -211,8 +205,12 @@ class EditorApp(App[None], inherit_bindings=False):
     def _show(self, sheet: Sheet) -> None:
         self.sheet = sheet
         self.editor.show(sheet)
-        self.editor.focus()
+        self._focus(self.editor)
         self._update()
+
+    def _focus(self, widget: Widget) -> None:
+        """Give a widget the focus at once, so that the next key already reaches it."""
+        widget.screen.set_focus(widget)
 
     def on_editor_changed(self, event: Editor.Changed) -> None:
         self._update_bars()
@@ -224,7 +222,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.timeline.set_class(run is not None, "shown")
         self.timeline.update_from(run)
         if run is None and self.timeline.has_focus:
-            self.editor.focus()
+            self._focus(self.editor)
         self._update_panel()
         self.refresh_bindings()
 
@@ -253,8 +251,8 @@ class EditorApp(App[None], inherit_bindings=False):
         steps = len(run.path) - 1
         pace = f"{run.speed}/s" if run.speed else ""
         if run.status and run.writing:
-            waited = self.clock() - (self._loading_since or self.clock())
-            return f"{run.status}… {waited:.0f} s"
+            now = self.clock()
+            return f"{run.status}… {int(now - (self._loading_since or now))} s"
         if run.current is not run.tip:
             doing = "playing" if run.writing else "at step"
             return " · ".join(
@@ -335,6 +333,8 @@ class EditorApp(App[None], inherit_bindings=False):
 
     def action_continue(self) -> None:
         """Write on at the end of the text."""
+        from reviser.session import final_line_ending
+
         text = self.sheet.draft.text
         self._start(len(text) - len(final_line_ending(text)), None, text)
 
@@ -399,7 +399,7 @@ class EditorApp(App[None], inherit_bindings=False):
         if self.find_bar.display:
             self.find_bar.action_close()
         elif not self.editor.has_focus:
-            self.editor.focus()
+            self._focus(self.editor)
         elif (run := self.run_now) is not None:
             run.pause()
             self._wake()
@@ -421,14 +421,14 @@ class EditorApp(App[None], inherit_bindings=False):
             self._update_panel()
             self.panel.focus_content()
         else:
-            self.editor.focus()
+            self._focus(self.editor)
 
     def action_timeline(self) -> None:
         if self.run_now is not None:
-            self.timeline.focus()
+            self._focus(self.timeline)
 
     def action_focus_editor(self) -> None:
-        self.editor.focus()
+        self._focus(self.editor)
 
     def on_timeline_scrubbed(self, event: Timeline.Scrubbed) -> None:
         if run := self.run_now:
@@ -458,6 +458,8 @@ class EditorApp(App[None], inherit_bindings=False):
             await self._play_path(path)
 
     async def _play_path(self, path: Path) -> None:
+        from tui.recordings import describe, read_recordings, recorded_run
+
         try:
             found = read_recordings(path)
             number: int | None = 0
@@ -477,6 +479,8 @@ class EditorApp(App[None], inherit_bindings=False):
         self._adopt(sheet, run)
 
     async def _tokenizer_for(self, trajectory: Trajectory) -> Tokenizer:
+        from reviser.tokenizer import Gpt2Tokenizer
+
         if trajectory.vocabulary.base_size == Gpt2Tokenizer.size:
             return Gpt2Tokenizer()
         self.notify("Loading the model for its tokenizer…", timeout=3)
@@ -495,14 +499,20 @@ class EditorApp(App[None], inherit_bindings=False):
 
     @work
     async def action_save_run(self) -> None:
+        from tui.recordings import save_run
+
         await self._export("Save the run as", ".run.json", save_run)
 
     @work
     async def action_export_page(self) -> None:
+        from tui.recordings import export_page
+
         await self._export("Write the page to", ".run.html", export_page)
 
     @work
     async def action_export_diff(self) -> None:
+        from tui.recordings import export_diff
+
         file = self.sheet.file
         name = "text.txt" if file is None else file.path.name
         newline = "\n" if file is None else file.document.newline

@@ -185,8 +185,11 @@ class Draft:
 
     def undo(self) -> bool:
         """Take back the last entry, or the open run if the user has typed nothing since; False: nothing to do."""
-        if self.region is not None and len(self._undo) <= self.region.depth:
+        region = self.region
+        if region is not None and len(self._undo) <= region.depth:
             self.close_region()
+            if region.written == region.original:
+                return True  # it had not written anything yet
         if not self._undo:
             return False
         entry = self._undo.pop()

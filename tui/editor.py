@@ -658,7 +658,7 @@ class Editor(Widget, can_focus=True):
         return place.offset_at(event.x - self.gutter_width + self._sheet.left)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        self.focus()
+        self.screen.set_focus(self)
         self.capture_mouse()
         if event.x >= self.size.width - 1:
             self._dragging_thumb = True

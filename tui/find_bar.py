@@ -59,7 +59,7 @@ class FindBar(Vertical):
             selected = draft.buffer.slice(draft.selection.start, draft.selection.end)
             if "\n" not in selected:
                 field.value = selected
-        field.focus()
+        self.screen.set_focus(field)
         field.action_select_all()
         self._look(move=False)
 
@@ -67,7 +67,7 @@ class FindBar(Vertical):
         self.display = False
         self._editor.search = None
         self._editor.look_again()
-        self._editor.focus()
+        self.screen.set_focus(self._editor)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

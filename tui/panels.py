@@ -291,7 +291,7 @@ class SidePanel(Vertical):
         self.activate(self.NAMES[index])
 
     def focus_content(self) -> None:
-        self.query_one(f"#{self.active}").focus()
+        self.screen.set_focus(self.query_one(f"#{self.active}"))
 
     def update_from(self, run: Run | None) -> None:
         """Show what there is to say of the run; only the panel that can be seen is filled."""

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from reviser.tokenizer import Tokenizer
-from reviser.trajectory import Trajectory
 from tui.document import Draft, Region, difference
+
+if TYPE_CHECKING:
+    from reviser.tokenizer import Tokenizer
+    from reviser.trajectory import Trajectory
 
 State = Literal["waiting", "playing", "paused", "closed"]
 

@@ -12,7 +12,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from reviser.errors import ReviserError
-from reviser.trajectory import Trajectory
 from tui.runs import Node, Option, Produced, Seed, Taken
 from tui.settings import Settings
 
@@ -197,6 +196,8 @@ class Live:
 
     def _begin(self) -> Generation:
         """The generation, at its first step when called for the first time."""
+        from reviser.trajectory import Trajectory
+
         if self._generation is None:
             engine = self._writer.engine()
             session = engine.session(self._text)

@@ -86,7 +86,11 @@ class DraftMachine(RuleBasedStateMachine):
     def undo(self) -> None:
         plain = self.plain
         if plain.written is not None and len(plain.undo) <= plain.depth:
+            idle = plain.written == plain.original
             plain.close()
+            if idle:
+                assert self.draft.undo()
+                return
         assert self.draft.undo() == bool(plain.undo)
         if plain.undo:
             base, start = plain.undo.pop()
@@ -232,6 +236,16 @@ def test_typing_elsewhere_is_undone_while_the_run_goes_on() -> None:
     assert (draft.text, region.open) == ("ab", False)
     draft.redo()
     assert draft.text == "abXYZ"
+
+
+def test_undoing_a_run_that_wrote_nothing_takes_nothing_else() -> None:
+    draft = Draft("ab")
+    draft.edit(2, 2, "c")
+    region = draft.open_region(3, 3)
+    assert draft.undo()
+    assert (draft.text, region.open) == ("abc", False)
+    assert draft.undo()
+    assert draft.text == "ab"
 
 
 @pytest.mark.parametrize("place", [2, 3, 5])

@@ -1,0 +1,221 @@
+"""The terminal editor in a real terminal, as a user meets it: tmux in between, a tiny model behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from reviser.checkpoints import save
+from reviser.model import Reviser, preset
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from tests.conftest import PAPER_TRAJECTORIES
+
+pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+
+TEXT = "The cat sat on the mat.\nIt was a quiet"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    vocabulary = Vocabulary.gpt2(kinds=PAPER_KINDS)
+    torch.manual_seed(0)
+    tiny = Reviser(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
+    return save(tmp_path_factory.mktemp("models") / "tiny", tiny, vocabulary, "gpt2")
+
+
+class Terminal:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, home: Path) -> None:
+        self._name = ""
+        self._home = home
+
+    def tmux(self, *arguments: str) -> str:
+        command = ["tmux", "-L", self._name, "-f", os.devnull, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def start(self, *arguments: str | Path, size: tuple[int, int] = (90, 24), **env: str) -> None:
+        """Start the editor; afterwards the window stays, to show how it ended."""
+        self._name = f"reviser-{secrets.token_hex(4)}"
+        editor = [sys.executable, "-m", "reviser", "tui", *map(str, arguments)]
+        command = f"{shlex.join(editor)}; echo ended with $?; exec sleep 1000"
+        given = {"REVISER_HOME": str(self._home)} | env
+        settings = [part for pair in given.items() for part in ("-e", "=".join(pair))]
+        width, height = map(str, size)
+        self.tmux("new-session", "-d", "-x", width, "-y", height, *settings, command)
+
+    def keys(self, *keys: str) -> None:
+        self.tmux("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        self.tmux("send-keys", "-l", text)
+
+    def screen(self, *options: str) -> str:
+        return self.tmux("capture-pane", "-p", *options)
+
+    def wait_for(self, wanted: str | Callable[[str], object]) -> str:
+        """The screen as soon as it shows `wanted`."""
+        limit = time.monotonic() + 90
+        while True:
+            screen = self.screen()
+            if wanted in screen if isinstance(wanted, str) else wanted(screen):
+                return screen
+            assert time.monotonic() < limit, f"never saw {wanted!r} in\n{screen}"
+            time.sleep(0.05)
+
+    def editor_process(self) -> int:
+        """The process id of the editor."""
+        shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()
+        child = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        return int(child[0])
+
+    def end(self) -> None:
+        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "tui.toml").write_text("max_actions = 25\nseed = 7\n")
+    terminal = Terminal(home)
+    yield terminal
+    terminal.end()
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    path = tmp_path / "draft.txt"
+    path.write_bytes(TEXT.encode())
+    return path
+
+
+def shown_text(screen: str) -> str:
+    """The text between the tabs and the bars, line numbers and wrapping taken away."""
+    rows = [row for row in screen.split("\n")[1:-4] if row.strip()]
+    text = ""
+    for row in rows:
+        found = re.match(r" *(\d+)?  ?(.*)", row)
+        assert found is not None
+        text += ("\n" if found[1] and text else "") + found[2]
+    return text
+
+
+def test_type_generate_branch_undo_save(terminal: Terminal, model: Path, draft: Path) -> None:
+    terminal.start(draft, "--model", model)
+    terminal.wait_for("It was a quiet")
+    terminal.type("Héllo 漢字. ")
+    terminal.wait_for("Héllo 漢字. The cat")
+    terminal.keys("F5")
+    first = terminal.wait_for("limit of actions reached")
+    assert "25/25" in first
+    terminal.keys("F4")
+    terminal.wait_for("Branches")
+    terminal.keys("Home")
+    terminal.wait_for("at step 0 of 25")
+    terminal.keys("Down", "Down", "Down")
+    terminal.wait_for("at step 3 of 25")
+    terminal.keys("Right", "Home")
+    terminal.wait_for("●")
+    # The likeliest option may be the one that was taken; the one after it then is not.
+    chosen = terminal.screen().split("\n")[1]
+    terminal.keys("Down" if "●" in chosen else "Home", "Enter")
+    terminal.wait_for("limit of actions reached")
+    terminal.keys("Right")
+    terminal.wait_for(lambda screen: screen.count("steps") >= 4)
+    terminal.keys("F4")
+    second = terminal.wait_for(lambda screen: "Branches" not in screen)
+    terminal.keys("C-s")
+    terminal.wait_for("Saved draft.txt")
+    written = draft.read_text()
+    assert written.startswith(f"Héllo 漢字. {TEXT}")
+    assert len(written) > len(f"Héllo 漢字. {TEXT}")
+    seen = re.sub(r"\s+", "", shown_text(second))
+    assert seen.startswith(re.sub(r"\s+", "", written)[:60])
+    terminal.keys("C-z")
+    terminal.wait_for("draft.txt •")
+    terminal.keys("C-s")
+    terminal.wait_for(lambda screen: "draft.txt •" not in screen)
+    assert draft.read_text() == f"Héllo 漢字. {TEXT}"
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+def test_killed_it_offers_back_what_was_typed(terminal: Terminal, draft: Path) -> None:
+    terminal.start(draft)
+    terminal.wait_for("It was a quiet")
+    terminal.type("Not saved yet. ")
+    terminal.wait_for("Not saved yet. The cat")
+    time.sleep(1)
+    os.kill(terminal.editor_process(), 9)
+    terminal.wait_for("ended with 137")
+    terminal.end()
+    assert draft.read_text() == TEXT
+    terminal.start(draft)
+    terminal.wait_for("The editor ended without saving")
+    terminal.keys("Enter")
+    terminal.wait_for("Not saved yet. The cat")
+    terminal.keys("C-s")
+    terminal.wait_for("Saved draft.txt")
+    assert draft.read_text() == f"Not saved yet. {TEXT}"
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Terminal) -> None:
+    terminal.start("--play", PAPER_TRAJECTORIES, size=(40, 16), NO_COLOR="1")
+    terminal.wait_for("Which run")
+    terminal.keys("Enter")
+    terminal.wait_for("playing")
+    terminal.keys("F7")
+    terminal.wait_for("at step")
+    styled = terminal.screen("-e")
+    codes = [code for found in re.findall(r"\x1b\[([\d;]*)m", styled) for code in found.split(";")]
+    assert "7" in codes
+    assert not {code for code in codes if code.isdigit() and 30 <= int(code) <= 49} - {"39", "49"}
+    terminal.keys("C-q")
+    terminal.wait_for("Unsaved changes")
+    terminal.keys("d")
+    terminal.wait_for("ended with 0")
+
+
+def test_it_quits_while_the_model_is_being_loaded(
+    terminal: Terminal, model: Path, draft: Path
+) -> None:
+    terminal.start(draft, "--model", model)
+    terminal.wait_for("It was a quiet")
+    terminal.keys("F5", "C-q")
+    terminal.wait_for("ended with 0")
+    assert draft.read_text() == TEXT
+
+
+def test_bad_arguments_get_one_sentence(tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\x00")
+    done = subprocess.run(
+        [sys.executable, "-m", "reviser", "tui", str(binary)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "reviser: the editor needs a terminal\n"
+
+
+def test_it_starts_without_torch_and_numpy() -> None:
+    code = "import sys, tui.app; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"torch", "numpy", "transformers", "tokenizers", "tiktoken"} & set(loaded)
