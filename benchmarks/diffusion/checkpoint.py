@@ -70,7 +70,7 @@ class DiffusionModel:
         still = torch.zeros(len(ids), device=ids.device)
         states = self.model.hidden(ids, still)[where]
         found = self.model.output(states, still[:1].expand(len(states)))
-        return found.log_softmax(dim=-1).gather(1, tokens[:, None]).squeeze(1)
+        return found.gather(1, tokens[:, None]).squeeze(1) - found.logsumexp(dim=-1)
 
 
 def is_diffusion(folder: Path) -> bool:

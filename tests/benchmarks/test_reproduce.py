@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.protocol import Setup
+from benchmarks.records import Generation, Judgement, read_records
+from benchmarks.reproduce import (
+    NAMES,
+    SCALES,
+    PlainBars,
+    Scale,
+    findings,
+    main,
+    measure,
+    merge,
+    model_folder,
+    reproduce,
+)
+from reviser.errors import ReviserError
+from tests.benchmarks import tiny_models
+from tests.conftest import ROOT
+from training.settings import preset_settings
+
+TINY = Scale(
+    dataclasses.replace(
+        preset_settings("tiny", steps=2, rows=2, row_length=64, history=64), model="tiny-paper"
+    ),
+    Setup(
+        prompts=3,
+        seeds=(1, 2),
+        shortest=40,
+        prompt_tokens=8,
+        total_tokens=16,
+        max_actions=12,
+        diffusion_steps=3,
+    ),
+    evaluators=("AR", "MDLM"),
+    judges=("likelihood:AR",),
+    features=("minilm",),
+)
+
+
+class Heard(PlainBars):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    out = tmp_path_factory.mktemp("reproduction") / "out"
+    return out, reproduce(TINY, out, bars=Heard())
+
+
+def test_trains_all_four_on_as_many_ids(made: tuple[Path, dict[str, Any]]) -> None:
+    _, found = made
+    assert set(found["training"]) == set(NAMES)
+    assert {entry["ids"] for entry in found["training"].values()} == {2 * 2 * 64}
+    assert all(entry["loss"] > 0 for entry in found["training"].values())
+
+
+def test_everything_is_measured_or_its_absence_is_explained(
+    made: tuple[Path, dict[str, Any]],
+) -> None:
+    out, found = made
+    results = found["results"]
+    rows = {(row["contestant"], row["evaluator"]) for row in results["perplexity"]}
+    assert rows == {(name, by) for name in ("real text", *NAMES) for by in ("ar", "mdlm")}
+    assert {row["second"] for row in results["arena"]} == {"real text", "AR", "SEDD", "MDLM"}
+    assert all(row["first"] == "Reviser" for row in results["arena"])
+    (missing,) = results["missing"]
+    assert missing["what"] == "MAUVE with minilm features"
+    for name in NAMES:
+        texts = read_records(out / "run" / "generations" / f"{name}.jsonl", Generation)
+        assert len(texts) == 6
+        assert {entry.seed for entry in texts} == {1, 2}
+    assert json.loads((out / "reproduction.json").read_text())["findings"] == found["findings"]
+
+
+def test_what_is_continued_was_not_trained_on(made: tuple[Path, dict[str, Any]]) -> None:
+    out, _ = made
+    trained = (out / "data" / "train.jsonl").read_text()
+    held_out = [
+        json.loads(line)["text"]
+        for line in (out / "data" / "held-out.jsonl").read_text().splitlines()
+    ]
+    assert len(held_out) > 50
+    assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in trained for text in held_out)
+
+
+def test_a_second_call_goes_on_where_the_first_ended(made: tuple[Path, dict[str, Any]]) -> None:
+    out, found = made
+    weights = {name: model_folder(out, name).stat().st_mtime_ns for name in NAMES}
+    bars = Heard()
+    again = reproduce(TINY, out, bars=bars)
+    assert sum("trained already" in line for line in bars.said) == 4
+    assert weights == {name: model_folder(out, name).stat().st_mtime_ns for name in NAMES}
+    assert again["results"]["perplexity"] == found["results"]["perplexity"]
+
+
+def test_texts_can_be_measured_later_without_their_models(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    out = tmp_path / "moved"
+    shutil.copytree(made[0], out)
+    shutil.rmtree(out / "models")
+    shutil.rmtree(out / "data")
+    evaluator = str(tiny_models.gpt2(tmp_path / "late-evaluator"))
+    found = measure(
+        out, evaluators=[evaluator], judges=[f"likelihood:{evaluator}"], bars=PlainBars(quiet=True)
+    )
+    rows = found["results"]["perplexity"]
+    assert len(rows) == 15
+    assert sum(row["evaluator"] == evaluator for row in rows) == 5
+    assert len(found["results"]["arena"]) == 8
+    judges = {entry.judge for entry in read_records(out / "run" / "judgements.jsonl", Judgement)}
+    assert len(judges) == 2
+    assert any(evaluator in entry["measure"] for entry in found["findings"])
+    assert found["training"] == json.loads(json.dumps(made[1]["training"]))
+
+
+def test_token_shards_need_held_out_texts_beside_them(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    shards = [str(made[0] / "data" / "tokens")]
+    with pytest.raises(ReviserError, match="name held-out texts"):
+        reproduce(TINY, tmp_path / "out", data=shards, bars=PlainBars(quiet=True))
+
+
+def results(
+    perplexity: dict[str, float], mauve: dict[str, float], wins: dict[str, float]
+) -> dict[str, Any]:
+    return {
+        "perplexity": [
+            {"contestant": name, "evaluator": "e", "mean": mean, "interval": [mean - 1, mean + 1]}
+            for name, mean in perplexity.items()
+        ],
+        "mauve": [
+            {"contestant": name, "features": "f", "score": score, "spread": 0.01}
+            for name, score in mauve.items()
+        ],
+        "arena": [
+            {
+                "second": name,
+                "judge": "j",
+                "win_rate": {"share": share, "low": share - 0.1, "high": share + 0.1},
+            }
+            for name, share in wins.items()
+        ],
+    }
+
+
+def test_says_which_of_the_papers_claims_hold() -> None:
+    found = findings(
+        results(
+            {"real text": 5, "AR": 10, "Reviser": 20, "SEDD": 30, "MDLM": 29},
+            {"AR": 0.5, "Reviser": 0.9},
+            {"AR": 0.3, "SEDD": 0.9, "MDLM": 0.55, "real text": 0.1},
+        )
+    )
+    holds = {
+        (entry["measure"].partition(",")[0], entry["claim"]): entry["holds"] for entry in found
+    }
+    assert holds["arena", "Reviser is preferred to AR"] is False
+    assert holds["arena", "Reviser is preferred to SEDD"] is True
+    assert holds["arena", "Reviser is preferred to MDLM"] is None
+    assert holds["evalPPL", "AR is better than Reviser"] is True
+    assert holds["evalPPL", "Reviser is better than SEDD"] is True
+    assert holds["evalPPL", "MDLM is better than SEDD"] is None
+    assert holds["MAUVE", "AR is better than Reviser"] is False
+    assert len(found) == 3 + 6 + 1
+
+
+def test_new_rows_take_the_place_of_the_same_old_ones() -> None:
+    old = {
+        "perplexity": [{"contestant": "AR", "evaluator": "e", "mean": 1}],
+        "arena": [],
+        "mauve": [],
+        "missing": [{"what": "evalPPL under f", "why": "not there"}],
+    }
+    new: dict[str, list[dict[str, Any]]] = {
+        "perplexity": [
+            {"contestant": "AR", "evaluator": "e", "mean": 2},
+            {"contestant": "AR", "evaluator": "f", "mean": 3},
+        ],
+        "arena": [],
+        "mauve": [],
+    }
+    merged = merge(old, new, [])
+    assert [row["mean"] for row in merged["perplexity"]] == [2, 3]
+    assert merged["missing"] == []
+
+
+def test_scales_differ_in_size_alone() -> None:
+    assert set(SCALES) == {"smoke", "lab"}
+    lab = SCALES["lab"]
+    assert lab.setup == Setup()
+    assert lab.settings.model == "paper-100m"
+
+
+def test_needs_neither_the_command_line_nor_the_scores_packages() -> None:
+    """A GPU box may have torch and transformers and little else."""
+    code = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"typer", "rich", "mauve", "faiss", "sklearn", "gguf", "unidiff", "pygls", "textual"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Refuse())
+import benchmarks.reproduce
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.slow
+def test_the_whole_smoke_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--scale", "smoke", "--out", str(tmp_path / "out"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["results"]["missing"] == []
+    assert {row["contestant"] for row in found["results"]["mauve"]} == set(NAMES)
+    assert all(entry["loss"] < 10.83 for name, entry in found["training"].items() if name != "SEDD")
