@@ -67,7 +67,7 @@ FEWEST_FOR_MAUVE = 100
 TIME_BINS = 20
 VIEWED = 20
 BASE = "smollm2"
-QUICK_PROMPTS = 16
+QUICK_PROMPTS = 32
 
 
 @dataclass(frozen=True)

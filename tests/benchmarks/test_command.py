@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from benchmarks.records import Generation, read_records
 from tests.benchmarks.tiny_reviser import tiny_reviser
 from tests.conftest import PAPER_TRAJECTORIES, ROOT
 
@@ -70,6 +75,52 @@ def test_a_run_with_its_own_protocol_and_its_report(home: dict[str, str], tmp_pa
     refused = bench("run", "default", *options, env=home)
     assert refused.returncode == 2
     assert "other settings" in refused.stderr
+
+
+@pytest.mark.slow
+def test_after_an_interruption_nothing_is_written_twice(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache.sqlite"
+    options = [
+        "run",
+        "default",
+        "--prompts",
+        "600",
+        "--seed",
+        "1",
+        "--evaluator",
+        "",
+        "--judge",
+        "",
+    ]
+    options += ["--mauve", "", "--cache", str(cache), "--out", str(tmp_path / "run")]
+    command = [sys.executable, "-m", "reviser", "bench", *options]
+    running = subprocess.Popen(command, env=os.environ | home, cwd=ROOT)
+    while len(_written(cache)) < 20:
+        assert running.poll() is None
+        time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    assert running.wait() == 130
+    before = _written(cache)
+    assert 20 <= len(before) < 600
+    done = subprocess.run(command, env=os.environ | home, cwd=ROOT, check=False)
+    assert done.returncode == 0
+    after = read_records(tmp_path / "run" / "generations" / "default.jsonl", Generation)
+    assert len(after) == 600
+    # How long each took is part of a record, so what is equal was not written anew.
+    assert before <= {(entry.prompt_id, entry.seconds) for entry in after}
+
+
+def _written(cache: Path) -> set[tuple[str, float]]:
+    """What the default model has written, by the cache of a run that may be running."""
+    if not cache.exists():
+        return set()
+    with closing(sqlite3.connect(cache, timeout=60)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+        rows = connection.execute("SELECT value FROM results").fetchall() if tables else []
+    made = [json.loads(value) for (value,) in rows]
+    return {(one["prompt_id"], one["seconds"]) for one in made if one["contestant"] == "default"}
 
 
 def test_flops_prints_json_and_a_table() -> None:
