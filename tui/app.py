@@ -119,7 +119,8 @@ class EditorApp(App[None], inherit_bindings=False):
         load: Loader | None = None,
         journals: Path | None = None,
     ) -> None:
-        super().__init__()
+        # Without colour means without: by itself Textual would send shades of grey.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.settings = settings or Settings()
         self.writer = Writer(load or partial(load_in_steps, self.settings))
         self.clock: Callable[[], float] = time.monotonic
@@ -825,7 +826,7 @@ def run_editor(
     files: Sequence[Path], *, model: str | None = None, play: Path | None = None
 ) -> None:
     """Run the editor in this terminal until the user leaves it."""
-    if not sys.stdin.isatty() or not sys.stdout.isatty():
+    if not sys.stdin.isatty() or not sys.stderr.isatty():
         raise ReviserError("the editor needs a terminal")
     settings = Settings.load()
     if model is not None:

@@ -179,7 +179,7 @@ def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Term
     terminal.keys("Enter")
     terminal.wait_for("playing")
     terminal.keys("F7")
-    terminal.wait_for("at step")
+    terminal.wait_for(lambda screen: "at step" in screen and "example 1" in screen.split("\n")[0])
     styled = terminal.screen("-e")
     codes = [code for found in re.findall(r"\x1b\[([\d;]*)m", styled) for code in found.split(";")]
     assert "7" in codes
