@@ -57,6 +57,18 @@ class Document:
         write_atomically(self.path, self.encode(text))
 
 
+def offset_at(text: str, line: int, column: int) -> int:
+    """The character offset of a line and column, both counted from 1."""
+    lines = text.split("\n")
+    if not 1 <= line <= len(lines):
+        raise ReviserError(f"there is no line {line}; the text has {len(lines)}")
+    if not 1 <= column <= len(lines[line - 1]) + 1:
+        raise ReviserError(
+            f"there is no column {column} in line {line}; it has {len(lines[line - 1])} characters"
+        )
+    return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+
+
 def check_writable(path: Path) -> None:
     """Refuse a file that says it must not be written; replacing it would get around that."""
     if str(path) == "-":

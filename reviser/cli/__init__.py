@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from reviser import __version__
+from reviser.cli.apply import apply
 from reviser.cli.bench import app as bench
 from reviser.cli.generate import continue_, infill
 from reviser.cli.lsp import lsp, serve
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command("continue")(continue_)
 app.command()(infill)
+app.command()(apply)
 app.command()(replay)
 app.add_typer(models)
 app.command(context_settings=PASS_ON)(train)

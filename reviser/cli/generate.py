@@ -143,18 +143,13 @@ def infill(
 
 def offset_of(text: str, place: str) -> int:
     """The character offset of LINE:COL, both counted from 1."""
+    from reviser.documents import offset_at
+
     found = re.fullmatch(r"(\d+):(\d+)", place)
     if not found:
         raise ReviserError(f"{place} is not a place; write LINE:COL, such as 3:14")
     line, column = (int(part) for part in found.groups())
-    lines = text.split("\n")
-    if not 1 <= line <= len(lines):
-        raise ReviserError(f"there is no line {line}; the text has {len(lines)}")
-    if not 1 <= column <= len(lines[line - 1]) + 1:
-        raise ReviserError(
-            f"there is no column {column} in line {line}; it has {len(lines[line - 1])} characters"
-        )
-    return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+    return offset_at(text, line, column)
 
 
 @dataclass(frozen=True)
