@@ -559,6 +559,15 @@ def _costs(results: dict[str, Any]) -> Section:
         for figure in flops.figures()
         if figure.multiplier != 1 or figure.method == "AR"
     ]
+    steps = results["settings"]["setup"]["diffusion_steps"]
+    here = flops.diffusion(flops.REFERENCE, flops.LENGTH, steps)
+    marks.append(
+        Mark(
+            f"SEDD and MDLM in this run, T_dec={steps}",
+            here / flops.REFERENCE.autoregressive(flops.LENGTH),
+            colour=_GREY,
+        )
+    )
     plot = Plot(
         "flops",
         "Inference cost as a multiple of an autoregressive model's, logarithmic; hollow: the paper's",

@@ -19,6 +19,7 @@ from statistics import fmean, pstdev
 from typing import Any, TypeVar
 
 import numpy as np
+import torch
 
 from benchmarks import flops
 from benchmarks.arena import (
@@ -93,13 +94,16 @@ class Plan:
             )
 
     def named_models(self) -> list[tuple[str, str]]:
-        parts = (model.partition("=") for model in self.models)
-        return [
-            (name, source) if mark else (short_name(name), name) for name, mark, source in parts
-        ]
+        return [_named(model) for model in self.models]
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _named(model: str) -> tuple[str, str]:
+    """A model's name and where it is; a path may have a sign of equality in it."""
+    name, mark, source = model.partition("=")
+    return (name, source) if mark and not Path(model).exists() else (short_name(model), model)
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ class Suite:
         self.bars = bars
         self.missing: list[dict[str, str]] = []
         self._loaded: tuple[str, KeptEvaluator] | None = None
+        bars.say(f"reading texts from {plan.setup.data}")
         self.prompts = prompts_by_seed(plan.setup)
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
@@ -168,7 +173,7 @@ class Suite:
         written = self.write()
         results = {
             "settings": self.plan.to_dict(),
-            "provenance": surroundings() | {"Reviser": __version__},
+            "provenance": surroundings() | {"Torch": torch.__version__, "Reviser": __version__},
             "prompts": {str(seed): len(prompts) for seed, prompts in self.prompts.items()},
             "contestants": [self.facts_of(entry) for entry in written],
             "perplexity": self.perplexities(written),

@@ -164,6 +164,12 @@ def test_a_second_run_takes_everything_from_the_cache(
         assert (models / "again" / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_a_path_may_have_a_sign_of_equality_in_it(models: Path) -> None:
+    (models / "rate=3").mkdir(exist_ok=True)
+    named = plan(models, models=(str(models / "rate=3"), "name=a=b")).named_models()
+    assert named == [("rate=3", str(models / "rate=3")), ("name", "a=b")]
+
+
 def test_names_must_differ(models: Path) -> None:
     with pytest.raises(ReviserError, match="a name of its own"):
         plan(models, models=("one", "elsewhere/one"))
