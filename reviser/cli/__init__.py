@@ -13,6 +13,7 @@ from reviser.cli.apply import apply
 from reviser.cli.bench import app as bench
 from reviser.cli.generate import continue_, infill
 from reviser.cli.lsp import lsp, serve
+from reviser.cli.mcp import mcp
 from reviser.cli.models import app as models
 from reviser.cli.replay import replay
 from reviser.cli.train import PASS_ON, tokenise, train
@@ -36,6 +37,7 @@ app.command(context_settings=PASS_ON)(tokenise)
 app.add_typer(bench)
 app.command()(lsp)
 app.command()(serve)
+app.command()(mcp)
 app.command()(tui)
 
 
