@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from cattrs.errors import BaseValidationError
 from lsprotocol import types
@@ -26,14 +27,41 @@ _LABEL = 60
 _LAST_WORD = re.compile(r"\w*\Z")
 
 
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+_features: list[tuple[str, Any, Any]] = []
+_commands: list[tuple[str, Any]] = []
+
+
+def feature(method: str, options: Any = None) -> Callable[[Handler], Handler]:
+    """Marks the handler of a method of the protocol."""
+
+    def mark(handler: Handler) -> Handler:
+        _features.append((method, handler, options))
+        return handler
+
+    return mark
+
+
+def command(name: str) -> Callable[[Handler], Handler]:
+    """Marks the handler of a command; it takes one object, described by `Target`, or nothing."""
+
+    def mark(handler: Handler) -> Handler:
+        _commands.append((name, handler))
+        return handler
+
+    return mark
+
+
 def register(server: ReviserServer) -> None:
-    """Give a server all of its features."""
-    for method, handler, options in _FEATURES:
+    """Give a server all that is marked here."""
+    for method, handler, options in _features:
         server.feature(method, options)(handler)
-    for name, command in _COMMANDS.items():
-        server.command(name)(command)
+    for name, handler in _commands:
+        server.command(name)(handler)
 
 
+@feature(types.INITIALIZE)
 def initialize(ls: ReviserServer, params: types.InitializeParams) -> None:
     ls.client = Client.of(params.capabilities)
     ls.documents.encoding = ls.workspace.position_encoding  # type: ignore[assignment]
@@ -41,6 +69,7 @@ def initialize(ls: ReviserServer, params: types.InitializeParams) -> None:
     ls.initial_settings(options.get(SECTION, options) if isinstance(options, dict) else None)
 
 
+@feature(types.INITIALIZED)
 async def initialized(ls: ReviserServer, params: types.InitializedParams) -> None:
     if ls.client.registers_configuration:
         registration = types.Registration(
@@ -49,10 +78,14 @@ async def initialized(ls: ReviserServer, params: types.InitializedParams) -> Non
             register_options=types.DidChangeConfigurationRegistrationOptions(section=SECTION),
         )
         ls.client_register_capability(types.RegistrationParams([registration]))
-    await pull_settings(ls)
+    try:
+        await pull_settings(ls)
+    finally:
+        ls.settings_known.set()
     logger.info("reviser %s is ready", ls.version)
 
 
+@feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
 async def settings_changed(ls: ReviserServer, params: types.DidChangeConfigurationParams) -> None:
     if ls.client.has_configuration:
         await pull_settings(ls)
@@ -67,18 +100,21 @@ async def pull_settings(ls: ReviserServer) -> None:
         ls.take_settings(answer[0] if answer else None)
 
 
+@feature(types.SHUTDOWN)
 async def shutdown(ls: ReviserServer, params: None) -> None:
     ls.completer.stop()
     ls.runs.halt("the editor is closing")
     await ls.engine.close()
 
 
+@feature(types.TEXT_DOCUMENT_DID_OPEN)
 def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
     ls.runs.close(item.uri)
     ls.documents.open(item.uri, item.language_id, item.version, item.text)
 
 
+@feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> None:
     document = ls.document(params.text_document.uri)
     for event in params.content_changes:
@@ -96,6 +132,7 @@ def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Ch
     return document.replace(place(event.range.start), place(event.range.end), event.text)
 
 
+@feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
     uri = params.text_document.uri
     ls.runs.close(uri)
@@ -104,6 +141,7 @@ def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
     ls.documents.close(uri)
 
 
+@feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
 async def inline_completion(
     ls: ReviserServer, params: types.InlineCompletionParams
 ) -> types.InlineCompletionList:
@@ -133,6 +171,7 @@ def _extending(
     ]
 
 
+@feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(resolve_provider=True))
 async def completion(ls: ReviserServer, params: types.CompletionParams) -> types.CompletionList:
     document = ls.document(params.text_document.uri)
     mode = ls.settings.completion.list
@@ -164,6 +203,7 @@ def _item(document: Document, offset: int, text: str, rank: int) -> types.Comple
     )
 
 
+@feature(types.COMPLETION_ITEM_RESOLVE)
 def resolve(ls: ReviserServer, item: types.CompletionItem) -> types.CompletionItem:
     """The whole text, for entries whose label is cut short."""
     text = item.data.get("text") if isinstance(item.data, dict) else None
@@ -175,6 +215,7 @@ def resolve(ls: ReviserServer, item: types.CompletionItem) -> types.CompletionIt
 async def _suggest(
     ls: ReviserServer, kind: Any, document: Document, offset: int, count: int, invoked: bool
 ) -> list[str]:
+    await ls.settled()
     if not ls.allows(document) or not ls.settings.completion.enabled or ls.runs.current:
         return []
     started = time.perf_counter()
@@ -188,6 +229,10 @@ async def _suggest(
     return texts
 
 
+@feature(
+    types.TEXT_DOCUMENT_CODE_ACTION,
+    types.CodeActionOptions([types.CodeActionKind.RefactorRewrite]),
+)
 def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     document = ls.document(params.text_document.uri)
     wanted = params.context.only or [types.CodeActionKind.RefactorRewrite]
@@ -234,15 +279,17 @@ def _offers(
     return offers
 
 
+@command("reviser.continue")
 async def continue_(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    document, target = _writable(ls, arguments)
+    document, target = await _writable(ls, arguments)
     at = target.position or (target.range and target.range.end)
     offset = document.offset(place(at)) if at else None
     return ls.editor.describe(await ls.runs.continue_(document, offset))
 
 
+@command("reviser.infill")
 async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    document, target = _writable(ls, arguments)
+    document, target = await _writable(ls, arguments)
     if target.range is None and target.position is None:
         raise invalid("reviser.infill needs a range or a position")
     first = target.range.start if target.range else target.position
@@ -253,11 +300,14 @@ async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     return ls.editor.describe(await ls.runs.infill(document, start, end))
 
 
+@command("reviser.stop")
 async def stop(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     run = await ls.runs.stop()
     return ls.editor.describe(run) if run else None
 
 
+@command("reviser.undo")
+@command("reviser.reject")
 async def take_back(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     """`reviser.undo` and `reviser.reject`: the last run, or the one named, leaves as one edit."""
     run = _run(ls, arguments)
@@ -268,12 +318,14 @@ async def take_back(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     return ls.editor.describe(run)
 
 
+@command("reviser.accept")
 async def accept(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     run = _run(ls, arguments)
     await ls.runs.accept(run)
     return ls.editor.describe(run)
 
 
+@command("reviser.setModel")
 def set_model(ls: ReviserServer, *arguments: Any) -> Status:
     from reviser.checkpoints.library import find_model
 
@@ -287,6 +339,7 @@ def set_model(ls: ReviserServer, *arguments: Any) -> Status:
     return ls.status()
 
 
+@command("reviser.setEnabled")
 def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
     """On or off for one document; without a word on which, the other of what it is."""
     target = _target(ls, arguments)
@@ -296,6 +349,7 @@ def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
     return ls.status(document)
 
 
+@command("reviser.status")
 def status(ls: ReviserServer, *arguments: Any) -> Status:
     uri = _target(ls, arguments).uri
     return ls.status(ls.document(uri) if uri else None)
@@ -310,10 +364,11 @@ def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
         raise invalid(f"this is not what the command takes: {error}") from None
 
 
-def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
+async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
     """The document a run is asked for, if the editor and the settings let it be written in."""
     target = _target(ls, arguments)
     document = ls.document(target.uri or "")
+    await ls.settled()
     if not ls.client.applies_edits:
         raise invalid("this editor does not let servers edit (workspace/applyEdit)")
     if not ls.allows(document):
@@ -330,51 +385,16 @@ def _run(ls: ReviserServer, arguments: tuple[Any, ...]) -> LiveRun:
     return run
 
 
+@feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
 def progress_cancelled(ls: ReviserServer, params: types.WorkDoneProgressCancelParams) -> None:
     run = ls.runs.current
     if run and is_token_of(run, params.token):
         ls.runs.halt("you cancelled it")
 
 
+@feature(TEXT)
 def text(ls: ReviserServer, params: Any) -> TextResult:
     """`reviser/text`: the server's copy of a document, to find out whether it is the editor's."""
     uri = getattr(params, "uri", None)
     document = ls.document(uri if isinstance(uri, str) else "")
     return TextResult(document.text, document.version)
-
-
-_FEATURES: list[tuple[str, Any, Any]] = [
-    (types.INITIALIZE, initialize, None),
-    (types.INITIALIZED, initialized, None),
-    (types.SHUTDOWN, shutdown, None),
-    (types.WORKSPACE_DID_CHANGE_CONFIGURATION, settings_changed, None),
-    (types.TEXT_DOCUMENT_DID_OPEN, opened, None),
-    (types.TEXT_DOCUMENT_DID_CHANGE, changed, None),
-    (types.TEXT_DOCUMENT_DID_CLOSE, closed, None),
-    (
-        types.TEXT_DOCUMENT_INLINE_COMPLETION,
-        inline_completion,
-        types.InlineCompletionOptions(),
-    ),
-    (types.TEXT_DOCUMENT_COMPLETION, completion, types.CompletionOptions()),
-    (types.COMPLETION_ITEM_RESOLVE, resolve, None),
-    (
-        types.TEXT_DOCUMENT_CODE_ACTION,
-        code_actions,
-        types.CodeActionOptions([types.CodeActionKind.RefactorRewrite]),
-    ),
-    (types.WINDOW_WORK_DONE_PROGRESS_CANCEL, progress_cancelled, None),
-    (TEXT, text, None),
-]
-
-_COMMANDS: dict[str, Any] = {
-    "reviser.continue": continue_,
-    "reviser.infill": infill,
-    "reviser.stop": stop,
-    "reviser.undo": take_back,
-    "reviser.accept": accept,
-    "reviser.reject": take_back,
-    "reviser.setModel": set_model,
-    "reviser.setEnabled": set_enabled,
-    "reviser.status": status,
-}

@@ -59,6 +59,15 @@ class TextResult:
 
 
 @attrs.frozen
+class UnreadableAnswer:
+    """The answer to what was no message, and so has no id; lsprotocol's own would leave the id out."""
+
+    error: types.ResponseError
+    id: None = None
+    jsonrpc: str = "2.0"
+
+
+@attrs.frozen
 class Target:
     """The argument of a command: a document, and where in it; `run_id` for those about a run."""
 
@@ -73,7 +82,7 @@ class Target:
 def make_converter() -> Converter:
     """The protocol's own converter, which knows our messages too."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
-    for kind in (RunParams, Status, TextResult):
+    for kind in (RunParams, Status, TextResult, UnreadableAnswer):
         names: dict[str, Any] = {
             field.name: override(rename=_camel_case(field.name)) for field in attrs.fields(kind)
         }

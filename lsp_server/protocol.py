@@ -17,6 +17,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from lsp_server.messages import UnreadableAnswer
+
 logger = logging.getLogger(__name__)
 
 
@@ -75,7 +77,7 @@ class ReviserProtocol(LanguageServerProtocol):
             error = JsonRpcParseError(f"this is not JSON: {error}")
         if not isinstance(error, JsonRpcException):
             error = JsonRpcInvalidRequest(str(error))
-        self._send_data(types.ResponseErrorMessage(id=None, error=error.to_response_error()))
+        self._send_data(UnreadableAnswer(error.to_response_error()))
 
 
 def invalid(message: str) -> JsonRpcInvalidParams:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ from lsp_server.tasks import ModelKey
 from reviser import __version__
 
 logger = logging.getLogger(__name__)
+
+_SETTINGS_PATIENCE = 2.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class ReviserServer(LanguageServer):
         self.settings = Settings()
         self.client = Client()
         self.switches: dict[str, bool] = {}
+        self.settings_known = asyncio.Event()
         self._initial: dict[str, Any] = {}
         self._chosen_model: str | None = None
         self._last_status: Status | None = None
@@ -119,6 +123,11 @@ class ReviserServer(LanguageServer):
         self._chosen_model = model
         self.completer.forget()
         self.show_status()
+
+    async def settled(self) -> None:
+        """Wait for the editor's settings, which come after its first messages, but not for ever."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.settings_known.wait(), _SETTINGS_PATIENCE)
 
     def initial_settings(self, data: Any) -> None:
         self._initial = data if isinstance(data, dict) else {}

@@ -22,6 +22,8 @@ def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
         with toy_editor(model, {"sharedEngine": True}) as editor:
+            editor.open("It was")
+            assert editor.ghost_text()
             yield editor
 
 

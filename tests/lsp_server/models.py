@@ -18,8 +18,11 @@ END = "<|endoftext|>"
 WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", "rain", "fell"]
 
 
-def save_tiny_model(folder: Path, seed: int = 0) -> Path:
-    """A model that writes words, spaces, line ends and now and then moves; its weights are random."""
+def save_tiny_model(folder: Path, seed: int = 0, **shape: int) -> Path:
+    """A model that writes words, spaces, line ends and now and then moves; its weights are random.
+
+    With a `shape` that is larger, it is as slow as a test needs it to be.
+    """
     merges, tokens = _merges()
     vocabulary_of_text = {token: id for id, token in enumerate(tokens)}
     data = byte_level_bpe(
@@ -30,7 +33,7 @@ def save_tiny_model(folder: Path, seed: int = 0) -> Path:
     vocabulary = Vocabulary(len(tokens), frozenset({0}), kinds=kinds, name="tiny")
     torch.manual_seed(seed)
     model = Reviser(
-        preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024)
+        preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024, **shape)
     ).eval()
     with torch.no_grad():
         for parameter in model.parameters():

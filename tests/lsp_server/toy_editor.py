@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 URI = "file:///home/ann/draft.txt"
 PATIENCE = 60.0
 
+CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 CAPABILITIES: dict[str, Any] = {
     "workspace": {"applyEdit": True, "workspaceEdit": {"documentChanges": True}},
     "window": {"workDoneProgress": True},
@@ -54,6 +56,7 @@ class ToyEditor:
         self.manner = "check"
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
+        self.history: dict[int, str] = {}
         self.edits: list[dict[str, Any]] = []
         self.received: list[dict[str, Any]] = []
         self.answers: dict[int, dict[str, Any]] = {}
@@ -182,6 +185,7 @@ class ToyEditor:
     def open(self, text: str, language: str = "plaintext", uri: str = URI) -> None:
         with self.lock:
             self.texts[uri], self.versions[uri] = text, 1
+            self.history = {1: text}
             item = {"uri": uri, "languageId": language, "version": 1, "text": text}
             self.notify("textDocument/didOpen", {"textDocument": item})
 
@@ -212,9 +216,7 @@ class ToyEditor:
 
     def position(self, offset: int, uri: str = URI) -> dict[str, int]:
         lines = re.split("\r\n|\r|\n", self.texts[uri][:offset])
-        codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2)}.get(
-            self.encoding, ("utf-32-le", 4)
-        )
+        codec, size = CODECS[self.encoding]
         column = len(lines[-1].encode(codec, "surrogatepass")) // size
         return {"line": len(lines) - 1, "character": column}
 
@@ -305,18 +307,26 @@ class ToyEditor:
                 return
             changes, self._late = self._late, []
             document = {"uri": self._late_uri, "version": self.versions[self._late_uri]}
+            self.history[document["version"]] = self.texts[self._late_uri]
             self.notify(
                 "textDocument/didChange", {"textDocument": document, "contentChanges": changes}
             )
 
     def _offset(self, uri: str, position: dict[str, int]) -> int:
-        text = self.texts[uri]
-        return next(
-            offset
-            for offset in range(len(text) + 1)
-            if text[max(offset - 1, 0) : offset + 1] != "\r\n"
-            and self.position(offset, uri) == position
-        )
+        """The last place that is not behind a position; an edit may be for a text that is no more."""
+        text, offset = self.texts[uri], 0
+        wanted = (position["line"], position["character"])
+        for found in re.finditer("\r\n|\r|\n", text):
+            if wanted[0] == 0:
+                break
+            wanted = (wanted[0] - 1, wanted[1])
+            offset = found.end()
+        if wanted[0]:
+            return len(text)
+        line = re.split("[\r\n]", text[offset:], maxsplit=1)[0]
+        codec, size = CODECS[self.encoding]
+        units = (len(character.encode(codec, "surrogatepass")) // size for character in line)
+        return offset + bisect_right(list(itertools.accumulate(units)), wanted[1])
 
 
 @contextmanager
