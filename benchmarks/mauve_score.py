@@ -88,6 +88,7 @@ def mauve_each(
     device: torch.device | None = None,
 ) -> dict[str, Mauve]:
     """`mauve` for several groups of texts, reading the references once."""
+    _measure()  # before features are paid for in vain
     featurise = load_features(features, device or default_device())
     wanted = featurise(truncated(references, tokens))
     return {
@@ -100,12 +101,7 @@ def mauve_of_features(
     references: Features, texts: Features, name: str, seeds: Sequence[int] = SEEDS
 ) -> Mauve:
     """MAUVE of feature vectors, one row for each text."""
-    try:
-        from mauve import compute_mauve
-    except ImportError:
-        raise ReviserError(
-            "MAUVE needs the mauve-text package: pip install 'reviser[bench]'"
-        ) from None
+    compute_mauve = _measure()
     if min(len(references), len(texts)) < 2:
         raise ReviserError("MAUVE compares distributions, so it needs several texts on each side")
     results = [compute_mauve(references, texts, seed=seed, verbose=False) for seed in seeds]
@@ -119,6 +115,17 @@ def mauve_of_features(
         spread=pstdev(scores),
         smoothed=fmean(float(result.mauve_star) for result in results),
     )
+
+
+def _measure() -> Any:
+    """The function that knows the measure."""
+    try:
+        from mauve import compute_mauve
+    except ImportError:
+        raise ReviserError(
+            "MAUVE needs the mauve-text package: pip install 'reviser[bench]'"
+        ) from None
+    return compute_mauve
 
 
 def truncated(texts: Sequence[str], tokens: int = TOKENS) -> list[str]:

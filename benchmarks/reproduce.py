@@ -75,7 +75,7 @@ class Scale:
     evaluators: tuple[str, ...]
     judges: tuple[str, ...]
     features: tuple[str, ...]
-    workers: int = 2
+    workers: int = 1
 
     def changed(self, steps: int | None, prompts: int | None) -> Scale:
         """With another number of training steps or of prompts for each seed."""
