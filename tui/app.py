@@ -126,6 +126,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.clock: Callable[[], float] = time.monotonic
         self._journals = journals or journal_folder()
         self._untitled = 0
+        self._begun = False
         self._play = play
         self._asked: set[Sheet] = set()
         self._panels_at = float("-inf")
@@ -186,7 +187,12 @@ class EditorApp(App[None], inherit_bindings=False):
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._leave_in_a_hurry)
         self._update()
-        self._begin()
+
+    def on_resize(self) -> None:
+        """The terminal's size is known: now questions can be asked."""
+        if not self._begun:
+            self._begun = True
+            self.call_after_refresh(self._begin)
 
     @work
     async def _begin(self) -> None:

@@ -43,7 +43,9 @@ class Terminal:
 
     def tmux(self, *arguments: str) -> str:
         command = ["tmux", "-L", self._name, "-f", os.devnull, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        # A size that the test runner states for itself is not that of this terminal.
+        env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
 
     def start(self, *arguments: str | Path, size: tuple[int, int] = (90, 24), **env: str) -> None:
         """Start the editor; afterwards the window stays, to show how it ended."""
