@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reviser.cli.extras import load_extra
+from reviser.cli.train import PASS_ON
 
 if TYPE_CHECKING:
     from benchmarks.suite import Plan
@@ -154,6 +155,12 @@ def report(
         typer.echo(to_json.dumps(found.read_json("results.json"), ensure_ascii=False))
     else:
         typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
+
+
+@app.command(context_settings=PASS_ON)
+def reproduce(context: typer.Context) -> None:
+    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab (see --help)."""
+    raise typer.Exit(load_extra("benchmarks.reproduce", "all").main(context.args))
 
 
 @app.command()

@@ -146,6 +146,13 @@ def test_flops_of_recorded_runs() -> None:
     assert bench("flops", "--model", "paper-300m").returncode == 2
 
 
+def test_reproduce_is_handed_its_words() -> None:
+    result = bench("reproduce", "--help")
+    assert result.returncode == 0, result.stderr
+    assert "--scale" in result.stdout
+    assert bench("reproduce", "--scale", "huge").returncode == 2
+
+
 def test_stats_prints_json_and_a_table() -> None:
     result = bench("stats", PAPER_TRAJECTORIES, "--json")
     assert result.returncode == 0, result.stderr
