@@ -18,10 +18,10 @@ from lsp_server.suggestions import (
     Context,
     Pace,
     Removal,
-    Suggestion,
     first_unit,
     repeats,
     trim,
+    whole_words,
     without_repetition,
 )
 from lsp_server.surroundings import line_ending, surroundings
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 Kind = Literal["inline", "list"]
 
 # What follows the cursor is read anew at every key, so a suggestion looks at little of it.
-_AFTER = 240
+_AFTER = 160
 # Attempts beyond those asked for, since some say nothing new.
 _SPARE = 2
 
@@ -97,7 +97,7 @@ class Completer:
     ) -> list[str]:
         """Up to `count` texts for the cursor; none if a newer request has taken this one's place."""
         self._supersede(kind, document)
-        work = asyncio.ensure_future(self._suggest(document, offset, count, invoked))
+        work = asyncio.ensure_future(self._suggest(kind, document, offset, count, invoked))
         request = _Request(kind, document.uri, document.version, work)
         self._requests.append(request)
         try:
@@ -118,17 +118,17 @@ class Completer:
                 request.work.cancel()
 
     async def _suggest(
-        self, document: Document, offset: int, count: int, invoked: bool
+        self, kind: Kind, document: Document, offset: int, count: int, invoked: bool
     ) -> list[str]:
         settings = self._settings().completion
         around = surroundings(document.text, offset, offset, _AFTER)
-        if not invoked and around.after[:1].isalnum():
+        if kind == "inline" and not invoked and around.after[:1].isalnum():
             return []  # inside a word, nobody wants to be interrupted
         context = Context(document.uri, around.before, around.after)
         removed = self.removal(document.uri).near(offset)
         ending = line_ending(document.text)
         shown = self._shown(self._cache.find(context), context, removed)
-        if len(shown) >= count or (shown and not invoked):
+        if len(shown) >= count:
             self.from_cache += 1
             return [text.replace("\n", ending) for text in shown[:count]]
         await self._engine.warm(self._key())
@@ -152,20 +152,17 @@ class Completer:
         self.busy = busy
         self._show()
 
-    def _shown(
-        self, suggestions: Iterable[Suggestion], context: Context, removed: str
-    ) -> list[str]:
+    def _shown(self, suggestions: Iterable[str], context: Context, removed: str) -> list[str]:
         """What of them is fit to be shown, each once."""
         unit = self._settings().completion.unit
         texts: dict[str, None] = {}
         for suggestion in suggestions:
-            text = trim(suggestion.text, unit, finished=suggestion.finished)
-            text = without_repetition(text, context.after)
+            text = without_repetition(trim(suggestion, unit), context.after)
             if text.strip() and not repeats(text, removed):
                 texts[text] = None
         return list(texts)
 
-    async def _ask(self, context: Context, attempt: int, invoked: bool) -> Suggestion:
+    async def _ask(self, context: Context, attempt: int, invoked: bool) -> str:
         """One run of the model; the first is its likeliest, the others are drawn."""
         settings = self._settings()
         completion = settings.completion
@@ -194,4 +191,5 @@ class Completer:
                         break
                 elif event.kind == "done":
                     ending = event.ending
-        return Suggestion(written[held:], finished=ending == "stop")
+        text = written[held:]
+        return text if ending == "stop" else whole_words(text)

@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from reviser.errors import ReviserError
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 20.0  # seconds for a shared engine to come up
+_LONGEST_REST = 60.0  # seconds before an engine that ends by itself is started again
 
 
 class EngineLost(ReviserError):
@@ -59,6 +61,8 @@ class Engine:
         self._ids = itertools.count(1)
         self._idle: asyncio.TimerHandle | None = None
         self._leaving: asyncio.Future[None] | None = None
+        self._failures = 0
+        self._not_before = 0.0
         self.evaluated = 0
         self.tasks = 0
 
@@ -117,6 +121,8 @@ class Engine:
     async def _connect(self) -> Connection:
         async with self._connecting:
             if self._connection is None:
+                if time.monotonic() < self._not_before:
+                    raise EngineLost("the engine has ended several times; it rests for a while")
                 path = self._shared()
                 opened = await (start_process() if path is None else join_shared(path))
                 self._connection = opened
@@ -126,12 +132,17 @@ class Engine:
     async def _receive(self, connection: Connection) -> None:
         with contextlib.suppress(OSError, ValueError, TypeError):
             while line := await connection.reader.readline():
+                self._failures = 0
                 event = decode_event(line)
                 if listener := self._listeners.get(event.id):
                     listener.put_nowait(event)
         if self._connection is connection:
             logger.warning("the engine ended unexpectedly")
             self._connection = None
+            self._failures += 1
+            # Once may be an accident; an engine that cannot live must not be started at every key.
+            rest = min(2.0**self._failures, _LONGEST_REST) if self._failures > 1 else 0.0
+            self._not_before = time.monotonic() + rest
         for listener in self._listeners.values():
             listener.put_nowait(None)
 

@@ -180,7 +180,7 @@ async def completion(ls: ReviserServer, params: types.CompletionParams) -> types
         return types.CompletionList(is_incomplete=False, items=[])
     offset = document.offset(place(params.position))
     count = ls.settings.completion.candidates
-    texts = await _suggest(ls, "list", document, offset, count, invoked=True)
+    texts = await _suggest(ls, "list", document, offset, count, invoked=False)
     items = [_item(document, offset, text, rank) for rank, text in enumerate(texts)]
     return types.CompletionList(is_incomplete=True, items=items)
 

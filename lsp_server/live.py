@@ -183,6 +183,11 @@ class LiveRun:
         region = self.region
         self._owned = Ownership(region.start, [(region.start, region.end)])
 
+    @property
+    def left(self) -> bool:
+        """Whether nothing of what the run wrote is left."""
+        return self._owned is not None and not self._owned.spans
+
     def restoration(self, text: str) -> Change | None:
         """The one change that takes the run's text out of a document and leaves the user's in."""
         if self._owned is None:

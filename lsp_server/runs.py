@@ -126,14 +126,21 @@ class LiveRuns:
         for _ in range(_RETRIES):
             document = self._documents[run.uri]
             change = run.restoration(document.text)
-            version = document.version
-            if change is None or await self._editor.apply(run, document, change):
+            if change is None or await self._restore(run, document, change):
                 run.state, run.reason = "rejected", ""
                 self._editor.show(run)
                 return change is not None
-            if document.version == version:
-                break
         raise ReviserError("the editor refused to take the text back")
+
+    async def _restore(self, run: LiveRun, document: Document, change: Change) -> bool:
+        """Ask for a run's text to be taken out, and see that it is."""
+        version, wanted = document.version, change.apply_to(document.text)
+        applied = await self._editor.apply(run, document, change)
+        if applied and document.version == version:
+            await self._await_change(_ECHO_PATIENCE)
+        if document.version == version:
+            raise ReviserError("the editor refused to take the text back")
+        return document.text == wanted or run.left
 
     async def accept(self, run: LiveRun) -> None:
         """Keep a run's text."""

@@ -17,7 +17,7 @@ _WORD = re.compile(r"\s*\S+")
 _LINE = re.compile(r"[\r\n]*[^\r\n]+")
 _SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n))""", re.DOTALL)
 _UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
-_UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\Z", re.DOTALL)
+_UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\w\Z", re.DOTALL)
 # What no prose has and no editor shows well; a suggestion ends before it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
@@ -28,14 +28,17 @@ def first_unit(text: str, unit: Unit) -> str | None:
     return found.group() if found and found.end() < len(text) else None
 
 
-def trim(text: str, unit: Unit, *, finished: bool) -> str:
-    """What of `text` to show; `finished` says that the model ended it there itself."""
+def whole_words(text: str) -> str:
+    """`text` without its last word, which may be cut short, unless it has no other."""
+    found = _UNFINISHED_WORD.fullmatch(text)
+    return found.group(1) if found else text
+
+
+def trim(text: str, unit: Unit) -> str:
+    """What of `text` to show."""
     text = _UNPRINTABLE.split(text, maxsplit=1)[0]
-    if (whole := first_unit(text, unit)) is not None:
-        return whole
-    if not finished and (found := _UNFINISHED_WORD.fullmatch(text)):
-        return found.group(1)
-    return text
+    whole = first_unit(text, unit)
+    return text if whole is None else whole
 
 
 def without_repetition(text: str, after: str) -> str:
@@ -138,40 +141,32 @@ class Context:
     after: str
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """What the model wrote at a place; `finished` says that it ended there by itself."""
-
-    text: str
-    finished: bool
-
-
 class Cache:
     """Suggestions by the place they were made for, found again while the user types what they say."""
 
     def __init__(self, size: int = 64) -> None:
         self._size = size
-        self._known: OrderedDict[Context, list[Suggestion]] = OrderedDict()
+        self._known: OrderedDict[Context, list[str]] = OrderedDict()
 
-    def put(self, context: Context, suggestion: Suggestion) -> None:
+    def put(self, context: Context, text: str) -> None:
         known = self._known.setdefault(context, [])
-        if suggestion not in known:
-            known.append(suggestion)
+        if text not in known:
+            known.append(text)
         self._known.move_to_end(context)
         while len(self._known) > self._size:
             self._known.popitem(last=False)
 
-    def find(self, context: Context) -> Iterator[Suggestion]:
+    def find(self, context: Context) -> Iterator[str]:
         """What is left of known suggestions after what has been typed of them, latest first."""
-        for place, suggestions in reversed(self._known.items()):
+        for place, texts in reversed(self._known.items()):
             if place.document != context.document or place.after != context.after:
                 continue
             if not context.before.startswith(place.before):
                 continue
             typed = context.before[len(place.before) :]
-            for suggestion in suggestions:
-                if len(suggestion.text) > len(typed) and suggestion.text.startswith(typed):
-                    yield Suggestion(suggestion.text[len(typed) :], suggestion.finished)
+            for text in texts:
+                if len(text) > len(typed) and text.startswith(typed):
+                    yield text[len(typed) :]
 
     def forget(self) -> None:
         """Another model would say something else."""

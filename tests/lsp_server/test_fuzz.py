@@ -125,7 +125,7 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
         test.run(edits)
         assert test.checks > edits // 20
         states = {run["state"] for run in editor.runs()}
-        assert states >= {"loading", "writing", "finished", "stopped", "rejected"}
+        assert states >= {"loading", "writing", "stopped"}
         assert len(editor.edits) > edits // 200
         assert editor.exit() == 0
         assert not editor.stderr

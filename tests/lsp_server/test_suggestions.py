@@ -13,10 +13,10 @@ from lsp_server.suggestions import (
     Context,
     Pace,
     Removal,
-    Suggestion,
     first_unit,
     repeats,
     trim,
+    whole_words,
     without_repetition,
 )
 
@@ -34,22 +34,31 @@ UNITS = st.sampled_from(["word", "line", "sentence"])
         ("sentence", ' quiet," he said. "Was it?" She', ' quiet," he said.'),
         ("sentence", " at 3.5 metres. Then", " at 3.5 metres."),
         ("sentence", " a title\n\nText", " a title"),
-        ("sentence", " a quiet day in Ma", " a quiet day in"),
         ("sentence", " quie", " quie"),
         ("line", " fine\x00 and", " fine"),
     ],
 )
 def test_trimming_to_a_unit(unit: Unit, text: str, shown: str) -> None:
-    assert trim(text, unit, finished=False) == shown
+    assert trim(text, unit) == shown
 
 
-def test_what_the_model_finished_stays_whole() -> None:
-    assert trim(" a quiet day in May", "sentence", finished=True) == " a quiet day in May"
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (" a quiet day in Ma", " a quiet day in"),
+        (" a quiet day.", " a quiet day."),
+        (" a\n quie", " a"),
+        (" quie", " quie"),
+        ("", ""),
+    ],
+)
+def test_a_word_that_may_be_cut_short_is_left_out(text: str, kept: str) -> None:
+    assert whole_words(text) == kept
 
 
-@given(st.text(alphabet="ab. \n\x00"), UNITS, st.booleans())
-def test_trimming_only_shortens(text: str, unit: Unit, finished: bool) -> None:
-    shown = trim(text, unit, finished=finished)
+@given(st.text(alphabet="ab. \n\x00"), UNITS)
+def test_trimming_only_shortens(text: str, unit: Unit) -> None:
+    shown = trim(text, unit)
     assert text.startswith(shown)
     if whole := first_unit(text, unit):
         assert text.startswith(whole)
@@ -126,17 +135,17 @@ def context(before: str, after: str = "", document: str = "a") -> Context:
 
 def test_a_suggestion_survives_the_typing_of_itself() -> None:
     cache = Cache()
-    cache.put(context("It was a"), Suggestion(" quiet day", True))
+    cache.put(context("It was a"), " quiet day")
     for typed in range(10):
         found = list(cache.find(context("It was a" + " quiet day"[:typed])))
-        assert found == [Suggestion(" quiet day"[typed:], True)]
+        assert found == [" quiet day"[typed:]]
     assert not list(cache.find(context("It was a quiet day")))
     assert not list(cache.find(context("It was a loud")))
 
 
 def test_a_suggestion_belongs_to_its_place() -> None:
     cache = Cache()
-    cache.put(context("It was a", "\nEnd"), Suggestion(" quiet day", True))
+    cache.put(context("It was a", "\nEnd"), " quiet day")
     assert not list(cache.find(context("It was a", "")))
     assert not list(cache.find(context("It was a", "\nEnd", document="b")))
     assert not list(cache.find(context("It was", "\nEnd")))
@@ -148,7 +157,7 @@ def test_a_suggestion_belongs_to_its_place() -> None:
 def test_the_cache_keeps_the_latest() -> None:
     cache = Cache(size=2)
     for place in ("a", "b", "c"):
-        cache.put(context(place), Suggestion("x", True))
+        cache.put(context(place), "x")
     assert not list(cache.find(context("a")))
     assert list(cache.find(context("c")))
 
