@@ -576,8 +576,16 @@ class EditorApp(App[None], inherit_bindings=False):
         except ReviserError as error:
             self.notify(str(error), severity="error", markup=False)
 
+    def action_save(self) -> None:
+        file = self.sheet.file
+        if file is None or file.changed_on_disk():
+            self._save_with_questions()
+        else:
+            # At once, so that what is typed next is not yet in the file.
+            self._write(self.sheet, None)
+
     @work
-    async def action_save(self) -> None:
+    async def _save_with_questions(self) -> None:
         await self._save(self.sheet)
 
     @work

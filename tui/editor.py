@@ -515,16 +515,23 @@ class Editor(Widget, can_focus=True):
 
     # Keys
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
+        """Type, or carry out what the key is bound to.
+
+        Both happen here, so that keys that come faster than they are handled keep their order.
+        """
         text = {"enter": "\n", "tab": "\t"}.get(event.key)
         if text is None and event.is_printable:
             text = event.character
-        if text is None:
+        bound = None if text is not None else self.screen.active_bindings.get(event.key)
+        if text is None and bound is None:
             return
         event.stop()
         event.prevent_default()
-        single = self._sheet.draft.selection.empty
-        self.type(text, "typing" if single else "other")
+        if text is not None:
+            self.type(text, "typing" if self._sheet.draft.selection.empty else "other")
+        elif bound is not None and bound.enabled:
+            await self.app.run_action(bound.binding.action, bound.node)
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

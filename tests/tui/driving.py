@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from textual import events
 from textual.pilot import Pilot
 
 from reviser.engine import Engine
@@ -50,7 +51,7 @@ def drive(app: EditorApp, script: Script, size: tuple[int, int] = (80, 24)) -> N
 async def strike(app: EditorApp, pilot: Pilot[None], *keys: str) -> None:
     """Press keys as fast as they can be taken, and wait once for all of them."""
     for key in keys:
-        app.simulate_key(key)
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
     await pilot.pause()
 
 
