@@ -287,6 +287,8 @@ def _train_own(name: str, scale: Scale, corpus: Path, out: Path) -> None:
         data=corpus,
         out=out,
         held_out=None,
+        edits=None,
+        held_out_edits=None,
         tokenizer="gpt2",
         init=None,
         mixture=None,

@@ -254,20 +254,25 @@ def seed(
     prefix: Sequence[int],
     suffix: Sequence[int] = (),
     *,
+    draft: Sequence[int] | None = None,
     max_length: int | None = None,
 ) -> tuple[Canvas, list[int]]:
     """A canvas with `prefix` and `suffix` written and protected, and the history that wrote them.
 
     The history is what the model reads: the start marker, the prefix as inserts, the suffix as
-    inserts, and the moves that bring the cursor back between the two.
+    inserts, and the moves that bring the cursor back between the two. A `draft` to be revised follows
+    there, behind its marker, with the cursor at its end.
     """
     back = vocabulary.moves(-len(suffix))
     actions: list[Action] = [*map(Insert, prefix), *map(Insert, suffix), *back]
+    history = [vocabulary.start_id, *map(vocabulary.id, actions)]
+    if draft is not None:
+        history += [vocabulary.draft_id, *map(vocabulary.id, map(Insert, draft))]
     canvas = Canvas(
         vocabulary,
-        [*prefix, *suffix],
+        [*prefix, *(draft or ()), *suffix],
         prefix=len(prefix),
         suffix=len(suffix),
         max_length=max_length,
     )
-    return canvas, [vocabulary.start_id, *map(vocabulary.id, actions)]
+    return canvas, history

@@ -8,6 +8,9 @@ the released models:
 On GPT-2's 50257 ids this gives exactly the 50291 ids of the paper. The operators of its appendix have
 no ids there; a vocabulary may append blocks for them. One id is always one whole action, so span
 lengths and distances come from powers of two, as Move's do, and Replace takes one id per token.
+
+Of the reserved ids, which the paper leaves untrained, models that revise read the first: it marks where
+a draft begins that is to be revised. Like the other markers it executes nothing and is never chosen.
 """
 
 from __future__ import annotations
@@ -151,6 +154,16 @@ class Vocabulary:
         return self.first_move_id + len(MOVES)
 
     @property
+    def draft_id(self) -> int:
+        """Marks, in a history, where the draft begins that is to be revised; it executes nothing."""
+        return self.first_reserved_id
+
+    @property
+    def revises(self) -> bool:
+        """Whether its models are trained to revise: that takes Delete."""
+        return "delete" in self.kinds
+
+    @property
     def first_extension_id(self) -> int:
         return self.first_reserved_id + RESERVED
 
@@ -173,7 +186,7 @@ class Vocabulary:
             return operator(cursor)
         if self._replace_start <= id < self.size:
             return Replace(id - self._replace_start)
-        if id in (self.cursor_id, self.start_id):
+        if id in (self.cursor_id, self.start_id, self.draft_id):
             raise UnknownId(f"id {id} is a marker and executes nothing")
         if self.first_reserved_id <= id < self.first_extension_id:
             raise UnknownId(f"id {id} is reserved and stands for no action")

@@ -38,7 +38,7 @@ class Means:
 
 
 @compiled
-def _powers(number: int) -> int:
+def powers(number: int) -> int:
     """How many powers of two, 512 at the most, add up to a number."""
     count = number >> LONGEST_POWER
     rest = number & ((1 << LONGEST_POWER) - 1)
@@ -51,7 +51,7 @@ def _powers(number: int) -> int:
 @compiled
 def deletions(removed: int, spans: bool) -> int:
     """How many actions remove so many tokens."""
-    return _powers(removed) if spans else removed
+    return powers(removed) if spans else removed
 
 
 @compiled
@@ -228,7 +228,7 @@ def _joined(hunks: Hunks, cursor: int, spans: bool, replaces: bool) -> Hunks:
             else:
                 way = hunks[first, 0] - hunks[first - 1, 1] + removed
             rewriting = _rewriting(removed, inserted, spans, replaces)
-            actions = fewest[first] + _powers(way) + rewriting
+            actions = fewest[first] + powers(way) + rewriting
             if actions < fewest[end]:
                 fewest[end] = actions
                 first_of_last[end] = first

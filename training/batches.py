@@ -19,16 +19,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from reviser.errors import ReviserError
+from reviser.vocabulary import Vocabulary
 from training.corpus import Corpus
 from training.generator import Histories
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, bucketed, packed
 from training.randomness import key, shuffled
+from training.revisions import MixedSamples, Revisions
 from training.samples import Samples
 
 CHAPTER_IDS = 2**20
@@ -47,6 +49,31 @@ class Chapters:
     size: int
 
 
+class SampleSource(Protocol):
+    """Where histories come from: the same numbers give the same histories, whenever they are asked for."""
+
+    @property
+    def mixture(self) -> Mixture: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def seed(self) -> int: ...
+    def count(self, epoch: int) -> int: ...
+    def histories(self, epoch: int, first: int, last: int) -> Histories: ...
+
+
+def samples_of(
+    corpus: Corpus, edits: Corpus | None, vocabulary: Vocabulary, mixture: Mixture, seed: int
+) -> SampleSource:
+    """The samples of a mixture: of texts, and of edits where it has a share of them."""
+    texts = Samples(corpus, vocabulary, mixture, seed)
+    if not mixture.edits:
+        return texts
+    if edits is None:
+        raise ReviserError("the mixture has a share of edits, so name a folder of edits")
+    return MixedSamples(texts, Revisions(edits, vocabulary, mixture, seed))
+
+
 class Loader:
     """An endless stream of batches of `batch` rows, to be entered at any batch.
 
@@ -56,7 +83,7 @@ class Loader:
 
     def __init__(
         self,
-        samples: Samples,
+        samples: SampleSource,
         batch: int,
         *,
         row_length: int | None = None,
@@ -198,6 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("data", type=Path, help="folder of token shards")
     parser.add_argument("--bench", action="store_true", required=True, help="measure the stream")
+    parser.add_argument("--edits", type=Path, help="folder of shards of edits")
     parser.add_argument("--mixture", type=Path, help="JSON file of the mixture")
     parser.add_argument("--plain", action="store_true", help="left to right only, as a baseline")
     parser.add_argument("--max-history", type=int, default=512)
@@ -223,7 +251,8 @@ def _chosen_loader(chosen: argparse.Namespace) -> Loader:
     elif chosen.mixture:
         mixture = Mixture.load(chosen.mixture)
     corpus = Corpus.open(chosen.data)
-    samples = Samples(corpus, corpus.vocabulary(), mixture, chosen.seed)
+    edits = Corpus.open(chosen.edits) if chosen.edits else None
+    samples = samples_of(corpus, edits, corpus.vocabulary(), mixture, chosen.seed)
     return Loader(
         samples,
         chosen.batch,

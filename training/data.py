@@ -49,6 +49,8 @@ from training.corpus import (
 
 SHARD_TOKENS = 2**26
 PART_TOKENS = 2**23
+# An edit is its neighbour on the left, the text before and after, and its neighbour on the right.
+PARTS = 4
 _CHUNK_CHARACTERS = 2**18
 _HUB = "hf:"
 _TEXT_OF_TOKENIZER = "The quick, brown fox:\n it's 7 o'clock… 漢字\t<|endoftext|>"
@@ -68,10 +70,13 @@ class Options:
     limit: int | None = None
     shard_tokens: int = SHARD_TOKENS
     workers: int = 1
+    edits: bool = False
+    """Whether sources hold edits (see `training.edits`); each then gives four documents."""
 
     def of_source(self) -> dict[str, Any]:
         """What of this changes which texts a source gives."""
-        return {"field": self.field, "limit": self.limit}
+        told = {"field": self.field, "limit": self.limit}
+        return told | {"edits": True} if self.edits else told
 
 
 def tokenise(
@@ -281,15 +286,24 @@ def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterat
         yield running.popleft().result()
 
 
-def _chunks(texts: Iterable[str], digest: Any) -> Iterator[list[str]]:
-    """Texts in lists of some size, passed by `digest` on the way."""
+def _texts(source: str, options: Options) -> Iterator[str]:
+    """The documents to take of a source; those of an edit stand side by side."""
+    if not options.edits:
+        return islice(documents(source, options.field), options.limit)
+    from training.edits import read_edits
+
+    return (part for edit in islice(read_edits(source), options.limit) for part in edit.parts)
+
+
+def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[str]]:
+    """Texts in lists of some size, `together` of them never parted, passed by `digest` on the way."""
     chunk: list[str] = []
     size = 0
     for text in texts:
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         chunk.append(text)
         size += len(text)
-        if size >= _CHUNK_CHARACTERS:
+        if size >= _CHUNK_CHARACTERS and len(chunk) % together == 0:
             yield chunk
             chunk, size = [], 0
     if chunk:
@@ -306,12 +320,12 @@ def _tokenise_source(
     say: Say,
 ) -> SourceEntry:
     texts = hashlib.sha256()
-    chosen = islice(documents(source, options.field), options.limit)
     label = source if source.startswith(_HUB) else Path(source).name
     stem = hashlib.sha256(f"{digest or source} {options.of_source()}".encode())
     writer = _ShardWriter(out, stem.hexdigest()[:12], tokenizer.dtype, options.shard_tokens)
     told = time.monotonic()
-    for lengths, tokens in encode(_chunks(chosen, texts)):
+    chunks = _chunks(_texts(source, options), texts, PARTS if options.edits else 1)
+    for lengths, tokens in encode(chunks):
         writer.add(lengths, tokens)
         if time.monotonic() - told >= 2:
             told = time.monotonic()
@@ -450,6 +464,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("sources", nargs="*", help="files, folders, or hf:NAME@CONFIG#SPLIT")
     parser.add_argument("--tokenizer", help="gpt2, or the path of a tokenizer.json")
     parser.add_argument("--field", default="text", help="field that holds the text (text)")
+    parser.add_argument(
+        "--edits", action="store_true", help="sources hold edits: before and after, or diffs"
+    )
     parser.add_argument("--limit", type=int, help="documents to take of each source")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--shard-tokens", type=int, default=SHARD_TOKENS, help="size of a shard")
@@ -470,7 +487,9 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.sources:
         if not chosen.tokenizer:
             raise ReviserError("say which tokenizer: --tokenizer gpt2, or a path")
-        options = Options(chosen.field, chosen.limit, chosen.shard_tokens, chosen.workers)
+        options = Options(
+            chosen.field, chosen.limit, chosen.shard_tokens, chosen.workers, chosen.edits
+        )
         tokenise(chosen.out, chosen.sources, chosen.tokenizer, options, _to_stderr)
     if chosen.pack:
         pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)

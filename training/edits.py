@@ -22,9 +22,6 @@ from enum import StrEnum
 from itertools import chain, islice
 from pathlib import Path
 
-from unidiff.errors import UnidiffParseError
-from unidiff.patch import PatchSet
-
 from reviser.actions import Action, Delete, Insert, Replace, SpanDelete
 from reviser.canvas import Canvas
 from reviser.errors import ReviserError, UnknownId
@@ -224,6 +221,10 @@ def _json_edits(lines: Iterable[str], source: str) -> Iterator[Edit]:
 
 def diff_edits(text: str) -> Iterator[Edit]:
     """The hunks of unified diffs as edits; what stands between diffs is passed over."""
+    # Only diffs need it, and machines that only train may be without it.
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
     try:
         patches = PatchSet(io.StringIO(text))
     except UnidiffParseError as error:

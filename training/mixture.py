@@ -9,9 +9,11 @@ from typing import Any
 
 from reviser.errors import ReviserError
 from reviser.files import read_utf8
+from training.edits import Order
 
 Weighted = tuple[tuple[float, float], ...]
 Ranges = tuple[tuple[float, float, float], ...]
+Orders = tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,21 @@ class Mixture:
     k_max: int | None = None
     """Most steps of an obfuscation, where that is to be less than what fits into a history."""
 
+    edits: float = 0.0
+    """Share of real edits, beside all the shares above: a draft to be revised. They need a corpus of edits."""
+
+    unchanged: float = 0.2
+    """Share of the edits that show the revised text, which is to be left as it is."""
+
+    edit_orders: Orders = ((3.0, "forward"), (1.0, "nearest"), (1.0, "random"))
+    """(weight, order in which the changes of an edit are made)."""
+
     def __post_init__(self) -> None:
         for name in ("p_delete", "prefix", "suffix"):
             rows = tuple(tuple(float(number) for number in row) for row in getattr(self, name))
             object.__setattr__(self, name, rows)
+        orders = tuple((float(weight), str(order)) for weight, order in self.edit_orders)
+        object.__setattr__(self, "edit_orders", orders)
         self._check()
 
     @classmethod
@@ -113,6 +126,11 @@ class Mixture:
         for name in ("p_delete", "prefix", "suffix"):
             if sum(row[0] for row in getattr(self, name)) <= 0:
                 raise ReviserError(f"{name} needs a weight above 0")
+        if self.edits < 0 or not 0 <= self.unchanged <= 1:
+            raise ReviserError("edits is 0 or more, and unchanged is a share from 0 to 1")
+        weights = [weight for weight, order in self.edit_orders if order in set(Order)]
+        if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):
+            raise ReviserError(f"edit_orders is a list of (weight, one of {', '.join(Order)})")
         if self.min_text < 1 or self.max_history < 2 * self.min_text + 16:
             raise ReviserError("max_history must be at least twice min_text, and 16 more")
         if not 0 <= self.full <= 1 or self.revisions < 0:

@@ -17,16 +17,17 @@ import torch
 from reviser.checkpoints.home import Checkpoint
 from reviser.decoding import Run, Sampler, seed
 from reviser.errors import ReviserError
-from reviser.model import Reviser, preset
+from reviser.model import Reviser, preset, resize_vocabulary
 from reviser.tokenizer import Tokenizer, decode, load_tokenizer
 from reviser.torch_policy import run_batch
-from reviser.vocabulary import PAPER_KINDS, Vocabulary
-from training.batches import Loader
+from reviser.vocabulary import EXTENSIONS, Vocabulary
+from training.batches import Loader, SampleSource, samples_of
 from training.corpus import Corpus
 from training.metrics import MetricsLog, PlainView, make_view
 from training.mixture import Mixture
-from training.packing import Rows
+from training.packing import SLACK, Rows, packed
 from training.parallel import World, join_world
+from training.revisions import Revisions
 from training.samples import Samples
 from training.saving import resume, save_result, save_run, save_settings
 from training.settings import PRESETS, Settings, preset_settings
@@ -34,11 +35,12 @@ from training.trainer import Measured, Trainer, interruptible
 
 _REPORT_SECONDS = 2.0
 _EVALUATION_BATCHES = 4
+_EVALUATION_EDITS = 500
 _SAMPLED_PROMPTS = 8
 _SAMPLED_ACTIONS = 200
 
 
-def loader_of(samples: Samples, settings: Settings, world: World, workers: int) -> Loader:
+def loader_of(samples: SampleSource, settings: Settings, world: World, workers: int) -> Loader:
     """Packed rows for one process of the run."""
     return Loader(
         samples,
@@ -65,15 +67,27 @@ def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Chec
     from reviser.checkpoints.importing import import_model
 
     start = import_model(init)
-    kinds = frozenset({"insert", "stop"}) if settings.objective == "ar" else PAPER_KINDS
-    vocabulary = dataclasses.replace(start.vocabulary, kinds=kinds)
+    vocabulary = _with_operators(start.vocabulary, settings)
+    if vocabulary.size > start.vocabulary.size:
+        resize_vocabulary(start.model, vocabulary.size)
     start.model.to(torch.float32)
     return dataclasses.replace(start, vocabulary=vocabulary)
 
 
+def _with_operators(old: Vocabulary, settings: Settings) -> Vocabulary:
+    """The vocabulary with the actions in use that a run teaches; new ids come behind the old ones."""
+    added = settings.kinds & set(EXTENSIONS)
+    new = dataclasses.replace(
+        old, kinds=settings.kinds, extensions=(*old.extensions, *(added - set(old.extensions)))
+    )
+    if new.extensions[: len(old.extensions)] != old.extensions:
+        raise ReviserError(f"{', '.join(sorted(added))} cannot be added to this model's vocabulary")
+    return new
+
+
 def _fresh(settings: Settings, tokenizer: Tokenizer, source: str) -> Checkpoint:
-    kinds = frozenset({"insert", "stop"}) if settings.objective == "ar" else PAPER_KINDS
-    vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=kinds, name=tokenizer.name)
+    bare = Vocabulary(tokenizer.size, tokenizer.markers, name=tokenizer.name)
+    vocabulary = _with_operators(bare, settings)
     torch.manual_seed(settings.seed)
     config = preset(
         settings.model,
@@ -164,17 +178,18 @@ class Examiner:
 
     def __init__(self, rows: list[Rows], prompts: list[list[int]], parts: Checkpoint) -> None:
         self._rows = rows
+        self.edits: list[Rows] = []
         self._prompts = prompts
         self._parts = parts
 
     def examine(self, trainer: Trainer, reporter: Reporter) -> None:
-        if not self._rows:
+        if not self._rows and not self.edits:
             return
-        entry = {
-            "step": trainer.progress.step,
-            "held_out_loss": trainer.evaluate(self._rows),
-        }
-        if trainer.world.leads and trainer.world.kind != "fsdp":
+        entry: dict[str, float] = {"step": trainer.progress.step}
+        for name, rows in (("held_out_loss", self._rows), ("held_out_edit_loss", self.edits)):
+            if rows:
+                entry[name] = trainer.evaluate(rows)
+        if self._prompts and trainer.world.leads and trainer.world.kind != "fsdp":
             entry |= self._write_samples(trainer.model, reporter)
         reporter.write(entry)
 
@@ -217,6 +232,16 @@ def examiner_for(
     return Examiner(rows, prompts, parts)
 
 
+def edit_rows(revisions: Revisions, settings: Settings, world: World) -> list[Rows]:
+    """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
+    histories = revisions.histories(0, 0, min(len(revisions), _EVALUATION_EDITS))
+    count = int(histories.lengths.sum() / settings.row_length / (1 - SLACK))
+    rows = packed(histories, max(count, 1), settings.row_length, revisions.start_id)
+    size = settings.rows // world.size
+    whole = range(0, len(rows) - size + 1, size)
+    return [rows[at : at + size] for at in whole] or [rows]
+
+
 def train(options: argparse.Namespace, settings: Settings, world: World) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
     out: Path = options.out
@@ -225,7 +250,8 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     corpus = Corpus.open(options.data)
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
     mixture = mixture_of(settings, options.mixture)
-    samples = Samples(corpus, parts.vocabulary, mixture, settings.seed)
+    edits = Corpus.open(options.edits) if options.edits else None
+    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
     trainer = Trainer(
         settings, parts.model, loader_of(samples, settings, world, options.workers), world
     )
@@ -235,10 +261,16 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
         "mixture": mixture.to_dict(),
         "init": options.init,
         "data": str(options.data),
+        "edits": options.edits and str(options.edits),
         "command": " ".join(["python -m training run", *options.words]),
     }
     held_out = Corpus.open(options.held_out) if options.held_out else None
     examiner = examiner_for(held_out, settings, mixture, world, parts)
+    if options.held_out_edits:
+        revisions = Revisions(
+            Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
+        )
+        examiner.edits = edit_rows(revisions, settings, world)
     log = None
     if world.leads:
         out.mkdir(parents=True, exist_ok=True)
@@ -294,6 +326,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
+    parser.add_argument("--edits", type=Path, help="shards of edits, for a mixture that has some")
+    parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
     parser.add_argument(
         "--tokenizer", help="gpt2, or the tokenizer.json that the data was made with"
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reviser.errors import ReviserError
+from reviser.vocabulary import KINDS, PAPER_KINDS
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Settings:
     precision: Literal["bf16", "fp32"] = "bf16"
     compile: bool = True
     objective: Literal["reviser", "ar"] = "reviser"
+    operators: str = ""
+    """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
     seed: int = 0
     evaluate_every: int = 500
     checkpoint_every: int = 1000
@@ -43,8 +46,17 @@ class Settings:
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
             raise ReviserError("give a run either a number of steps or a number of minutes")
+        if unknown := sorted(self.kinds - set(KINDS)):
+            raise ReviserError(f"unknown kind of action: {', '.join(unknown)}")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of actions that the model learns."""
+        if self.objective == "ar":
+            return frozenset({"insert", "stop"})
+        return PAPER_KINDS | {name.strip() for name in self.operators.split(",") if name.strip()}
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -32,6 +32,11 @@ def test_json_round_trip(tmp_path: Path) -> None:
         ({"max_history": 20}, "max_history"),
         ({"full": 2}, "full"),
         ({"k_max": 0}, "k_max"),
+        ({"edits": -1}, "edits"),
+        ({"unchanged": 2}, "unchanged"),
+        ({"edit_orders": [[1, "sideways"]]}, "edit_orders"),
+        ({"edit_orders": [[0, "forward"]]}, "edit_orders"),
+        ({"edit_orders": []}, "edit_orders"),
     ],
 )
 def test_errors(change: dict[str, Any], said: str) -> None:

@@ -21,6 +21,7 @@ from tests.conftest import ROOT
 from training.data import main as make_data
 from training.metrics import MetricsLog, read_metrics
 from training.run import main as train
+from training.run import starting_point
 from training.schedule import learning_rate
 from training.settings import PRESETS, Settings, preset_settings
 
@@ -190,6 +191,34 @@ def test_a_warm_start_begins_where_the_other_model_ended(data: Path, tmp_path: P
     )
     train(warm)
     assert losses(tmp_path / "warm")[1] < losses(tmp_path / "first")[1] - 0.5
+
+
+@pytest.mark.usefixtures("every_step")
+def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
+    """With one edit to learn, over and over, the loss on edits falls."""
+    edits = tmp_path / "edits.jsonl"
+    row = {"before": "The cat sat.", "after": "The dog sat.", "left": "Once.", "right": ""}
+    edits.write_text((json.dumps(row) + "\n") * 40)
+    shards = str(tmp_path / "edits")
+    assert make_data([shards, str(edits), "--tokenizer", "gpt2", "--edits", "--workers", "1"]) == 0
+    mixture = tmp_path / "mixture.json"
+    mixture.write_text(
+        json.dumps({"edits": 5.0, "unchanged": 0.0, "edit_orders": [[1, "forward"]]})
+    )
+    out = tmp_path / "run"
+    more = ["--mixture", str(mixture), "--edits", shards, "--held-out-edits", shards]
+    more += ["--operators", "delete,span_delete", "--steps", "16", "--peak-rate", "0.01"]
+    assert train(options(data, out, *more)) == 0
+    assert read_metrics(out / "metrics.jsonl")[-1]["held_out_edit_loss"] < math.log(50301) - 2.5
+    made = load(out / "model")
+    assert made.vocabulary.kinds == {"insert", "move", "stop", "delete", "span_delete"}
+    assert made.vocabulary.extensions == ("span_delete",)
+    assert made.vocabulary.revises
+    assert train(options(data, tmp_path / "no", "--mixture", str(mixture), "--edits", shards)) == 2
+    # New operators get their ids behind the old ones.
+    more_to_learn = preset_settings("tiny", operators="delete,span_delete,replace")
+    grown = starting_point(more_to_learn, "gpt2", str(out / "model"))
+    assert grown.model.config.vocab_size == grown.vocabulary.size == 50291 + 10 + 50257
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
