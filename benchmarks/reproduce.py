@@ -260,8 +260,11 @@ def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) 
     record = out / "training.json"
     folder = out / "model"
     if record.exists() and (is_home(folder) or is_diffusion(folder)):
+        kept = dict(json.loads(record.read_text("utf-8")))
+        if Settings.from_dict(kept["settings"]) != scale.settings:
+            raise ReviserError(f"{out} was trained with other settings; name another folder")
         say(f"{name} is trained already")
-        return dict(json.loads(record.read_text("utf-8")))
+        return kept
     say(f"training {name}")
     began = time.perf_counter()
     # What training prints is not the result of this program.

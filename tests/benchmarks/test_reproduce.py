@@ -111,6 +111,13 @@ def test_a_second_call_goes_on_where_the_first_ended(made: tuple[Path, dict[str,
     assert again["results"]["perplexity"] == found["results"]["perplexity"]
 
 
+def test_a_model_of_other_settings_is_not_taken_for_this_one(
+    made: tuple[Path, dict[str, Any]],
+) -> None:
+    with pytest.raises(ReviserError, match="other settings"):
+        reproduce(TINY.changed(steps=5, prompts=None), made[0], bars=PlainBars(quiet=True))
+
+
 def test_texts_can_be_measured_later_without_their_models(
     made: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
