@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -184,6 +185,11 @@ def _with_interval(value: float, interval: Sequence[float], digits: int = 1) -> 
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
+def _plain(value: float) -> str:
+    """Four digits that count, and never an exponent."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def _rate(rate: dict[str, float | None]) -> str:
     share, low, high = rate["share"], rate["low"], rate["high"]
     if share is None or low is None or high is None:
@@ -198,7 +204,7 @@ def _summary_note(results: dict[str, Any]) -> str:
         f"{sum(counts.values())} prompts ({len(counts)} {'seed' if len(counts) == 1 else 'seeds'})"
     )
     return (
-        f"{prompts} of {setup['prompt_tokens']} GPT-2 tokens from {setup['data']}, to be continued to "
+        f"{prompts} of {setup['prompt_tokens']} GPT-2 tokens from {Path(setup['data']).name}, to be continued to "
         f"{setup['total_tokens']}. In brackets: 95% intervals."
     )
 
@@ -341,7 +347,7 @@ def _perplexity(results: dict[str, Any]) -> Section:
     plot = Plot(
         "perplexity",
         "Mean perplexity over examples, on a logarithmic axis; hollow: the paper's",
-        intervals("Perplexity of continuations", marks, show="{:.4g}".format, log=True),
+        intervals("Perplexity of continuations", marks, show=_plain, log=True),
     )
     note = (
         "Perplexity of the continuation's tokens alone, given the prompt; lower is likelier, which is "
@@ -571,7 +577,7 @@ def _costs(results: dict[str, Any]) -> Section:
     plot = Plot(
         "flops",
         "Inference cost as a multiple of an autoregressive model's, logarithmic; hollow: the paper's",
-        intervals("Inference cost", marks, show="{:.4g}".format, log=True, at=1.0),
+        intervals("Inference cost", marks, show=_plain, log=True, at=1.0),
     )
     note = (
         "Multiply-accumulates of matrix products alone, by the paper's formulas. Predicted: its formula at "
