@@ -41,7 +41,7 @@ from benchmarks.records import (
     read_records,
     write_records,
 )
-from benchmarks.report import REAL
+from benchmarks.report import REAL, write_report
 from benchmarks.runs import Bars, Cache, RunFolder, file_name
 from benchmarks.suite import Plan, Suite, Written, finite
 from reviser.checkpoints.home import is_home
@@ -179,6 +179,7 @@ def reproduce(
     with Cache(out / "cache.sqlite") as cache:
         folder = RunFolder.start(out / "run", plan.to_dict())
         results = Suite(plan, folder, cache, shown).run()
+    write_report(folder)
     found = {
         "scale": scale if isinstance(scale, str) else "custom",
         "training": training,
@@ -469,6 +470,7 @@ def measure(
         }
     merged = merge(results, finite(new), suite.missing)
     folder.write_json("results.json", merged)
+    write_report(folder)
     record = out / "reproduction.json"
     found = json.loads(record.read_text("utf-8")) if record.exists() else {}
     found["findings"] = findings(merged)

@@ -88,6 +88,7 @@ def test_everything_is_measured_or_its_absence_is_explained(
         assert len(texts) == 6
         assert {entry.seed for entry in texts} == {1, 2}
     assert json.loads((out / "reproduction.json").read_text())["findings"] == found["findings"]
+    assert "Arena" in (out / "run" / "report.html").read_text("utf-8")
 
 
 def test_what_is_continued_was_not_trained_on(made: tuple[Path, dict[str, Any]]) -> None:
