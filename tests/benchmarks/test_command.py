@@ -147,10 +147,9 @@ def test_flops_of_recorded_runs() -> None:
 
 
 def test_reproduce_is_handed_its_words() -> None:
-    result = bench("reproduce", "--help")
-    assert result.returncode == 0, result.stderr
-    assert "--scale" in result.stdout
-    assert bench("reproduce", "--scale", "huge").returncode == 2
+    result = bench("reproduce", "--scale", "huge")
+    assert result.returncode == 2
+    assert "--scale" in result.stderr
 
 
 def test_stats_prints_json_and_a_table() -> None:
