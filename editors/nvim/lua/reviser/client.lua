@@ -1,0 +1,92 @@
+--- The connection to the server: one for all buffers.
+local config = require("reviser.config")
+
+local M = {}
+
+M.name = "reviser"
+
+--- The running client, or nil.
+function M.get()
+  return vim.lsp.get_clients({ name = M.name })[1]
+end
+
+local function capabilities()
+  local all = vim.lsp.protocol.make_client_capabilities()
+  -- Columns in bytes are what Neovim's own functions take.
+  all.general.positionEncodings = { "utf-8", "utf-16" }
+  all.workspace.applyEdit = true
+  all.workspace.workspaceEdit.documentChanges = true
+  all.textDocument.inlineCompletion = { dynamicRegistration = false }
+  all.experimental = { reviser = true }
+  return all
+end
+
+--- Start the server, or join it, for a buffer.
+function M.attach(buffer)
+  local live = require("reviser.live")
+  return vim.lsp.start({
+    name = M.name,
+    cmd = config.values.cmd,
+    root_dir = vim.uv.cwd(),
+    capabilities = capabilities(),
+    init_options = config.values.settings,
+    settings = { reviser = config.values.settings },
+    -- The server waits for the change that each of its edits causes.
+    flags = { debounce_text_changes = 20 },
+    handlers = {
+      ["workspace/applyEdit"] = live.apply_edit,
+      ["reviser/run"] = live.on_run,
+      ["reviser/status"] = live.on_status,
+    },
+  }, {
+    bufnr = buffer,
+    reuse_client = function(client)
+      return client.name == M.name
+    end,
+  })
+end
+
+--- Send a request; Neovim 0.11 changed how clients are called.
+function M.request(method, params, handler, buffer)
+  local client = M.get()
+  if not client then
+    return nil
+  end
+  local ok, id
+  if vim.fn.has("nvim-0.11") == 1 then
+    ok, id = client:request(method, params, handler, buffer)
+  else
+    ok, id = client.request(method, params, handler, buffer)
+  end
+  return ok and id or nil
+end
+
+function M.cancel(id)
+  local client = M.get()
+  if not client then
+    return
+  end
+  if vim.fn.has("nvim-0.11") == 1 then
+    client:cancel_request(id)
+  else
+    client.cancel_request(id)
+  end
+end
+
+--- Run one of the server's commands; `done` gets its result.
+function M.command(name, argument, done)
+  local buffer = vim.api.nvim_get_current_buf()
+  local params = { command = "reviser." .. name, arguments = { argument or vim.empty_dict() } }
+  local sent = M.request("workspace/executeCommand", params, function(err, result)
+    if err then
+      vim.notify("reviser: " .. err.message, vim.log.levels.ERROR)
+    elseif done then
+      done(result)
+    end
+  end, buffer)
+  if not sent then
+    vim.notify("reviser: no server runs for this buffer; see :checkhealth reviser", vim.log.levels.WARN)
+  end
+end
+
+return M

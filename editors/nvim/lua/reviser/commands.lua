@@ -1,0 +1,86 @@
+--- The command :Reviser and what it can be asked for.
+local client = require("reviser.client")
+
+local M = {}
+
+local function uri()
+  return vim.uri_from_bufnr(0)
+end
+
+local function position(row, column)
+  return { line = row, character = column }
+end
+
+--- The lines of a range, or the place of the cursor.
+local function place(command)
+  if command.range > 0 then
+    local last = vim.api.nvim_buf_get_lines(0, command.line2 - 1, command.line2, false)[1] or ""
+    return {
+      start = position(command.line1 - 1, 0),
+      ["end"] = position(command.line2 - 1, #last),
+    }
+  end
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  return { start = position(row - 1, column), ["end"] = position(row - 1, column) }
+end
+
+M.list = {
+  continue = function()
+    client.command("continue", { uri = uri() })
+  end,
+  infill = function(command)
+    client.command("infill", { uri = uri(), range = place(command) })
+  end,
+  stop = function()
+    client.command("stop")
+  end,
+  accept = function()
+    client.command("accept", { uri = uri() })
+  end,
+  reject = function()
+    client.command("reject", { uri = uri() })
+  end,
+  undo = function()
+    client.command("undo", { uri = uri() })
+  end,
+  suggest = function()
+    require("reviser.ghost").request(true)
+  end,
+  toggle = function()
+    client.command("setEnabled", { uri = uri() }, function(status)
+      vim.notify("reviser is " .. (status.enabled and "on" or "off") .. " for this buffer")
+    end)
+  end,
+  model = function(command)
+    client.command("setModel", { model = command.fargs[2] or "" }, function(status)
+      local name = status.model ~= vim.NIL and status.model or "the embedded model"
+      vim.notify("reviser uses " .. name)
+    end)
+  end,
+  status = function()
+    client.command("status", { uri = uri() }, function(status)
+      local model = status.model ~= vim.NIL and status.model or "the embedded model"
+      local where = status.enabled and "" or ", off for this buffer"
+      vim.notify(("reviser: %s, %s%s"):format(status.state, model, where))
+    end)
+  end,
+}
+
+function M.run(command)
+  local wanted = M.list[command.fargs[1]]
+  if wanted then
+    wanted(command)
+  else
+    vim.notify("reviser: there is no :Reviser " .. command.fargs[1], vim.log.levels.ERROR)
+  end
+end
+
+function M.complete(lead)
+  local found = vim.tbl_filter(function(name)
+    return vim.startswith(name, lead)
+  end, vim.tbl_keys(M.list))
+  table.sort(found)
+  return found
+end
+
+return M

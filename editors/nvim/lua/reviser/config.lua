@@ -1,0 +1,34 @@
+--- What a user can set, with its defaults.
+local M = {}
+
+M.defaults = {
+  -- How to start the server.
+  cmd = { "reviser", "lsp" },
+  -- Where to start it; the server itself is on for prose alone.
+  filetypes = { "text", "markdown", "rst", "tex", "plaintex", "gitcommit", "mail" },
+  -- The server's settings, as in its documentation.
+  settings = {},
+  -- Suggestions as ghost text while typing.
+  ghost_text = true,
+  -- Keys of insert mode; false leaves one out. Where there is nothing to accept, a key does what it did.
+  keys = {
+    accept = "<Tab>",
+    accept_word = "<M-w>",
+    accept_line = "<M-l>",
+    dismiss = "<C-]>",
+  },
+}
+
+M.values = vim.deepcopy(M.defaults)
+
+function M.set(options)
+  M.values = vim.tbl_deep_extend("force", vim.deepcopy(M.defaults), options or {})
+  -- Lists are replaced whole, not merged by index.
+  for _, name in ipairs({ "cmd", "filetypes" }) do
+    if options and options[name] then
+      M.values[name] = options[name]
+    end
+  end
+end
+
+return M

@@ -1,0 +1,104 @@
+--- Reviser in Neovim: suggestions as ghost text, and a model that writes in the buffer while you watch.
+local config = require("reviser.config")
+
+local M = {}
+
+local group = vim.api.nvim_create_augroup("reviser", { clear = true })
+
+local function set_highlights()
+  vim.api.nvim_set_hl(0, "ReviserGhost", { link = "NonText", default = true })
+  vim.api.nvim_set_hl(0, "ReviserFresh", { link = "DiffAdd", default = true })
+  vim.api.nvim_set_hl(0, "ReviserCursor", { link = "WarningMsg", default = true })
+end
+
+local function show_ghost_text(buffer)
+  local ghost = require("reviser.ghost")
+  vim.api.nvim_create_autocmd({ "TextChangedI", "CursorMovedI" }, {
+    group = group,
+    buffer = buffer,
+    callback = ghost.update,
+  })
+  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave" }, {
+    group = group,
+    buffer = buffer,
+    callback = ghost.dismiss,
+  })
+end
+
+--- What a key did before it was ours: the user's mapping, Neovim's own, or the key itself.
+local function otherwise(key)
+  local before = vim.fn.maparg(key, "i", false, true)
+  if vim.tbl_isempty(before) or (before.desc or ""):match("^Reviser") then
+    return function()
+      return key
+    end
+  elseif before.callback and before.expr == 1 then
+    return before.callback
+  elseif before.callback then
+    return function()
+      vim.schedule(before.callback)
+      return ""
+    end
+  end
+  return function()
+    return before.expr == 1 and vim.api.nvim_eval(before.rhs) or before.rhs
+  end
+end
+
+--- A key that accepts if there is something to accept, and does what it did otherwise.
+local function map(key, unit)
+  if not key then
+    return
+  end
+  local fall_back = otherwise(key)
+  vim.keymap.set("i", key, function()
+    local ghost = require("reviser.ghost")
+    if not ghost.visible() then
+      return fall_back()
+    end
+    vim.schedule(function()
+      if unit == "dismiss" then
+        ghost.dismiss()
+      else
+        ghost.accept(unit)
+      end
+    end)
+    return ""
+  end, { expr = true, desc = "Reviser: " .. unit })
+end
+
+--- Start, with what the user wants otherwise than it is in `reviser.config`.
+function M.setup(options)
+  config.set(options)
+  set_highlights()
+  vim.api.nvim_clear_autocmds({ group = group })
+  vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = set_highlights })
+  vim.api.nvim_create_autocmd("FileType", {
+    group = group,
+    pattern = config.values.filetypes,
+    callback = function(event)
+      if vim.bo[event.buf].buftype ~= "" or not require("reviser.client").attach(event.buf) then
+        return
+      end
+      if config.values.ghost_text then
+        show_ghost_text(event.buf)
+      end
+    end,
+  })
+  local keys = config.values.keys
+  map(keys.accept, "all")
+  map(keys.accept_word, "word")
+  map(keys.accept_line, "line")
+  map(keys.dismiss, "dismiss")
+end
+
+--- What the server does, for a status line: "idle", "thinking", "loading", "writing 38/s" or "off".
+function M.status()
+  local status = require("reviser.live").status()
+  if status.state == "writing" and (status.actionsPerSecond or 0) > 0 then
+    return ("writing %d/s"):format(status.actionsPerSecond)
+  end
+  return status.state
+end
+
+return M

@@ -1,0 +1,96 @@
+--- Live runs: the server's edits as one step of undo, the model's cursor, and fresh text.
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("reviser.live")
+local FRESH_MS = 900
+
+--- The last edit of a run in each buffer: which run it was, and the state it left.
+local last = {}
+local status = { state = "idle" }
+
+--- What the server last said it does.
+function M.status()
+  return status
+end
+
+local function is_current(buffer, version)
+  local known = vim.lsp.util.buf_versions[buffer]
+  return version == nil or version == vim.NIL or known == nil or known == version
+end
+
+--- Carry out an edit. Those of one run join into one step of undo, unless something else came between.
+function M.apply_edit(err, params, context, ...)
+  local run = (params.label or ""):match("^Reviser run (.+)$")
+  local change = run and params.edit.documentChanges and params.edit.documentChanges[1]
+  if not change then
+    return vim.lsp.handlers["workspace/applyEdit"](err, params, context, ...)
+  end
+  local buffer = vim.uri_to_bufnr(change.textDocument.uri)
+  if not is_current(buffer, change.textDocument.version) then
+    return { applied = false, failureReason = "the buffer has changed" }
+  end
+  if not vim.bo[buffer].modifiable then
+    return { applied = false, failureReason = "the buffer cannot be modified" }
+  end
+  local before = last[buffer]
+  if before and before.run == run and before.tick == vim.b[buffer].changedtick then
+    vim.api.nvim_buf_call(buffer, function()
+      pcall(vim.cmd, "silent undojoin")
+    end)
+  end
+  local client = assert(vim.lsp.get_client_by_id(context.client_id))
+  vim.lsp.util.apply_text_edits(change.edits, buffer, client.offset_encoding)
+  last[buffer] = { run = run, tick = vim.b[buffer].changedtick }
+  return { applied = true }
+end
+
+local function mark(buffer, range, group)
+  pcall(vim.api.nvim_buf_set_extmark, buffer, namespace, range.start.line, range.start.character, {
+    end_row = range["end"].line,
+    end_col = range["end"].character,
+    hl_group = group,
+    strict = false,
+  })
+end
+
+local function draw_cursor(buffer, position)
+  pcall(vim.api.nvim_buf_set_extmark, buffer, namespace, position.line, position.character, {
+    virt_text = { { "▏", "ReviserCursor" } },
+    virt_text_pos = "inline",
+    strict = false,
+  })
+end
+
+--- Draw where a run stands; when it is over, its last words stay marked for a moment.
+function M.on_run(_, params)
+  local buffer = vim.uri_to_bufnr(params.uri)
+  if not vim.api.nvim_buf_is_loaded(buffer) then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+  for _, range in ipairs(params.fresh or {}) do
+    mark(buffer, range, "ReviserFresh")
+  end
+  if params.state == "loading" or params.state == "writing" then
+    draw_cursor(buffer, params.cursor)
+  else
+    vim.defer_fn(function()
+      if vim.api.nvim_buf_is_valid(buffer) and status.runId == nil then
+        vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+      end
+    end, FRESH_MS)
+    if params.state == "stopped" and params.reason and params.reason ~= vim.NIL then
+      vim.notify("reviser: stopped: " .. params.reason, vim.log.levels.INFO)
+    end
+  end
+end
+
+function M.on_status(_, params)
+  status = params
+  if status.runId == vim.NIL then
+    status.runId = nil
+  end
+  vim.api.nvim_exec_autocmds("User", { pattern = "ReviserStatus", modeline = false })
+end
+
+return M
