@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint format bench-canvas clean
+.PHONY: demo test test-slow test-editors vscode lint format bench-canvas clean
 
 demo: $(READY)
 	$(BIN)/reviser replay examples/paper_trajectories.json --index 5 --play --speed 2
@@ -15,6 +15,19 @@ test: $(READY) lint
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# Real editors, put into a folder that git ignores. VS Code takes some minutes the first time, 600 MB, and on
+# Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core
+EDITORS := $(CURDIR)/.editors
+
+test-editors: $(READY) vscode
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[e2e]"
+	tests/e2e/vscode/install.sh $(EDITORS)
+	REVISER_EDITORS=$(EDITORS) $(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow
+
+# The extension for VS Code: editors/vscode/dist/reviser.vsix
+vscode:
+	cd editors/vscode && npm ci --silent && npm run package
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,202 @@
+/** The commands: each asks the server, and says in the user's words what came of it. */
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import * as vscode from 'vscode';
+import { findServer } from './finding';
+import type { RunNews, Status, Target } from './protocol';
+import type { Server } from './server';
+
+const run = promisify(execFile);
+
+export function registerCommands(server: Server, refresh: () => Promise<void>): vscode.Disposable {
+  const commands: Record<string, () => Promise<unknown> | void> = {
+    continueWriting: () => write(server, 'reviser.continue', (editor) => ({ position: editor.selection.end })),
+    fillIn: () =>
+      write(server, 'reviser.infill', ({ selection }) => ({
+        range: { start: selection.start, end: selection.end },
+      })),
+    stopWriting: () => (server.isUp ? server.execute('reviser.stop') : undefined),
+    undoRun: () => aboutRun(server, 'reviser.undo'),
+    rejectRun: () => aboutRun(server, 'reviser.reject'),
+    acceptRun: () => aboutRun(server, 'reviser.accept'),
+    toggle: () => toggle(server).then(refresh),
+    toggleEverywhere: () => toggleEverywhere(),
+    showStatus: () => showStatus(server),
+    chooseModel: () => chooseModel(server),
+    restart: () => server.restart(),
+    showLog: () => server.showLog(),
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(commands).map(([name, command]) =>
+      vscode.commands.registerCommand(`reviser.${name}`, () => sayErrors(command)),
+    ),
+  );
+}
+
+/** An error of the server is a sentence for the user, not a stack trace. */
+async function sayErrors(command: () => Promise<unknown> | void): Promise<void> {
+  try {
+    await command();
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    void vscode.window.showWarningMessage(`Reviser: ${words}`);
+  }
+}
+
+function here(): vscode.TextEditor {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor) {
+    throw new Error('there is no document to work in');
+  }
+  return editor;
+}
+
+async function write(
+  server: Server,
+  command: string,
+  where: (editor: vscode.TextEditor) => Target,
+): Promise<void> {
+  const editor = here();
+  const target = { uri: editor.document.uri.toString(), ...where(editor) };
+  const status = await server.execute<Status>('reviser.status', { uri: target.uri });
+  if (status && !status.enabled && !(await offerToSwitchOn(server, editor.document))) {
+    return;
+  }
+  await server.execute<RunNews>(command, target);
+}
+
+async function offerToSwitchOn(server: Server, document: vscode.TextDocument): Promise<boolean> {
+  const switchOn = 'Switch It On Here';
+  const choice = await vscode.window.showInformationMessage(
+    `Reviser is off for this document (${document.languageId}).`,
+    switchOn,
+  );
+  if (choice !== switchOn) {
+    return false;
+  }
+  await setEnabled(server, document, true);
+  return true;
+}
+
+async function aboutRun(server: Server, command: string): Promise<void> {
+  if (server.isUp) {
+    await server.execute(command, { uri: here().document.uri.toString() });
+  }
+}
+
+async function setEnabled(
+  server: Server,
+  document: vscode.TextDocument,
+  enabled?: boolean,
+): Promise<void> {
+  const everywhere = vscode.workspace.getConfiguration('reviser');
+  if (!everywhere.get('enabled', true)) {
+    await everywhere.update('enabled', true, vscode.ConfigurationTarget.Global);
+    enabled = true;
+  }
+  const target: Target = { uri: document.uri.toString() };
+  await server.execute('reviser.setEnabled', enabled === undefined ? target : { ...target, enabled });
+}
+
+async function toggle(server: Server): Promise<void> {
+  await setEnabled(server, here().document);
+}
+
+async function toggleEverywhere(): Promise<void> {
+  const settings = vscode.workspace.getConfiguration('reviser');
+  const enabled = !settings.get('enabled', true);
+  await settings.update('enabled', enabled, vscode.ConfigurationTarget.Global);
+}
+
+interface Choice extends vscode.QuickPickItem {
+  command?: string;
+}
+
+/** What there is to know and to do, in one list. */
+async function showStatus(server: Server): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  const document = editor && server.serves(editor.document) ? editor.document : undefined;
+  const status = await server.execute<Status>('reviser.status', document ? { uri: document.uri.toString() } : {});
+  if (!status) {
+    return;
+  }
+  const isWriting = status.state === 'writing' || status.state === 'loading';
+  const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator });
+  const does = (label: string, command: string, description = ''): Choice => ({
+    label,
+    description,
+    command: `reviser.${command}`,
+  });
+  const forDocument = document
+    ? [
+        ...(isWriting ? [does('$(debug-stop) Stop', 'stopWriting')] : []),
+        does('$(edit) Continue here', 'continueWriting'),
+        does('$(sparkle) Fill in here', 'fillIn', 'with a look at what follows'),
+        does(
+          status.enabled ? '$(circle-slash) Switch off here' : '$(check) Switch on here',
+          'toggle',
+          document.languageId,
+        ),
+      ]
+    : [];
+  const choices: Choice[] = [
+    separator(summary(status)),
+    ...forDocument,
+    separator('everywhere'),
+    does('$(settings-gear) Set model', 'chooseModel', status.model ?? 'the default model'),
+    status.state === 'off'
+      ? does('$(check) Switch on everywhere', 'toggleEverywhere')
+      : does('$(circle-slash) Switch off everywhere', 'toggleEverywhere'),
+    does('$(refresh) Restart the server', 'restart'),
+    does('$(output) Show the log', 'showLog'),
+  ];
+  const choice = await vscode.window.showQuickPick(choices, { title: 'Reviser' });
+  if (choice?.command) {
+    await vscode.commands.executeCommand(choice.command);
+  }
+}
+
+function summary(status: Status): string {
+  const model = status.modelLoaded ? 'model in memory' : 'no model in memory';
+  return `${status.state}, ${model}, ${status.requests} requests, ${status.fromCache} suggestions from memory`;
+}
+
+/** Choose among the models the program knows, or a folder; kept in the settings once the server takes it. */
+async function chooseModel(server: Server): Promise<void> {
+  const byDefault: vscode.QuickPickItem = { label: 'The default model' };
+  const folder: vscode.QuickPickItem = { label: '$(folder-opened) A folder…' };
+  const models = (await knownModels()).map((label) => ({ label }));
+  const choice = await vscode.window.showQuickPick([byDefault, ...models, folder], {
+    title: 'Reviser: Set Model',
+  });
+  if (!choice) {
+    return;
+  }
+  const model = choice === byDefault ? '' : choice === folder ? await chooseFolder() : choice.label;
+  if (model === undefined) {
+    return;
+  }
+  await server.execute<Status>('reviser.setModel', { model });
+  const settings = vscode.workspace.getConfiguration('reviser');
+  await settings.update('model', model, vscode.ConfigurationTarget.Global);
+}
+
+async function chooseFolder(): Promise<string | undefined> {
+  const folders = await vscode.window.showOpenDialog({
+    canSelectFiles: false,
+    canSelectFolders: true,
+    openLabel: 'Use This Model',
+  });
+  return folders?.[0]?.fsPath;
+}
+
+async function knownModels(): Promise<string[]> {
+  const found = await findServer();
+  if (typeof found === 'string') {
+    return [];
+  }
+  const { stdout } = await run(found.command, ['models', 'list', '--json']);
+  const models: { name: string }[] = JSON.parse(stdout);
+  return models.map(({ name }) => name);
+}

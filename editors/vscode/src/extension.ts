@@ -1,0 +1,170 @@
+/** Reviser in VS Code: brings the server, the drawing and the commands together. */
+
+import * as vscode from 'vscode';
+import { registerCommands } from './commands';
+import { Drawing } from './drawing';
+import { RunEdits } from './edits';
+import { watchPython } from './finding';
+import { isUnderWay, type RunNews, type Status } from './protocol';
+import { Server, type Condition } from './server';
+import { StatusBar } from './statusBar';
+
+// Where the server works unless told otherwise.
+const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'git-commit', 'mail', 'eml'];
+
+class Reviser {
+  private readonly edits = new RunEdits();
+  private readonly server = new Server(this.edits);
+  private readonly drawing = new Drawing();
+  private readonly bar = new StatusBar();
+  private status: Status | undefined;
+  private enabledHere = true;
+
+  constructor(context: vscode.ExtensionContext) {
+    const { server, drawing, bar } = this;
+    context.subscriptions.push(
+      drawing,
+      bar,
+      registerCommands(server, () => this.askAboutDocument()),
+      server.onRun((news) => this.takeRun(news)),
+      server.onStatus((status) => this.takeStatus(status)),
+      server.onDidChangeCondition((condition) => this.takeCondition(condition)),
+      // The server takes the settings over once it has this answer.
+      server.onSettings(() => setTimeout(() => this.askAboutDocument(), 100)),
+      drawing.onDidChangePending(() => this.setPending()),
+      vscode.window.onDidChangeActiveTextEditor(() => this.changeDocument()),
+      vscode.workspace.onDidOpenTextDocument(() => this.startIfWanted()),
+      vscode.workspace.onDidChangeConfiguration((event) => this.changeSettings(event)),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.startIfWanted()),
+    );
+    void watchPython(() => server.restart()).then((watch) => watch && context.subscriptions.push(watch));
+    this.startIfWanted();
+  }
+
+  async end(): Promise<void> {
+    await this.server.dispose();
+  }
+
+  /** A server is started for documents it may write in; the others need none. */
+  private startIfWanted(): void {
+    if (!this.server.isUp && vscode.window.visibleTextEditors.some(({ document }) => this.isWanted(document))) {
+      void this.server.ready();
+    }
+  }
+
+  private isWanted(document: vscode.TextDocument): boolean {
+    const settings = vscode.workspace.getConfiguration('reviser', document);
+    const switches = [settings.get('languages', {}), settings.get('globs', {})];
+    const hasMore = switches.some((switches) => Object.values(switches).includes(true));
+    return (
+      settings.get('enabled', true) &&
+      this.server.serves(document) &&
+      (hasMore || PROSE.includes(document.languageId))
+    );
+  }
+
+  private changeSettings(event: vscode.ConfigurationChangeEvent): void {
+    if (event.affectsConfiguration('reviser.server')) {
+      void this.server.restart();
+    } else if (event.affectsConfiguration('reviser')) {
+      this.startIfWanted();
+    }
+  }
+
+  private changeDocument(): void {
+    this.startIfWanted();
+    this.setPending();
+    void this.askAboutDocument();
+  }
+
+  /** Whether Reviser is on for the document at hand. */
+  private async askAboutDocument(): Promise<void> {
+    const document = vscode.window.activeTextEditor?.document;
+    if (!document || !this.server.isUp || !this.server.serves(document)) {
+      return;
+    }
+    try {
+      const status = await this.server.execute<Status>('reviser.status', { uri: document.uri.toString() });
+      this.enabledHere = status?.enabled ?? true;
+      this.status ??= status;
+      this.showStatus();
+    } catch {
+      // The document was closed meanwhile.
+    }
+  }
+
+  private takeRun(news: RunNews): void {
+    const underWay = isUnderWay(news.state);
+    if (underWay) {
+      this.edits.begin(news.runId);
+    } else {
+      this.edits.end(news.runId);
+    }
+    this.setWriting(underWay);
+    this.drawing.show(news);
+    if (news.state === 'stopped' && news.reason) {
+      this.tellWhyStopped(news);
+    }
+  }
+
+  private tellWhyStopped(news: RunNews): void {
+    const words = `Reviser stopped: ${news.reason}`;
+    if (news.actions === 0 && !news.reason?.startsWith('you ')) {
+      // Nothing was written: something is wrong, and the user waits for it.
+      void vscode.window.showWarningMessage(words);
+    } else {
+      vscode.window.setStatusBarMessage(words, 4000);
+    }
+  }
+
+  private takeStatus(status: Status): void {
+    this.status = status;
+    this.showStatus();
+  }
+
+  private takeCondition(condition: Condition): void {
+    if (condition.state !== 'up') {
+      this.status = undefined;
+      this.setWriting(false);
+      this.drawing.clear();
+    }
+    if (condition.state === 'missing') {
+      this.bar.show(condition);
+    } else if (condition.state === 'starting') {
+      this.bar.show({ state: 'starting' });
+    } else if (condition.state === 'down') {
+      this.bar.show({ state: 'waiting' });
+    } else {
+      void this.askAboutDocument();
+    }
+  }
+
+  private showStatus(): void {
+    if (this.status) {
+      this.bar.show({ state: 'known', status: this.status, enabledHere: this.enabledHere });
+    }
+  }
+
+  private setWriting(writing: boolean): void {
+    if (this.server.isWriting !== writing) {
+      this.server.isWriting = writing;
+      void vscode.commands.executeCommand('setContext', 'reviser.writing', writing);
+    }
+  }
+
+  private setPending(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    const pending = document !== undefined && this.drawing.isPending(document);
+    void vscode.commands.executeCommand('setContext', 'reviser.pending', pending);
+  }
+}
+
+let reviser: Reviser | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  reviser = new Reviser(context);
+}
+
+export async function deactivate(): Promise<void> {
+  await reviser?.end();
+}

@@ -1,0 +1,253 @@
+/** The server as its extension sees it: started when there is something to write in, and its news passed on. */
+
+import * as vscode from 'vscode';
+import {
+  CloseAction,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  State,
+  type ClientCapabilities,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from 'vscode-languageclient/node';
+import type { RunEdits } from './edits';
+import { findServer } from './finding';
+import { RUN, STATUS, type RunNews, type Status, type Target } from './protocol';
+import { Suggestions } from './suggestions';
+
+const MAX_RESTARTS = 3;
+const SCHEMES = ['file', 'untitled'];
+// Settings of the extension alone; the server would call them unknown.
+const OWN_SETTINGS = ['server', 'view'];
+const INSTALL = "pip install 'reviser[lsp]'";
+
+/** Tells the server that this client draws runs. */
+class DrawsRuns implements StaticFeature {
+  fillClientCapabilities(capabilities: ClientCapabilities): void {
+    capabilities.experimental = { ...capabilities.experimental, reviser: true };
+  }
+  initialize(): void {}
+  getState(): { kind: 'static' } {
+    return { kind: 'static' };
+  }
+  clear(): void {}
+}
+
+export type Condition = { state: 'down' | 'starting' | 'up' } | { state: 'missing'; reason: string };
+
+export class Server implements vscode.Disposable {
+  private readonly suggestions = new Suggestions();
+  private client: LanguageClient | undefined;
+  private starting: Promise<LanguageClient | undefined> | undefined;
+  private errors: string[] = [];
+  private lastWords: Promise<void> | undefined;
+  private hasWarned = false;
+  private readonly log = vscode.window.createOutputChannel('Reviser', { log: true });
+  private readonly conditionChanged = new vscode.EventEmitter<Condition>();
+  private readonly runNews = new vscode.EventEmitter<RunNews>();
+  private readonly statusNews = new vscode.EventEmitter<Status>();
+  private readonly settingsTaken = new vscode.EventEmitter<void>();
+
+  readonly onDidChangeCondition = this.conditionChanged.event;
+  readonly onRun = this.runNews.event;
+  readonly onStatus = this.statusNews.event;
+  /** The server has asked for the settings. */
+  readonly onSettings = this.settingsTaken.event;
+
+  /** Whether a run is under way, while which no suggestion is asked for. */
+  isWriting = false;
+
+  constructor(private readonly edits: RunEdits) {}
+
+  get isUp(): boolean {
+    return this.client?.state === State.Running;
+  }
+
+  /** Whether the server may know this document. */
+  serves(document: vscode.TextDocument): boolean {
+    return SCHEMES.includes(document.uri.scheme);
+  }
+
+  /** The client, started if it is not; undefined, with a word to the user, if it cannot be. */
+  async ready(): Promise<LanguageClient | undefined> {
+    if (this.isUp) {
+      return this.client;
+    }
+    this.starting ??= this.start().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  /** Run a command of the server. */
+  async execute<Answer>(command: string, target: Target = {}): Promise<Answer | undefined> {
+    const client = await this.ready();
+    return client?.sendRequest(ExecuteCommandRequest.type, { command, arguments: [target] });
+  }
+
+  async restart(): Promise<void> {
+    this.hasWarned = false;
+    await this.starting;
+    await this.stop();
+    await this.ready();
+  }
+
+  showLog(): void {
+    this.log.show();
+  }
+
+  async dispose(): Promise<void> {
+    await this.stop();
+    vscode.Disposable.from(
+      this.log,
+      this.conditionChanged,
+      this.runNews,
+      this.statusNews,
+      this.settingsTaken,
+    ).dispose();
+  }
+
+  private async stop(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    try {
+      await client?.dispose();
+    } catch (error) {
+      this.log.warn(`The server did not stop as asked: ${error}`);
+    }
+    this.conditionChanged.fire({ state: 'down' });
+  }
+
+  private async start(): Promise<LanguageClient | undefined> {
+    this.conditionChanged.fire({ state: 'starting' });
+    const found = await findServer();
+    if (typeof found === 'string') {
+      this.missing(found);
+      return undefined;
+    }
+    this.log.info(`Starting ${found.command}, found in ${found.where}.`);
+    const args = ['lsp', ...vscode.workspace.getConfiguration('reviser.server').get<string[]>('arguments', [])];
+    const client = new LanguageClient(
+      'reviser',
+      'Reviser',
+      { command: found.command, args },
+      this.options(),
+    );
+    client.registerFeature(new DrawsRuns());
+    client.onNotification(RUN, (news: RunNews) => this.runNews.fire(news));
+    client.onNotification(STATUS, (status: Status) => this.statusNews.fire(status));
+    client.onDidChangeState(({ newState }) => {
+      if (client === this.client && newState === State.Stopped) {
+        this.conditionChanged.fire({ state: 'down' });
+      }
+    });
+    this.client = client;
+    this.errors = [];
+    try {
+      await client.start();
+    } catch (error) {
+      this.client = undefined;
+      // Its last words may come a moment after its end.
+      await Promise.race([this.lastWords, new Promise((resolve) => setTimeout(resolve, 1000))]);
+      const words = this.errors.at(-1) ?? String(error instanceof Error ? error.message : error);
+      this.missing(`${found.command} does not start: ${words}`);
+      return undefined;
+    }
+    this.conditionChanged.fire({ state: 'up' });
+    return client;
+  }
+
+  private options(): LanguageClientOptions & { stdioOptions: object } {
+    let restarts = 0;
+    return {
+      documentSelector: SCHEMES.map((scheme) => ({ scheme })),
+      outputChannel: this.log,
+      // Documents that nobody sees need not be sent.
+      textSynchronization: { delayOpenNotifications: true },
+      initializationFailedHandler: () => false,
+      stdioOptions: {
+        stdout: () => {},
+        stderr: (stream: NodeJS.ReadableStream) => {
+          stream.on('data', (data: Buffer) => this.takeErrors(data.toString()));
+          this.lastWords = new Promise((resolve) => stream.once('end', resolve));
+        },
+      },
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => ({
+          action:
+            this.isUp && restarts++ < MAX_RESTARTS ? CloseAction.Restart : CloseAction.DoNotRestart,
+          handled: true,
+        }),
+      },
+      middleware: {
+        provideInlineCompletionItems: (document, position, context, token, next) =>
+          this.isWriting
+            ? []
+            : this.suggestions.provide(document, position, context, token, next),
+        // A light bulb at every line would be noise: what it offers has keys, and is offered when asked for.
+        provideCodeActions: (document, range, context, token, next) =>
+          context.triggerKind === vscode.CodeActionTriggerKind.Automatic
+            ? []
+            : next(document, range, context, token),
+        // The status bar shows it already.
+        handleWorkDoneProgress: () => {},
+        workspace: {
+          handleApplyEdit: (params, next) =>
+            this.edits.apply(params, async (given) => {
+              const result = await next(given, new vscode.CancellationTokenSource().token);
+              return 'applied' in result ? result : { applied: false };
+            }),
+          configuration: async (params, token, next) => {
+            const answer = await next(params, token);
+            this.settingsTaken.fire();
+            return Array.isArray(answer) ? answer.map(withoutOwn) : answer;
+          },
+        },
+      },
+    };
+  }
+
+  private takeErrors(text: string): void {
+    const lines = text.split('\n').filter((line) => line.trim());
+    this.errors.push(...lines);
+    this.errors.splice(0, this.errors.length - 20);
+    for (const line of lines) {
+      this.log.error(line);
+    }
+  }
+
+  private missing(reason: string): void {
+    this.conditionChanged.fire({ state: 'missing', reason });
+    this.log.error(reason);
+    if (!this.hasWarned) {
+      this.hasWarned = true;
+      void this.explain(reason);
+    }
+  }
+
+  private async explain(reason: string): Promise<void> {
+    const [copy, set, again] = ['Copy the Command', 'Set the Path', 'Try Again'];
+    const choice = await vscode.window.showWarningMessage(
+      `${reason} To install it: ${INSTALL}`,
+      copy,
+      set,
+      again,
+    );
+    if (choice === copy) {
+      await vscode.env.clipboard.writeText(INSTALL);
+    } else if (choice === set) {
+      await vscode.commands.executeCommand('workbench.action.openSettings', 'reviser.server.path');
+    } else if (choice === again) {
+      await this.restart();
+    }
+  }
+}
+
+function withoutOwn(settings: unknown): unknown {
+  if (typeof settings !== 'object' || settings === null) {
+    return settings;
+  }
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name]) => !OWN_SETTINGS.includes(name)),
+  );
+}

@@ -1,0 +1,100 @@
+/** The status bar: what Reviser is doing, without flicker. */
+
+import * as vscode from 'vscode';
+import type { Status } from './protocol';
+
+const SETTLE_MS = 200;
+
+/** What there is to show; `missing` and `starting` are about the server itself. */
+export type Shown =
+  | { state: 'missing'; reason: string }
+  | { state: 'starting' }
+  | { state: 'waiting' }
+  | { state: 'known'; status: Status; enabledHere: boolean };
+
+export class StatusBar implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem(
+    'reviser.status',
+    vscode.StatusBarAlignment.Right,
+    90,
+  );
+  private shown: Shown = { state: 'waiting' };
+  private waiting: NodeJS.Timeout | undefined;
+
+  constructor() {
+    this.item.name = 'Reviser';
+    this.render();
+    this.item.show();
+  }
+
+  /** Show something; what lasts shorter than a blink is never seen. */
+  show(shown: Shown): void {
+    this.shown = shown;
+    this.waiting ??= setTimeout(() => {
+      this.waiting = undefined;
+      this.render();
+    }, SETTLE_MS);
+  }
+
+  dispose(): void {
+    clearTimeout(this.waiting);
+    this.item.dispose();
+  }
+
+  private render(): void {
+    const { text, tooltip, command, warns } = describe(this.shown);
+    this.item.text = text;
+    this.item.tooltip = tooltip;
+    this.item.command = command ?? 'reviser.showStatus';
+    this.item.accessibilityInformation = { label: tooltip };
+    this.item.backgroundColor = warns
+      ? new vscode.ThemeColor('statusBarItem.warningBackground')
+      : undefined;
+  }
+}
+
+interface Look {
+  text: string;
+  tooltip: string;
+  command?: string;
+  warns?: boolean;
+}
+
+function describe(shown: Shown): Look {
+  switch (shown.state) {
+    case 'missing':
+      return {
+        text: '$(warning) Reviser',
+        tooltip: `${shown.reason} Click for help.`,
+        command: 'reviser.restart',
+        warns: true,
+      };
+    case 'starting':
+      return { text: '$(loading~spin) Reviser', tooltip: 'Reviser is starting' };
+    case 'waiting':
+      return { text: '$(edit) Reviser', tooltip: 'Reviser starts when you write prose' };
+    case 'known':
+      return describeStatus(shown.status, shown.enabledHere);
+  }
+}
+
+function describeStatus(status: Status, enabledHere: boolean): Look {
+  const model = status.model ?? 'the default model';
+  if (status.state === 'writing' || status.state === 'loading') {
+    const rate = Math.round(status.actionsPerSecond).toString().padStart(3, '\u2007');
+    return {
+      text: status.state === 'loading' ? '$(loading~spin) Reviser' : `$(loading~spin) Reviser ${rate}/s`,
+      tooltip: `Reviser is ${status.state === 'loading' ? 'reading' : 'writing'} with ${model}; click to stop`,
+      command: 'reviser.stopWriting',
+    };
+  }
+  if (status.state === 'off') {
+    return { text: '$(circle-slash) Reviser', tooltip: 'Reviser is off' };
+  }
+  if (!enabledHere) {
+    return { text: '$(circle-slash) Reviser', tooltip: 'Reviser is off for this document' };
+  }
+  return status.state === 'thinking'
+    ? { text: '$(loading~spin) Reviser', tooltip: `Reviser is thinking of a suggestion (${model})` }
+    : { text: '$(edit) Reviser', tooltip: `Reviser is idle (${model})` };
+}
