@@ -178,8 +178,6 @@ async def start_process() -> Connection:
 
 async def join_shared(path: Path) -> Connection:
     """The engine that listens on `path`, started if there is none."""
-    if sys.platform == "win32":
-        raise ReviserError("an engine cannot be shared on Windows; unset sharedEngine")
     from lsp_server.host import check_private
 
     check_private(path.parent)

@@ -225,6 +225,8 @@ def _admit_all(host: Host, listener: socket.socket) -> None:
 
 def socket_path() -> Path:
     """Where a shared engine listens: a folder of this user alone."""
+    if sys.platform == "win32":
+        raise ReviserError("an engine cannot be shared on Windows")
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         return Path(runtime) / "reviser" / "engine.sock"
     import tempfile

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.lsp_server.processes import children
 from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor, until
 
 
@@ -281,27 +284,67 @@ def test_code_actions_fit_the_place(editor: ToyEditor) -> None:
     assert not titles(3, 3, kind=2)
 
 
-def test_it_listens_on_a_port_for_debugging() -> None:
+def test_an_engine_that_dies_is_started_again(model: Path) -> None:
+    with toy_editor(model, {"live": {"maxActions": 900, "editsPerSecond": 20}}) as editor:
+        editor.open("It was")
+        assert editor.ghost_text()
+        (engine,) = children(editor.process.pid)
+        editor.command("reviser.continue", uri=URI)
+        os.kill(engine, signal.SIGKILL)
+        assert editor.wait_for_end()["state"] in ("stopped", "finished")
+        assert editor.mirror() == editor.text
+        editor.type(" and")
+        assert editor.ghost_text()
+        assert children(editor.process.pid) != [engine]
+
+
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return int(free.getsockname()[1])
+
+
+def connected(port: int) -> socket.socket | None:
+    try:
+        return socket.create_connection(("127.0.0.1", port))
+    except ConnectionRefusedError:
+        return None
+
+
+INITIALIZE = json.dumps(
+    {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {"processId": None, "rootUri": None, "capabilities": {}},
+    }
+)
+
+
+def test_it_listens_on_a_port_for_debugging() -> None:
+    port = free_port()
     server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp", "--tcp", str(port)])
     try:
+        with until(lambda: connected(port)) as connection:
+            body = INITIALIZE.encode()
+            connection.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            assert b"Content-Length" in connection.recv(100)
+    finally:
+        server.kill()
+        server.wait()
 
-        def connect() -> socket.socket | None:
-            try:
-                return socket.create_connection(("127.0.0.1", port))
-            except ConnectionRefusedError:
-                return None
 
-        connection = until(connect)
-        params = {"processId": None, "rootUri": None, "capabilities": {}}
-        body = json.dumps(
-            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        ).encode()
-        connection.sendall(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        assert b"Content-Length" in connection.recv(100)
-        connection.close()
+def test_it_listens_as_a_web_socket_for_debugging() -> None:
+    from websockets.sync.client import connect
+
+    port = free_port()
+    server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp", "--ws", str(port)])
+    try:
+        until(lambda: connected(port)).close()
+        with connect(f"ws://127.0.0.1:{port}") as connection:
+            connection.send(INITIALIZE)
+            answer = json.loads(connection.recv())
+        assert answer["result"]["serverInfo"]["name"] == "reviser"
     finally:
         server.kill()
         server.wait()
