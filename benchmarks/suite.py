@@ -10,12 +10,12 @@ from __future__ import annotations
 import gc
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from statistics import fmean, pstdev
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -150,7 +150,9 @@ class KeptEvaluator:
 
 
 class Suite:
-    """A plan being carried out."""
+    """A plan being carried out. `unavailable` names what is known not to be had, and why."""
+
+    unavailable: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
         self.plan = plan
@@ -203,8 +205,14 @@ class Suite:
     def _load(self, name: str, source: str) -> Contestant:
         if name == REAL:
             return RealText()
+        self._refuse_unavailable(source)
         self.bars.say(f"loading {name}")
         return load_contestant(source, self.plan.setup, name=name)
+
+    def _refuse_unavailable(self, source: str) -> None:
+        """To be told once that there is no network is enough; each attempt takes its time."""
+        if reason := self.unavailable.get(source):
+            raise ReviserError(reason)
 
     def _written_by(self, contestant: Contestant, source: str) -> Written:
         total = sum(map(len, self.prompts.values()))
@@ -306,6 +314,7 @@ class Suite:
     def _evaluator(self, source: str) -> KeptEvaluator:
         """The evaluator of that name; the last one asked for stays loaded."""
         if self._loaded is None or self._loaded[0] != source:
+            self._refuse_unavailable(source)
             self._loaded = None
             gc.collect()
             self.bars.say(f"loading {source}, an evaluator")
@@ -398,30 +407,38 @@ def carry_out(
 ) -> tuple[RunFolder, Any]:
     """Run a plan, or go on with it, and write its report; returns the folder and the results."""
     bars = Bars(quiet=quiet)
-    _keep_models(plan, bars)
+    unavailable = _keep_models(plan, bars)
     name = f"bench-{key_of(**plan.to_dict())[:8]}"
     folder = RunFolder.start(out or Path("runs") / name, plan.to_dict())
     with Cache(cache or default_cache()) as opened:
-        results = Suite(plan, folder, opened, bars).run()
+        suite = Suite(plan, folder, opened, bars)
+        suite.unavailable = unavailable
+        results = suite.run()
     write_report(folder)
     return folder, results
 
 
-def _keep_models(plan: Plan, bars: Bars) -> None:
-    """Keep what has to be fetched by a known name among the user's models, as `models pull` does."""
+def _keep_models(plan: Plan, bars: Bars) -> dict[str, str]:
+    """Keep what has to be fetched by a known name among the user's models, as `models pull` does.
+
+    Returns what cannot be fetched, and why.
+    """
+    unavailable = {}
     sources = [source for _, source in plan.named_models()]
     sources += [*plan.evaluators, *(judge.removeprefix(LIKELIHOOD) for judge in plan.judges)]
     for source in dict.fromkeys(sources):
         if source in SOURCES and home_folder(source) is None:
             bars.say(f"fetching {source}, to be kept in {place_for(source)}")
-            # What needs it will say why it cannot be had.
-            with suppress(ReviserError):
+            try:
                 save_checkpoint(place_for(source), pull(source))
+            except ReviserError as error:
+                unavailable[source] = str(error)
+    return unavailable
 
 
-def quick_plan() -> Plan:
-    """Minutes on two cores: the default model against SmolLM2, on a few of the built-in texts."""
-    folder = find_model()
+def quick_plan(model: str | None = None) -> Plan:
+    """Minutes on two cores: one model, by default the default one, and SmolLM2 on built-in texts."""
+    folder = find_model(model)
     setup = Setup(data=BUILTIN, prompts=QUICK_PROMPTS, seeds=(123,))
     name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
     models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))

