@@ -78,7 +78,8 @@ def walk(trajectory: Trajectory) -> Walk:
     stops, left_behind, revises = 0, 0, False
     try:
         for id in ids[:seeded]:
-            canvas.apply(canvas.action(id))
+            if not canvas.vocabulary.is_marker(id):
+                canvas.apply(canvas.action(id))
         canvas.protect(trajectory.prefix_tokens, trajectory.suffix_tokens, canvas.cursor)
         for step, id in enumerate(ids[seeded:]):
             action, place = canvas.action(id), canvas.cursor - canvas.low

@@ -39,7 +39,8 @@ class Replay:
         self.canvas = Canvas(vocabulary)
         try:
             for id in trajectory.action_ids[: trajectory.seed_actions]:
-                self.canvas.apply(self.canvas.action(id))
+                if id != vocabulary.draft_id:
+                    self.canvas.apply(self.canvas.action(id))
             self.canvas.protect(
                 trajectory.prefix_tokens, trajectory.suffix_tokens, self.canvas.cursor
             )
@@ -109,8 +110,8 @@ class Replayed:
 
     def summary(self) -> dict[str, Any]:
         """The result and the counts of the whole trajectory, those that wrote the prompt included."""
-        ids = self.trajectory.action_ids
-        kinds = [self.trajectory.vocabulary.action(id).kind for id in ids]
+        ids, vocabulary = self.trajectory.action_ids, self.trajectory.vocabulary
+        kinds = [vocabulary.action(id).kind for id in ids if id != vocabulary.draft_id]
         return {
             "name": self.name,
             "final_text": self.final_text,
@@ -170,14 +171,16 @@ def unified_diff(
     before: str, after: str, before_name: str, after_name: str, *, context: int = 3
 ) -> str:
     """A unified diff that `patch` and `unidiff` read, also where a last line has no newline."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), before_name, after_name, n=context)
+    lines = difflib.unified_diff(
+        patch_lines(before), patch_lines(after), before_name, after_name, n=context
+    )
     marked = (
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
     return "".join(marked)
 
 
-def _lines(text: str) -> list[str]:
+def patch_lines(text: str) -> list[str]:
     """Lines as patch sees them: only a newline ends one."""
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]

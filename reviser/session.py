@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from reviser.actions import Splice
@@ -107,6 +107,62 @@ class Session:
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
         return self._start(start, end, sampler, max_actions, sees_suffix=True)
 
+    def revise(
+        self,
+        start: int = 0,
+        end: int | None = None,
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = DEFAULT_ACTIONS,
+    ) -> Generation:
+        """Revise the text between two character offsets, which must not be too long for the model.
+
+        See `passages` for pieces of a text that suit it.
+        """
+        self._leave_run()
+        self._check_revises()
+        end = len(self._text) if end is None else end
+        if not 0 <= start <= end <= len(self._text):
+            raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
+        draft = self.tokenizer.encode(self._text[start:end])
+        if len(draft) > self.longest_draft:
+            raise ReviserError(
+                f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
+            )
+        chosen = self._choose_window(start, end, max_actions, True, 1 + len(draft))
+        window = replace(chosen, prefix=chosen.prefix + chosen.held, held="")
+        return self._begin(window, sampler, max_actions, self._text[start:end], draft)
+
+    @property
+    def longest_draft(self) -> int:
+        """How many tokens can be revised at once: with their neighbours, and as many actions again."""
+        context = self.policy.context
+        return min(context, self.policy.max_length or context) // 3
+
+    def passages(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """The lines between two offsets that say something, too long ones cut at sentences or words."""
+        self._check_revises()
+        end = len(self._text) if end is None else end
+        found = []
+        for line in re.finditer(r"[^\r\n]+", self._text[start:end]):
+            first, last = start + line.start(), start + line.end()
+            while self._text[first:last].strip():
+                cut = last
+                if not self._fits(self._text[first:last], self.longest_draft):
+                    # A piece of a text may take a few tokens more than it did in the whole.
+                    cut = min(self._suffix_end(first, max(self.longest_draft - 4, 1)), last)
+                    # The space between two passages belongs to the second, as to a word.
+                    cut = first + max(len(self._text[first:cut].rstrip()), 1)
+                found.append((first, cut))
+                first = cut
+        return found
+
+    def _check_revises(self) -> None:
+        if not self.policy.vocabulary.revises:
+            raise ReviserError(
+                "this model was not trained to revise; it can only continue and infill"
+            )
+
     def _start(
         self,
         start: int,
@@ -117,15 +173,30 @@ class Session:
         sees_suffix: bool,
     ) -> Generation:
         window = self._choose_window(start, end, max_actions, sees_suffix)
+        return self._begin(window, sampler, max_actions, self._text[start:end])
+
+    def _begin(
+        self,
+        window: Window,
+        sampler: Sampler | None,
+        max_actions: int,
+        replaced: str,
+        draft: list[int] | None = None,
+    ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
-            self.policy.vocabulary, prefix, suffix, max_length=self.policy.max_length
+            self.policy.vocabulary,
+            prefix,
+            suffix,
+            draft=draft,
+            max_length=self.policy.max_length,
         )
         allowed = min(max_actions, self.policy.context - len(history))
         rollout = Rollout(self.policy, canvas, history, sampler, max_actions=allowed)
         layer = TextLayer(self.tokenizer, canvas.tokens)
-        replaced = self._text[start:end]
-        self._run = Generation(rollout, self.tokenizer, layer, window, replaced)
+        self._run = Generation(
+            rollout, self.tokenizer, layer, window, replaced, stays=draft is not None
+        )
         return self._run
 
     def _leave_run(self) -> None:
@@ -134,11 +205,14 @@ class Session:
             self._text = self._run.text
             self._run = None
 
-    def _choose_window(self, start: int, end: int, actions: int, sees_suffix: bool) -> Window:
+    def _choose_window(
+        self, start: int, end: int, actions: int, sees_suffix: bool, draft: int = 0
+    ) -> Window:
         context = self.policy.context
         # The start marker, the moves back over a suffix, and room for the run itself.
-        room = context - 1 - min(actions, context // 2) - (12 if sees_suffix else 0)
-        room = min(self._window, room, self.policy.max_length or room)
+        actions = min(actions, context // (3 if draft else 2))
+        room = context - 1 - actions - draft - (12 if sees_suffix else 0)
+        room = max(min(self._window, room, (self.policy.max_length or context) - draft), 0)
         text = self._text
         suffix_end = end
         if sees_suffix:
@@ -209,7 +283,7 @@ class Generation(Iterator[Frame]):
     """A run on a document: each `next` is one action, with its edits in the document's coordinates.
 
     `opening` is the edit to make before the first action: the removal of the text that an infill
-    replaces. A caller pauses by not asking for more, steps by asking once, and stops with `cancel`.
+    replaces. What is revised `stays` until actions change it. A caller pauses by not asking for more, steps by asking once, and stops with `cancel`.
     """
 
     def __init__(
@@ -219,6 +293,8 @@ class Generation(Iterator[Frame]):
         layer: TextLayer,
         window: Window,
         replaced: str = "",
+        *,
+        stays: bool = False,
     ) -> None:
         self.rollout = rollout
         self.window = window
@@ -226,8 +302,9 @@ class Generation(Iterator[Frame]):
         self._layer = layer
         self._replaced = replaced
         self._origin = Extent.of(window.before)
-        self._written = window.held
-        self.opening = self._edit(window.held + replaced, window.held) if replaced else None
+        self._written = replaced if stays else window.held
+        removed = replaced and not stays
+        self.opening = self._edit(window.held + replaced, window.held) if removed else None
 
     def __next__(self) -> Frame:
         return self._frame(next(self.rollout))

@@ -70,7 +70,7 @@ class CanvasPolicy:
         marker = self._model.config.cursor_id
         canvases = []
         for id in history:
-            if id != self.vocabulary.start_id:
+            if not self.vocabulary.is_marker(id):
                 board.apply(board.action(id))
             tokens = board.tokens
             if marker is not None:

@@ -24,11 +24,15 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One run. The first `seed_actions` ids wrote the prompt (and, for an infill, the suffix)."""
+    """One run. The first `seed_actions` ids wrote the prompt (and, for an infill, the suffix).
+
+    Where a draft was revised, its `draft_tokens` tokens and the marker before them are among those ids.
+    """
 
     action_ids: tuple[int, ...]
     prefix_tokens: int = 0
     suffix_tokens: int = 0
+    draft_tokens: int | None = None
     prompt: str | None = None
     suffix: str | None = None
     final_text: str | None = None
@@ -42,7 +46,8 @@ class Trajectory:
     @property
     def seed_actions(self) -> int:
         back = len(self.vocabulary.moves(-self.suffix_tokens))
-        return self.prefix_tokens + self.suffix_tokens + back
+        draft = 0 if self.draft_tokens is None else 1 + self.draft_tokens
+        return self.prefix_tokens + self.suffix_tokens + back + draft
 
     @classmethod
     def record(cls, run: Run, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
@@ -53,6 +58,7 @@ class Trajectory:
             action_ids=tuple(run.history[1:]),
             prefix_tokens=canvas.prefix,
             suffix_tokens=canvas.suffix,
+            draft_tokens=_draft_tokens(run),
             prompt=decode(tokenizer, tokens[: canvas.prefix]),
             suffix=decode(tokenizer, tokens[canvas.high :]) if canvas.suffix else None,
             final_text=decode(tokenizer, tokens),
@@ -69,6 +75,7 @@ class Trajectory:
             "seed": self.seed,
             "prefix_tokens": self.prefix_tokens,
             "suffix_tokens": self.suffix_tokens or None,
+            "draft_tokens": self.draft_tokens,
             "prompt": self.prompt,
             "suffix": self.suffix,
             "final_text": self.final_text,
@@ -94,6 +101,7 @@ class Trajectory:
             action_ids=tuple(ids),
             prefix_tokens=_count(fields.pop("prefix_tokens", 0), "prefix_tokens"),
             suffix_tokens=_count(fields.pop("suffix_tokens", 0), "suffix_tokens"),
+            draft_tokens=_draft_count(fields.pop("draft_tokens", None)),
             prompt=_optional(fields.pop("prompt", None), str, "prompt"),
             suffix=_optional(fields.pop("suffix", None), str, "suffix"),
             final_text=_optional(fields.pop("final_text", None), str, "final_text"),
@@ -109,6 +117,16 @@ class Trajectory:
                 f"the trajectory has {len(ids)} actions but says that {trajectory.seed_actions} wrote its prompt"
             )
         return trajectory
+
+
+def _draft_tokens(run: Run) -> int | None:
+    """How many tokens the draft had that a run revised; None if there was none."""
+    given, marker = run.history[: run.seeded], run.canvas.vocabulary.draft_id
+    return len(given) - 1 - given.index(marker) if marker in given else None
+
+
+def _draft_count(value: Any) -> int | None:
+    return None if value is None else _count(value, "draft_tokens")
 
 
 def _count(value: Any, name: str) -> int:

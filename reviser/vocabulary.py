@@ -158,6 +158,10 @@ class Vocabulary:
         """Marks, in a history, where the draft begins that is to be revised; it executes nothing."""
         return self.first_reserved_id
 
+    def is_marker(self, id: int) -> bool:
+        """Whether an id of a history executes nothing."""
+        return id in (self.cursor_id, self.start_id, self.draft_id)
+
     @property
     def revises(self) -> bool:
         """Whether its models are trained to revise: that takes Delete."""
@@ -186,7 +190,7 @@ class Vocabulary:
             return operator(cursor)
         if self._replace_start <= id < self.size:
             return Replace(id - self._replace_start)
-        if id in (self.cursor_id, self.start_id, self.draft_id):
+        if self.is_marker(id):
             raise UnknownId(f"id {id} is a marker and executes nothing")
         if self.first_reserved_id <= id < self.first_extension_id:
             raise UnknownId(f"id {id} is reserved and stands for no action")

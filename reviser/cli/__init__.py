@@ -16,6 +16,7 @@ from reviser.cli.lsp import lsp, serve
 from reviser.cli.mcp import mcp
 from reviser.cli.models import app as models
 from reviser.cli.replay import replay
+from reviser.cli.revise import revise
 from reviser.cli.train import PASS_ON, tokenise, train
 from reviser.cli.tui import tui
 from reviser.errors import ReviserError
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("continue")(continue_)
 app.command()(infill)
+app.command()(revise)
 app.command()(apply)
 app.command()(replay)
 app.add_typer(models)

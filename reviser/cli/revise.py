@@ -1,0 +1,280 @@
+"""`reviser revise`: the model suggests changes to a text, line by line."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reviser.cli.generate import (
+    Choosing,
+    FileArgument,
+    InPlaceOption,
+    MaxActionsOption,
+    MinPOption,
+    ModelOption,
+    OutputOption,
+    SeedOption,
+    ThreadsOption,
+    TopKOption,
+    TopPOption,
+    TrajectoryOption,
+    offset_of,
+)
+from reviser.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.decoding import Sampler
+    from reviser.documents import Document
+    from reviser.engine import Engine
+    from reviser.trajectory import Trajectory
+
+_HELP = """\
+y  take this change
+n  leave this text as it was
+a  take this change and all that follow
+d  leave this text and all that follows
+q  the same as d
+?  this help
+"""
+
+
+def revise(
+    file: FileArgument,
+    model: ModelOption = None,
+    in_place: InPlaceOption = False,
+    interactive: Annotated[
+        bool,
+        typer.Option("--interactive", "-p", help="Ask about each change, then change the file."),
+    ] = False,
+    output: OutputOption = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")] = False,
+    range: Annotated[
+        str | None,
+        typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
+    ] = None,
+    trajectory: TrajectoryOption = None,
+    max_actions: MaxActionsOption = 128,
+    temperature: Annotated[
+        float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
+    ] = 0.0,
+    top_k: TopKOption = 50,
+    top_p: TopPOption = 1.0,
+    min_p: MinPOption = 0.0,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Suggest changes to a text, as a unified diff.
+
+    Each line is revised on its own, in sight of those around it. The file stays as it is unless
+    --in-place or --interactive is given. It takes a model that was trained to revise.
+    """
+    from reviser.documents import Document, check_writable
+    from reviser.files import write_atomically
+    from reviser.replay import unified_diff
+    from reviser.trajectory import dump_trajectories
+
+    if sum(map(bool, (in_place, interactive, output, json))) > 1:
+        raise ReviserError("choose one of --in-place, --interactive, --output and --json")
+    if interactive and str(file) == "-":
+        raise ReviserError("standard input cannot be both the text and the answers")
+    for target in (file if in_place or interactive else None, output, trajectory):
+        if target:
+            check_writable(target)
+    document = Document.read(file)
+    start, end = range_in(document.text, range)
+    sampler = next(Choosing(temperature, top_k, top_p, min_p, seed, 1).samplers())
+    done = _revise(document, _load(model, threads), sampler, max_actions, start, end)
+    name = file.name if str(file) != "-" else "stdin"
+    if trajectory:
+        recorded = dump_trajectories(passage.trajectory for passage in done.passages)
+        write_atomically(trajectory, recorded.encode("utf-8"))
+    if interactive:
+        chosen = ask_each(document.text, done.text)
+        if chosen != document.text:
+            document.write(chosen)
+    elif in_place:
+        if done.text != document.text:
+            document.write(done.text)
+    elif output:
+        write_atomically(output, document.encode(done.text))
+    elif json:
+        typer.echo(done.summary(file), nl=False)
+    else:
+        typer.echo(unified_diff(document.text, done.text, f"a/{name}", f"b/{name}"), nl=False)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of the text, before and after, and the run that revised it."""
+
+    line: int
+    before: str
+    after: str
+    ending: str
+    actions: int
+    trajectory: Trajectory
+
+
+@dataclass(frozen=True)
+class Revised:
+    """The text after all its passages."""
+
+    text: str
+    passages: tuple[Passage, ...]
+    seconds: float
+
+    def summary(self, file: Path) -> str:
+        import json
+
+        changed = [part for part in self.passages if part.before != part.after]
+        data: dict[str, Any] = {
+            "file": str(file),
+            "model": self.passages[0].trajectory.model if self.passages else None,
+            "text": self.text,
+            "passages": len(self.passages),
+            "changes": [
+                {
+                    "line": part.line,
+                    "before": part.before,
+                    "after": part.after,
+                    "actions": part.actions,
+                    "ending": part.ending,
+                }
+                for part in changed
+            ],
+            "actions": sum(part.actions for part in self.passages),
+            "seconds": round(self.seconds, 3),
+        }
+        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def _load(model: str | None, threads: int | None) -> Engine:
+    from reviser.cli.live import working
+    from reviser.engine import load_engine
+
+    with working("loading the model"):
+        return load_engine(model, threads=threads)
+
+
+def _revise(
+    document: Document, engine: Engine, sampler: Sampler, max_actions: int, start: int, end: int
+) -> Revised:
+    from reviser.cli.live import working
+    from reviser.trajectory import Trajectory
+
+    session = engine.session(document.text)
+    passages = []
+    grown = 0
+    began = time.perf_counter()
+    with working("revising"):
+        for first, last in session.passages(start, end):
+            before = document.text[first:last]
+            run = session.revise(first + grown, last + grown, sampler, max_actions=max_actions)
+            actions = sum(1 for _ in run)
+            passages.append(
+                Passage(
+                    document.text.count("\n", 0, first) + 1,
+                    before,
+                    run.written,
+                    str(run.rollout.ending),
+                    actions,
+                    Trajectory.record(run.rollout, engine.tokenizer, engine.name),
+                )
+            )
+            grown += len(run.written) - len(before)
+    return Revised(session.text, tuple(passages), time.perf_counter() - began)
+
+
+def range_in(text: str, given: str | None) -> tuple[int, int]:
+    """The character offsets of LINE-LINE or LINE:COL-LINE:COL; whole lines include their last."""
+    if given is None:
+        return 0, len(text)
+    found = re.fullmatch(r"(\d+)(:\d+)?-(\d+)(:\d+)?", given)
+    if not found:
+        raise ReviserError(f"{given} is not a range; write LINE-LINE or LINE:COL-LINE:COL")
+    start = offset_of(text, found[1] + (found[2] or ":1"))
+    end = offset_of(text, found[3] + (found[4] or ":1"))
+    if not found[4]:
+        newline = text.find("\n", end)
+        end = len(text) if newline < 0 else newline
+    if end < start:
+        raise ReviserError(f"{given} ends before it starts")
+    return start, end
+
+
+# Asking ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """Lines that one text has and the other has not; `kept` lines are before it, since the last."""
+
+    kept: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    line: int
+
+
+def changes_between(before: str, after: str) -> Iterator[Change]:
+    """The changes from one text to another, and at last what both end with."""
+    from difflib import SequenceMatcher
+
+    from reviser.replay import patch_lines
+
+    old, new = patch_lines(before), patch_lines(after)
+    kept: tuple[str, ...] = ()
+    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            kept = tuple(old[i:j])
+        else:
+            yield Change(kept, tuple(old[i:j]), tuple(new[k:m]), i + 1)
+            kept = ()
+    yield Change(kept, (), (), len(old) + 1)
+
+
+def ask_each(before: str, after: str) -> str:
+    """Show the changes one by one, ask about each, and return the text with those that were taken."""
+    *changes, rest = changes_between(before, after)
+    made: list[str] = []
+    for_all: bool | None = None
+    for number, change in enumerate(changes, start=1):
+        taken = for_all
+        if taken is None:
+            _show(change)
+            answer = _ask(f"Take this change ({number} of {len(changes)}) [y,n,a,d,q,?]? ")
+            taken = answer in "ya"
+            for_all = None if answer in "yn" else taken
+        made += [*change.kept, *(change.after if taken else change.before)]
+    if not changes:
+        typer.echo("There is nothing to change.", err=True)
+    return "".join([*made, *rest.kept])
+
+
+def _show(change: Change) -> None:
+    typer.secho(f"@@ line {change.line} @@", fg="cyan")
+    for mark, lines, colour in (
+        (" ", change.kept[-1:], None),
+        ("-", change.before, "red"),
+        ("+", change.after, "green"),
+    ):
+        for line in lines:
+            typer.secho(mark + line.rstrip("\r\n"), fg=colour)
+
+
+def _ask(question: str) -> str:
+    while True:
+        typer.secho(question, nl=False, bold=True)
+        answer = sys.stdin.readline()
+        if not answer:
+            return "d"  # nobody is there to ask
+        answer = answer.strip().lower()
+        if answer in ("y", "n", "a", "d", "q"):
+            return answer
+        typer.echo(_HELP, nl=False)

@@ -1,0 +1,126 @@
+"""`reviser revise`, run as a user runs it, on a tiny random model whose vocabulary has Delete."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from reviser.checkpoints import save
+from reviser.cli.revise import ask_each, range_in
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from tests.cli.test_replay import complains, reviser
+
+TEXT = "The cat sat on the mat.\n\nIt was happy.\nThe end.\n"
+
+
+def tiny_model(folder: Path, kinds: frozenset[str]) -> Path:
+    vocabulary = Vocabulary.gpt2(kinds=kinds)
+    torch.manual_seed(0)
+    tiny = Reviser(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
+    return save(folder, tiny, vocabulary, "gpt2")
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model(tmp_path_factory.mktemp("models") / "revising", PAPER_KINDS | {"delete"})
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    path = tmp_path / "note.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def revise(
+    model: Path, *words: str | Path, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    options = ["--model", model, "--seed", "1", "--temperature", "1", "--max-actions", "6"]
+    return reviser("revise", *words, *options, stdin=stdin)
+
+
+def test_the_diff_makes_what_in_place_makes(model: Path, note: Path, tmp_path: Path) -> None:
+    diff = revise(model, note)
+    assert diff.returncode == 0, diff.stderr
+    assert diff.stdout.startswith("--- a/note.txt\n+++ b/note.txt\n@@")
+    assert note.read_text() == TEXT
+    recorded = tmp_path / "runs.json"
+    assert revise(model, note, "--in-place", "--trajectory", recorded).returncode == 0
+    changed = note.read_text()
+    assert changed != TEXT
+    assert changed.count("\n") >= TEXT.count("\n")
+    if patch := shutil.which("patch"):
+        note.write_text(TEXT)
+        subprocess.run([patch, "-sp1"], input=diff.stdout, text=True, cwd=tmp_path, check=True)
+        assert note.read_text() == changed
+    runs = json.loads(reviser("replay", recorded, "--format", "json").stdout)
+    assert [run["matches"] for run in runs] == [True] * 3
+
+
+def test_json_range_and_pipes(model: Path, note: Path) -> None:
+    told = json.loads(revise(model, note, "--json", "--range", "3-3").stdout)
+    assert told["passages"] == 1
+    (change,) = told["changes"]
+    assert (change["line"], change["before"]) == (3, "It was happy.")
+    assert told["text"] == TEXT.replace("It was happy.", change["after"])
+    piped = revise(model, "-", "--range", "1:5-1:8", stdin=TEXT)
+    assert piped.stdout.startswith("--- a/stdin\n")
+    assert note.read_text() == TEXT
+
+
+def test_each_change_can_be_taken_or_left(model: Path, note: Path) -> None:
+    assert revise(model, note, "--interactive", stdin="").returncode == 0
+    assert note.read_text() == TEXT
+    result = revise(model, note, "--interactive", stdin="?\nn\na\n")
+    assert "take this change and all that follow" in result.stdout
+    lines = note.read_text().split("\n")
+    assert lines[0] == "The cat sat on the mat."
+    assert note.read_text() != TEXT
+
+
+def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = "a\nb\nc\nd\ne", "A\nb\nc2\nc3\nd\n"
+    for answers, text in {
+        "yyy": after,
+        "nnn": before,
+        "yny": "A\nb\nc\nd\n",
+        "ny": "a\nb\nc2\nc3\nd\ne",
+        "a": after,
+        "nq": before,
+        "yd": "A\nb\nc\nd\ne",
+    }.items():
+        reading, writing = os.pipe()
+        os.write(writing, "".join(f"{answer}\n" for answer in answers).encode())
+        os.close(writing)
+        with os.fdopen(reading) as lines:
+            monkeypatch.setattr(sys, "stdin", lines)
+            assert ask_each(before, after) == text
+
+
+def test_ranges() -> None:
+    text = "one\ntwo\nthree"
+    assert range_in(text, None) == (0, 13)
+    assert text[slice(*range_in(text, "2-3"))] == "two\nthree"
+    assert text[slice(*range_in(text, "1:2-2:3"))] == "ne\ntw"
+    for wrong in ("2", "3-2", "a-b", "9-9"):
+        with pytest.raises(ReviserError):
+            range_in(text, wrong)
+
+
+def test_mistakes_give_one_sentence(model: Path, note: Path, tmp_path: Path) -> None:
+    plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
+    complains(revise(plain, note), "not trained to revise")
+    complains(revise(model, note, "--in-place", "--json"), "choose one")
+    complains(revise(model, "-", "--interactive"), "standard input")
+    complains(revise(model, note, "--range", "7-9"), "no line 7")
+    note.chmod(0o444)
+    complains(revise(model, note, "--in-place"), "read-only")
