@@ -6,10 +6,11 @@ python -m benchmarks.canvas [--write docs/results/canvas-cost.md]
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.results import provenance
@@ -99,9 +100,11 @@ def report(costs: list[Cost]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
+    parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
     chosen = parser.parse_args(arguments)
-    result = report([measure(size) for size in SIZES])
-    print(result)
+    costs = [measure(size) for size in SIZES]
+    result = report(costs)
+    print(json.dumps([asdict(cost) for cost in costs]) if chosen.json else result)
     if chosen.write:
         command = f"python -m benchmarks.canvas --write {chosen.write}"
         facts = provenance(command, Seed=SEED, Data="random GPT-2 tokens")

@@ -188,9 +188,11 @@ def speed(
 
 
 @app.command()
-def canvas(write: _Write = None) -> None:
+def canvas(json: _Json = False, write: _Write = None) -> None:
     """The cost of an edit on canvases from a thousand to a million tokens."""
-    load_extra("benchmarks.canvas", "bench").main(["--write", str(write)] if write else [])
+    arguments = ["--json"] if json else []
+    arguments += ["--write", str(write)] if write else []
+    load_extra("benchmarks.canvas", "bench").main(arguments)
 
 
 @app.command()
