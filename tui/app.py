@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _FRAMES_PER_SECOND = 30
 _PANEL_INTERVAL = 0.2
+_FADE_INTERVAL = 0.12
 _JOURNAL_INTERVAL = 0.5
 _DISK_INTERVAL = 2.0
 
@@ -130,6 +131,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self._play = play
         self._asked: set[Sheet] = set()
         self._panels_at = float("-inf")
+        self._drawn_at = float("-inf")
         self._loading_since: float | None = None
         self._speed = self.settings.speed
         self.sheets = [self._opened(path) for path in files] or [self._blank()]
@@ -256,19 +258,17 @@ class EditorApp(App[None], inherit_bindings=False):
         if run is None:
             return ""
         steps = len(run.path) - 1
-        pace = f"{run.speed}/s" if run.speed else ""
+        pace = f"{run.speed}/s" if run.speed else "full speed"
         if run.status and run.writing:
             now = self.clock()
             return f"{run.status}… {int(now - (self._loading_since or now))} s"
         if run.current is not run.tip:
             doing = "playing" if run.writing else "at step"
-            return " · ".join(
-                part for part in (f"{doing} {run.current.depth} of {steps}", pace) if part
-            )
+            return f"{doing} {run.current.depth} of {steps} · {pace}"
         if run.writing:
             speed = run.statistics().actions_per_second
-            rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else ""
-            return " · ".join(part for part in ("writing", f"{steps} steps", rate or pace) if part)
+            rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
+            return f"writing · {steps} steps · {rate}"
         over = _ENDINGS.get(run.ending or "")
         return f"{over or 'paused'} · {steps} steps"
 
@@ -284,8 +284,10 @@ class EditorApp(App[None], inherit_bindings=False):
         if changed:
             self.editor.look_again()
             self.timeline.update_from(self.run_now)
-        elif self._fading(now):
+            self._drawn_at = now
+        elif self._fading(now) and now - self._drawn_at > _FADE_INTERVAL:
             self.editor.refresh()
+            self._drawn_at = now
         run = self.run_now
         self._update_bars()
         if changed and (now - self._panels_at > _PANEL_INTERVAL or run is None or not run.writing):
@@ -415,8 +417,6 @@ class EditorApp(App[None], inherit_bindings=False):
         if run := self.run_now:
             index = SPEEDS.index(run.speed) if run.speed in SPEEDS else len(SPEEDS) - 1
             self._speed = run.speed = SPEEDS[max(0, min(index + by, len(SPEEDS) - 1))]
-            told = f"{self._speed} actions a second" if self._speed else "as fast as it goes"
-            self.notify(f"Speed: {told}.", timeout=2)
             self._wake()
 
     # Looking at a run
@@ -830,10 +830,7 @@ class EditorApp(App[None], inherit_bindings=False):
     def _key_of(self, id: str, usual: str) -> str:
         """The keys of a command as people write them; those without one are in the palette."""
         keys = self.settings.keys.get(id, usual)
-        if not keys:
-            return "ctrl+p …"
-        shown = keys.replace("full_stop", ".").replace("comma", "<").replace(",", " ")
-        return shown.replace("<", ",")
+        return keys.replace(",", " ") if keys else "ctrl+p …"
 
 
 def run_editor(

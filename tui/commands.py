@@ -60,8 +60,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "discard", "ctrl+d", "discard", "Discard the run", "Reject what was written", "Discard"
         ),
         Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
-        Command("faster", "alt+full_stop", "speed(1)", "Faster", "More actions a second"),
-        Command("slower", "alt+comma", "speed(-1)", "Slower", "Fewer actions a second"),
+        Command("faster", "ctrl+up", "speed(1)", "Faster", "More actions a second"),
+        Command("slower", "ctrl+down", "speed(-1)", "Slower", "Fewer actions a second"),
     ),
     "Looking at a run": (
         Command(
@@ -90,7 +90,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("open", "ctrl+o", "open", "Open a file", "In a new tab"),
         Command("save", "ctrl+s", "save", "Save", "Write the file, in one step", "Save"),
         Command("save-as", "f12", "save_as", "Save as", "Write to another file"),
-        Command("close", "ctrl+w", "close", "Close the tab", "Asks if there are unsaved changes"),
+        Command("close", "alt+w", "close", "Close the tab", "Asks if there are unsaved changes"),
         Command(
             "next-tab", "ctrl+pagedown,alt+right", "tab(1)", "Next tab", "The file to the right"
         ),

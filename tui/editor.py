@@ -33,6 +33,8 @@ _TRAIL_CELLS = 32
 _WORD_REACH = 4000
 _MARGIN = 1
 _KEPT_ROWS = 2000
+# With one of these a key is a command, also where the terminal sends a character with it.
+_MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
 
 
 def _movement(key: str, action: str, what: str) -> list[BindingType]:
@@ -132,7 +134,7 @@ class Editor(Widget, can_focus=True):
         Binding("backspace", "erase('left')", "Erase", show=False, id="erase"),
         Binding("delete", "erase('right')", "Erase forwards", show=False, id="erase-forwards"),
         Binding(
-            "ctrl+backspace,alt+backspace",
+            "ctrl+w,ctrl+backspace,alt+backspace",
             "erase('word_left')",
             "Erase a word",
             show=False,
@@ -521,7 +523,7 @@ class Editor(Widget, can_focus=True):
         Both happen here, so that keys that come faster than they are handled keep their order.
         """
         text = {"enter": "\n", "tab": "\t"}.get(event.key)
-        if text is None and event.is_printable:
+        if text is None and event.is_printable and not _MODIFIERS & set(event.key.split("+")):
             text = event.character
         bound = None if text is not None else self.screen.active_bindings.get(event.key)
         if text is None and bound is None:

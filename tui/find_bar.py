@@ -15,6 +15,10 @@ from tui.editor import Editor
 from tui.searching import COUNT_LIMIT, Search
 
 
+def _command(key: str, action: str, what: str, id: str) -> Binding:
+    return Binding(key, action, what, show=False, priority=True, id=id)
+
+
 class FindBar(Vertical):
     """Finds as one types, and goes through what it found."""
 
@@ -22,9 +26,10 @@ class FindBar(Vertical):
         Binding("escape", "close", "Close", show=False),
         Binding("up", "previous", "Previous", show=False),
         Binding("down", "next", "Next", show=False),
-        Binding("alt+c", "switch('case')", "Match case", show=False, id="find-case"),
-        Binding("alt+r", "switch('pattern')", "Pattern", show=False, id="find-pattern"),
-        Binding("alt+a", "replace_all", "Replace all", show=False, id="replace-all"),
+        # Before the fields see them: they would take the letter.
+        _command("alt+c", "switch('case')", "Match case", "find-case"),
+        _command("alt+r", "switch('pattern')", "Pattern", "find-pattern"),
+        _command("alt+a", "replace_all", "Replace all", "replace-all"),
     ]
 
     def __init__(self, editor: Editor, *, id: str | None = None) -> None:

@@ -154,6 +154,32 @@ def test_type_generate_branch_undo_save(terminal: Terminal, model: Path, draft: 
     terminal.wait_for("ended with 0")
 
 
+def test_keys_arrive_as_a_terminal_sends_them(terminal: Terminal, draft: Path) -> None:
+    terminal.start(draft)
+    terminal.wait_for("  1  The cat")
+    terminal.keys("M-n")
+    terminal.wait_for(lambda screen: "\nThe cat" in screen)
+    terminal.keys("M-n")
+    terminal.wait_for("  1  The cat")
+    terminal.keys("C-f")
+    terminal.type("CAT")
+    terminal.wait_for("1 found")
+    terminal.keys("M-c")
+    terminal.wait_for("nothing found Aa")
+    terminal.keys("Escape")
+    terminal.wait_for(lambda screen: "found" not in screen)
+    terminal.keys("C-End", "M-BSpace", "C-Left", "Delete", "S-Left", "x")
+    terminal.wait_for("It wasx")
+    terminal.tmux("set-buffer", "pasted\ntwice")
+    terminal.tmux("paste-buffer", "-p")
+    terminal.wait_for("  3  twice")
+    terminal.keys("C-s")
+    terminal.wait_for("Saved draft.txt")
+    assert draft.read_text() == "The cat sat on the mat.\nIt wasxpasted\ntwice "
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
 def test_killed_it_offers_back_what_was_typed(terminal: Terminal, draft: Path) -> None:
     terminal.start(draft)
     terminal.wait_for("It was a quiet")

@@ -252,7 +252,7 @@ def test_new_open_save_as_and_tabs(tmp_path: Path) -> None:
         await answer(pilot, app, str(tmp_path / "file.txt"))
         await until(pilot, lambda: app.sheet.title == "file.txt")
         assert len(app.sheets) == 3
-        await pilot.press("ctrl+w")
+        await pilot.press("alt+w")
         await until(pilot, lambda: len(app.sheets) == 2)
         await pilot.click("TabBar", offset=(14, 0))
         assert app.sheet.title == "other.txt"
@@ -281,7 +281,7 @@ def test_unsaved_changes_are_guarded_when_closing_and_quitting(tmp_path: Path) -
     path = tmp_path / "file.txt"
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await pilot.press("x", "ctrl+w")
+        await pilot.press("x", "alt+w")
         await choose(pilot, app, "c")
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Question))
@@ -289,7 +289,7 @@ def test_unsaved_changes_are_guarded_when_closing_and_quitting(tmp_path: Path) -
         await until(pilot, lambda: not isinstance(app.screen, Question))
         assert app.is_running
         assert app.sheet.draft.text == "xtext"
-        await pilot.press("ctrl+w")
+        await pilot.press("alt+w")
         await choose(pilot, app, "s")
         await until(pilot, lambda: app.sheet.title == "untitled")
         assert path.read_text() == "xtext"

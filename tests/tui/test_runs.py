@@ -99,13 +99,13 @@ def test_pausing_stepping_speed_and_stopping(tmp_path: Path) -> None:
         await pilot.press("f8")
         await until(pilot, lambda: len(run.path) == halted + 1)
         assert run.current is run.tip
-        await pilot.press("alt+comma")
+        await pilot.press("ctrl+down")
         assert run.speed == 2
         await pilot.press("f7")
         assert run.state == "playing"
         await pilot.press("escape")
         assert run.state == "paused"
-        await pilot.press(*["alt+full_stop"] * 6)
+        await pilot.press(*["ctrl+up"] * 6)
         assert run.speed == 0
         await pilot.press("f7")
         await run_to_the_end(app, pilot)

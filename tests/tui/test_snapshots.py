@@ -1,0 +1,156 @@
+"""The main screens in three sizes, as pictures that must not change unless they are meant to.
+
+`REDRAW=1 pytest tests/tui/test_snapshots.py` draws them anew. (The usual plugin for this is pinned to
+libraries that need an older pytest.)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+from textual.widgets._footer import FooterKey
+
+from reviser.tokenizer import Gpt2Tokenizer
+from tests.conftest import PAPER_TRAJECTORIES
+from tests.tui.driving import QUICK, drive, until
+from tui.app import EditorApp
+from tui.recordings import read_recordings, recorded_run
+from tui.settings import Settings
+
+SIZES = [(40, 16), (80, 24), (120, 36)]
+
+TEXT = """# A quiet morning
+
+The cat sat on the mat and looked at the rain. Nobody had told it that the garden would be wet until
+noon, and it did not mean to find out by itself.
+
+\tAn indented line, with 漢字 and e\u0301 in it.
+
+It was a quiet
+"""
+
+PICTURES = Path(__file__).parent / "pictures"
+
+Before = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
+
+
+class Still:
+    """A clock that stands, so that nothing fades while the picture is taken."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def still_app(tmp_path: Path, settings: Settings = QUICK) -> EditorApp:
+    path = tmp_path / "morning.md"
+    path.write_text(TEXT)
+    app = EditorApp([path], settings, journals=tmp_path / "journals")
+    app.clock = Still()
+    return app
+
+
+def show_recording(app: EditorApp, depth: int) -> None:
+    """Put a published run on the screen, at some step, with the moves that led there still visible."""
+    trajectory = read_recordings(PAPER_TRAJECTORIES)[5]
+    run = recorded_run(trajectory, Gpt2Tokenizer())
+    run.draft.mark_saved()
+    sheet = app._blank("300M, example 1", run.draft)
+    app._add(sheet)
+    sheet.run = run
+    sheet.follows_model = True
+    for step in range(depth):
+        run.step(1000.0 - (depth - step) * 0.1)
+    app._wake()
+
+
+@pytest.fixture(params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def size(request: pytest.FixtureRequest) -> tuple[int, int]:
+    found: tuple[int, int] = request.param
+    return found
+
+
+async def settled(app: EditorApp, pilot: Pilot[None]) -> str:
+    """The screen once it stays as it is; the footer is put together a little after the rest."""
+    drawn = ""
+    while True:
+        await pilot.pause(0.1)
+        again = app.export_screenshot(title="Reviser")
+        if again == drawn and app.query(FooterKey):
+            return drawn
+        drawn = again
+
+
+def compare(app: EditorApp, name: str, size: tuple[int, int], before: Before) -> None:
+    """Bring the app to where it should be and hold its screen against the picture of that name."""
+    drawn: list[str] = []
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await before(app, pilot)
+        drawn.append(await settled(app, pilot))
+
+    drive(app, script, size)
+    path = PICTURES / f"{name}-{size[0]}x{size[1]}.svg"
+    if os.environ.get("REDRAW"):
+        path.write_text(drawn[0], "utf-8")
+    expected = path.read_text("utf-8")
+    if drawn[0] != expected:
+        changed = path.with_suffix(".changed.svg")
+        changed.write_text(drawn[0], "utf-8")
+        pytest.fail(f"{path.name} is not what it was; compare it with {changed}")
+
+
+def test_a_text(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "down", "right", "shift+right", "shift+right", "shift+right")
+
+    compare(still_app(tmp_path), "text", size, before)
+
+
+def test_a_run_with_its_log(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        show_recording(app, 62)
+        await pilot.press("f4")
+
+    compare(still_app(tmp_path), "run", size, before)
+
+
+@pytest.mark.parametrize("panel", ["Branches", "Figures"])
+def test_a_run_in_the_light(tmp_path: Path, panel: str, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        show_recording(app, 195)
+        await pilot.press("f4")
+        app.panel.activate(panel)
+
+    compare(still_app(tmp_path, Settings(theme="light")), f"light-{panel.lower()}", size, before)
+
+
+def test_finding(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        for field in app.find_bar.query(Input):
+            field.cursor_blink = False
+        await pilot.press("ctrl+r", *"the")
+
+    compare(still_app(tmp_path), "find", size, before)
+
+
+def test_help(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f1")
+
+    compare(still_app(tmp_path), "help", size, before)
+
+
+def test_a_question(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x", "ctrl+q")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+
+    compare(still_app(tmp_path), "question", size, before)
