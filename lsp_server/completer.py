@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lsp_server.documents import Document
 from lsp_server.engine import Engine
@@ -139,7 +139,7 @@ class Completer:
             self._set_busy(True)
             try:
                 for attempt in range(count + _SPARE):
-                    suggestion = await self._ask(context, attempt, invoked)
+                    suggestion = await self._timed(self._ask(context, attempt, invoked))
                     self._cache.put(context, suggestion)
                     shown = self._shown(self._cache.find(context), context, removed)
                     if len(shown) >= count:
@@ -147,6 +147,17 @@ class Completer:
             finally:
                 self._set_busy(False)
         return [text.replace("\n", ending) for text in shown[:count]]
+
+    async def _timed(self, asking: Coroutine[Any, Any, str]) -> str:
+        """Ask, and learn how long it takes."""
+        started = time.monotonic()
+        try:
+            suggestion = await asking
+        except asyncio.CancelledError:
+            self._pace.gave_up(time.monotonic() - started)
+            raise
+        self._pace.answered(time.monotonic() - started)
+        return suggestion
 
     def _set_busy(self, busy: bool) -> None:
         self.busy = busy

@@ -32,9 +32,9 @@ class CompletionSettings:
     enabled: bool = True
     unit: Unit = "sentence"
     candidates: int = 3
-    max_actions: int = 8
+    max_actions: int = 6
     max_actions_invoked: int = 32
-    min_delay_ms: int = 40
+    min_delay_ms: int = 0
     max_delay_ms: int = 400
     list: ListMode = "auto"
 

@@ -174,20 +174,40 @@ class Cache:
 
 
 class Pace:
-    """How fast the user types, and so how long a pause must be before it is one."""
+    """How fast the user types and how fast the model answers, and so how long to wait before asking it.
+
+    A model that answers between two keys is asked at once. Asking a slower one at every key would only
+    keep the processor busy, so it waits for a pause: a little longer than the usual gap.
+    """
 
     def __init__(self) -> None:
         self._last: float | None = None
-        self._average: float | None = None
+        self._gap: float | None = None
+        self._cost: float | None = None
 
     def key(self, now: float) -> None:
         """A key was struck at `now`, in seconds."""
         if self._last is not None and (gap := now - self._last) < 2.0:
-            self._average = gap if self._average is None else 0.7 * self._average + 0.3 * gap
+            self._gap = _blend(self._gap, gap)
         self._last = now
 
+    def answered(self, seconds: float) -> None:
+        """The model took this long for a suggestion."""
+        self._cost = _blend(self._cost, seconds)
+
+    def gave_up(self, seconds: float) -> None:
+        """The model was stopped after this long, so it would have taken longer."""
+        if self._cost is None or seconds > self._cost:
+            self._cost = seconds
+
     def delay(self, now: float, least: float, most: float) -> float:
-        """How long to wait from now: a little longer than the usual gap, counted from the last key."""
-        pause = min(max(1.3 * (self._average or 0.0), least), max(least, most))
+        """How long to wait from now; the time since the last key counts."""
+        gap = self._gap or 0.0
+        quick = self._cost is not None and self._cost < 0.8 * gap
+        pause = least if quick else min(max(1.3 * gap, least), max(least, most))
         elapsed = now - self._last if self._last is not None else pause
         return max(pause - elapsed, 0.0)
+
+
+def _blend(average: float | None, value: float) -> float:
+    return value if average is None else 0.7 * average + 0.3 * value

@@ -175,6 +175,21 @@ def test_the_delay_follows_the_typing() -> None:
     assert delay_after(1.0) == 0.4
 
 
+def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
+    pace = Pace()
+    for strike in range(20):
+        pace.key(strike * 0.1)
+    now = 19 * 0.1
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
+    pace.answered(0.05)
+    assert pace.delay(now, 0.0, 0.4) == 0
+    assert pace.delay(now, 0.04, 0.4) == pytest.approx(0.04)
+    pace.gave_up(0.02)
+    assert pace.delay(now, 0.0, 0.4) == 0
+    pace.gave_up(0.3)
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
+
+
 def test_a_pause_already_made_counts() -> None:
     pace = Pace()
     pace.key(0.0)

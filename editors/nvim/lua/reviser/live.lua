@@ -91,6 +91,7 @@ function M.on_status(_, params)
     status.runId = nil
   end
   vim.api.nvim_exec_autocmds("User", { pattern = "ReviserStatus", modeline = false })
+  vim.cmd.redrawstatus()
 end
 
 return M
