@@ -4,8 +4,9 @@ python -m benchmarks.reproduce --scale lab --data TRAIN… --held-out TEXTS --ou
 
 All four have the same trunk (layers, width, heads, MLP), see the same texts and as many ids, in batches
 of the same size under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include
-its moves, as in the paper. What is finished is kept in OUT, so a second call goes on where the first ended;
-`--measure OUT` measures what a run has written by further evaluators, without its models.
+its moves, as in the paper. What is finished is kept in OUT, so a second call goes on where the first ended
+(`--train AR` does one part alone); `--measure OUT` measures what a run has written by further evaluators,
+without its models.
 """
 
 from __future__ import annotations
@@ -161,14 +162,10 @@ def reproduce(
     chosen = SCALES[scale] if isinstance(scale, str) else scale
     shown = bars or PlainBars()
     began = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
     os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
-    corpus, texts = prepare(out / "data", data, held_out, chosen, shown.say)
-    training = {
-        name: train_model(name, chosen, corpus, out / "models", shown.say) for name in NAMES
-    }
+    texts, training = train_models(NAMES, chosen, out, data, held_out, shown.say)
     plan = Plan(
         setup=dataclasses.replace(chosen.setup, data=str(texts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
@@ -188,6 +185,20 @@ def reproduce(
     }
     _write_json(out / "reproduction.json", found)
     return found | {"results": results}
+
+
+def train_models(
+    names: Sequence[Name],
+    scale: Scale,
+    out: Path,
+    data: Sequence[str],
+    held_out: str | None,
+    say: Say,
+) -> tuple[Path, dict[str, Any]]:
+    """Train these of the four; returns the file of texts to be continued, and how training went."""
+    out.mkdir(parents=True, exist_ok=True)
+    corpus, texts = prepare(out / "data", data, held_out, scale, say)
+    return texts, {name: train_model(name, scale, corpus, out / "models", say) for name in names}
 
 
 def model_folder(out: Path, name: str) -> Path:
@@ -522,9 +533,10 @@ def summary(found: dict[str, Any]) -> str:
         for name, entry in found.get("training", {}).items()
     ]
     words = {True: "holds", False: "does not hold", None: "open"}
-    for entry in found["findings"]:
+    for entry in found.get("findings", ()):
         lines.append(f"{words[entry['holds']]:>13}  {entry['measure']}: {entry['claim']}")
-    lines += [f"without {entry['what']}: {entry['why']}" for entry in found["results"]["missing"]]
+    missing = found["results"]["missing"] if "results" in found else ()
+    lines += [f"without {entry['what']}: {entry['why']}" for entry in missing]
     return "\n".join(lines)
 
 
@@ -541,6 +553,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", nargs="+", default=[BUILTIN], help="texts or token shards")
     parser.add_argument("--held-out", help="texts to be continued; by default a tenth of the data")
     parser.add_argument("--steps", type=int, help="training steps of each model")
+    parser.add_argument(
+        "--train", nargs="+", choices=NAMES, help="train these alone, as a part of the whole"
+    )
     parser.add_argument("--prompts", type=int, help="prompts for each seed")
     parser.add_argument("--evaluator", action="append", default=[], help="a further one")
     parser.add_argument("--judge", action="append", default=[], help="a further one")
@@ -556,17 +571,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "features": chosen.features,
     }
     try:
+        scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
+        out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"
+        texts = {"data": chosen.data, "held_out": chosen.held_out}
         if chosen.measure is not None:
             found = measure(chosen.measure, **measures)
+        elif chosen.train:
+            _, training = train_models(chosen.train, scale, out, **texts, say=PlainBars().say)
+            found = {"training": training}
         else:
-            scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
-            found = reproduce(
-                scale,
-                chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
-                data=chosen.data,
-                held_out=chosen.held_out,
-                **measures,
-            )
+            found = reproduce(scale, out, **texts, **measures)
     except ReviserError as error:
         print(f"reproduce: {error}", file=sys.stderr)
         return 2

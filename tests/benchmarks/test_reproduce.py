@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.diffusion.checkpoint import is_diffusion
 from benchmarks.protocol import Setup
 from benchmarks.records import Generation, Judgement, read_records
 from benchmarks.reproduce import (
@@ -210,6 +211,17 @@ def test_new_rows_take_the_place_of_the_same_old_ones() -> None:
     merged = merge(old, new, [])
     assert [row["mean"] for row in merged["perplexity"]] == [2, 3]
     assert merged["missing"] == []
+
+
+def test_models_can_be_trained_one_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SCALES, "smoke", TINY)
+    out = tmp_path / "out"
+    assert main(["--scale", "smoke", "--out", str(out), "--train", "MDLM", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["training"]) == ["MDLM"]
+    assert is_diffusion(model_folder(out, "MDLM"))
+    assert not model_folder(out, "AR").exists()
 
 
 def test_scales_differ_in_size_alone() -> None:
