@@ -53,6 +53,7 @@ def generate(
     *,
     seeds: Sequence[int],
     suffixes: Sequence[Sequence[int]] | None = None,
+    drafts: Sequence[Sequence[int]] | None = None,
     temperature: float = 0.9,
     top_k: int | None = 50,
     max_actions: int = 256,
@@ -60,6 +61,8 @@ def generate(
     rows: int = 512,
 ) -> list[GeneratedRun]:
     """Run the model after every prompt, before its suffix if there are any, `rows` runs at a time.
+
+    `drafts`, one between each prompt and its suffix, are to be revised.
 
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
     its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
@@ -74,11 +77,13 @@ def generate(
         raise ReviserError("top-k must be 1 or more")
     if suffixes is None:
         suffixes = [()] * len(prompts)
-    if not len(prompts) == len(seeds) == len(suffixes):
-        raise ReviserError("every prompt needs a seed, and a suffix if any has one")
+    given: Sequence[Sequence[int] | None] = [None] * len(prompts) if drafts is None else drafts
+    if not len(prompts) == len(seeds) == len(suffixes) == len(given):
+        raise ReviserError("every prompt needs a seed, and a suffix and a draft if any has one")
+    context = model.config.context
     starts = [
-        _Start.of(vocabulary, prompt, suffix, number, max_length, max_actions, model.config.context)
-        for prompt, suffix, number in zip(prompts, suffixes, seeds, strict=True)
+        _Start.of(vocabulary, prompt, suffix, draft, number, max_length, max_actions, context)
+        for prompt, suffix, draft, number in zip(prompts, suffixes, given, seeds, strict=True)
     ]
     if not starts:
         return []
@@ -110,12 +115,13 @@ class _Start:
         vocabulary: Vocabulary,
         prompt: Sequence[int],
         suffix: Sequence[int],
+        draft: Sequence[int] | None,
         number: int,
         max_length: int | None,
         max_actions: int,
         context: int,
     ) -> _Start:
-        canvas, history = seed(vocabulary, prompt, suffix, max_length=max_length)
+        canvas, history = seed(vocabulary, prompt, suffix, draft=draft, max_length=max_length)
         if len(history) > context:
             raise ReviserError(
                 f"the model reads {context} actions at the most, and this history has {len(history)}"

@@ -48,11 +48,12 @@ def rollout(
     suffix: Sequence[int] = (),
     *,
     vocabulary: Vocabulary = VOCABULARY,
+    draft: Sequence[int] | None = None,
     max_actions: int = 256,
     max_length: int | None = None,
 ) -> GeneratedRun:
     """What the plain greedy rollout does."""
-    canvas, history = seed(vocabulary, prompt, suffix, max_length=max_length)
+    canvas, history = seed(vocabulary, prompt, suffix, draft=draft, max_length=max_length)
     limit = min(max_actions, model.config.context - len(history))
     policy = ModelPolicy(TorchDecoder(model), vocabulary)
     run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=limit)
@@ -98,6 +99,28 @@ def test_greedy_runs_are_those_of_a_rollout(
         assert run == rollout(model, prompt, suffix, vocabulary=vocabulary, **options)
     # Else nothing but repetition was compared.
     assert len({id for run in made for id in run.ids}) > 10
+
+
+def test_drafts_are_revised_as_in_a_rollout() -> None:
+    model = toy_model(seed=1)
+    drafts = [[65, 66, 256], [], [257] * 9, [70], [258, 259], [260, 261, 262]]
+    options: dict[str, Any] = {"max_actions": 30, "max_length": 90}
+    made = generate(
+        model,
+        DELETES,
+        PROMPTS,
+        seeds=[0] * 6,
+        suffixes=SUFFIXES,
+        drafts=drafts,
+        temperature=0,
+        rows=4,
+        **options,
+    )
+    for run, prompt, suffix, draft in zip(made, PROMPTS, SUFFIXES, drafts, strict=True):
+        assert run == rollout(model, prompt, suffix, vocabulary=DELETES, draft=draft, **options)
+    assert any(len(set(run.ids)) > 3 for run in made)
+    with pytest.raises(ReviserError, match="draft"):
+        generate(model, DELETES, PROMPTS, seeds=[0] * 6, drafts=[[1]])
 
 
 def test_long_runs_read_more_of_the_cache_as_they_go_and_new_ones_less() -> None:

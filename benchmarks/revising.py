@@ -1,0 +1,291 @@
+"""How well a model revises: the edits of people, beside copying the text as it is.
+
+python -m benchmarks.revising EDITS [MODEL …] [--limit N] [--json] [--write FILE]
+
+A model is shown each text before its edit, between its neighbours, and revises it greedily. Measured are
+exact matches with what the person wrote, SARI (which words were rightly added, kept and deleted) and GLEU
+(n-grams of the person's text, less those of the old text that should be gone). Over-editing is how
+often it changes a text that the person had finished: the text after the edit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.results import provenance
+from benchmarks.tables import Table
+from reviser.errors import ReviserError
+from training.edits import Edit, read_edits
+
+if TYPE_CHECKING:
+    from reviser.checkpoints import Checkpoint
+
+MAX_ACTIONS = 128
+NEIGHBOUR_TOKENS = 64
+RESAMPLES = 1000
+SEED = 0
+ORDERS = (1, 2, 3, 4)
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+# Measures ----------------------------------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    """Words and marks, each on its own."""
+    return _WORD.findall(text)
+
+
+def _ngrams(text: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(text[at:] for at in range(order)), strict=False))
+
+
+def sari(source: str, output: str, references: Sequence[str]) -> float:
+    """SARI (Xu et al. 2016), 0 to 1; where there is nothing to add, keep or delete, that part is right."""
+    given, made = words(source), words(output)
+    wanted = [words(reference) for reference in references]
+    parts = [_sari_of_order(given, made, wanted, order) for order in ORDERS]
+    return float(np.mean(parts))
+
+
+def _sari_of_order(
+    given: list[str], made: list[str], wanted: list[list[str]], order: int
+) -> tuple[float, float, float]:
+    old, new = (_ngrams(text, order) for text in (given, made))
+    right: Counter[tuple[str, ...]] = Counter()
+    for text in wanted:
+        right += _ngrams(text, order)
+    # Counts are compared with those of all references together.
+    old_all, new_all = (
+        Counter({gram: count * len(wanted) for gram, count in grams.items()})
+        for grams in (old, new)
+    )
+    kept, to_keep = old_all & new_all, old_all & right
+    rightly_kept = kept & right
+    keep = _harmonic(
+        _mean_share(rightly_kept, kept),
+        rightly_kept.total() / to_keep.total() if to_keep else 1.0,
+    )
+    deleted = old_all - new_all
+    delete = _mean_share(deleted - right, deleted)
+    added, to_add = set(new) - set(old), set(right) - set(old)
+    rightly_added = len(added & set(right))
+    add = _harmonic(
+        rightly_added / len(added) if added else 1.0,
+        rightly_added / len(to_add) if to_add else 1.0,
+    )
+    return keep, delete, add
+
+
+def _mean_share(part: Counter[tuple[str, ...]], whole: Counter[tuple[str, ...]]) -> float:
+    if not whole:
+        return 1.0
+    return sum(part[gram] / count for gram, count in whole.items()) / len(whole)
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    both = precision + recall
+    return 2 * precision * recall / both if both else 0.0
+
+
+def gleu(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> float:
+    """GLEU (Napoles et al. 2015) of all texts together, with one reference each, 0 to 1."""
+    matched, possible = np.zeros(len(ORDERS)), np.zeros(len(ORDERS))
+    made_length = wanted_length = 0
+    for source, output, reference in zip(sources, outputs, references, strict=True):
+        given, made, wanted = words(source), words(output), words(reference)
+        made_length += len(made)
+        wanted_length += len(wanted)
+        for place, order in enumerate(ORDERS):
+            old, new, right = (_ngrams(text, order) for text in (given, made, wanted))
+            wrong = Counter({gram: count for gram, count in old.items() if gram not in right})
+            good, bad = (new & right).total(), (new & wrong).total()
+            matched[place] += max(good - bad, 0)
+            possible[place] += max(len(made) - order + 1, 0)
+    if not matched.all() or not made_length:
+        return 0.0
+    brevity = min(0.0, 1 - wanted_length / made_length)
+    return math.exp(brevity + float(np.log(matched / possible).mean()))
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What a model made of a text."""
+
+    text: str
+    actions: int
+    ending: str
+
+
+def revise_all(checkpoint: Checkpoint, edits: Sequence[Edit], rows: int) -> list[Revision]:
+    """Every edit's text before, revised greedily between its neighbours."""
+    from reviser import batch
+    from reviser.decoding import seed
+    from reviser.tokenizer import decode
+
+    vocabulary, tokenizer = checkpoint.vocabulary, checkpoint.tokenizer
+    if not vocabulary.revises:
+        raise ReviserError("this model was not trained to revise")
+    parts = [[tokenizer.encode(part) for part in edit.parts] for edit in edits]
+    lefts = [left[-NEIGHBOUR_TOKENS:] for left, _, _, _ in parts]
+    rights = [right[:NEIGHBOUR_TOKENS] for _, _, _, right in parts]
+    drafts = [before for _, before, _, _ in parts]
+    runs = batch.generate(
+        checkpoint.model,
+        vocabulary,
+        lefts,
+        seeds=range(len(edits)),
+        suffixes=rights,
+        drafts=drafts,
+        temperature=0,
+        max_actions=MAX_ACTIONS,
+        rows=rows,
+    )
+    made = []
+    for left, draft, right, run in zip(lefts, drafts, rights, runs, strict=True):
+        canvas, _ = seed(vocabulary, left, right, draft=draft)
+        for id in run.ids:
+            canvas.apply(canvas.action(id))
+        text = decode(tokenizer, canvas.between(canvas.low, canvas.high))
+        made.append(Revision(text, len(run.ids), run.ending))
+    return made
+
+
+@dataclass(frozen=True)
+class Report:
+    """One way of revising, over all edits; intervals hold the middle 95 % of resamples."""
+
+    name: str
+    edits: int
+    exact: float
+    exact_interval: tuple[float, float]
+    sari: float
+    sari_interval: tuple[float, float]
+    gleu: float
+    changed: float
+    left_alone: float
+    stopped: float
+    actions: float
+
+
+def report(
+    name: str, edits: Sequence[Edit], made: Sequence[Revision], finished: Sequence[Revision]
+) -> Report:
+    """`made` are the revisions of the texts before their edits, `finished` those of the texts after."""
+    outputs = [revision.text for revision in made]
+    exact = np.array([out == edit.after for out, edit in zip(outputs, edits, strict=True)], float)
+    scores = np.array(
+        [sari(edit.before, out, [edit.after]) for out, edit in zip(outputs, edits, strict=True)]
+    )
+    alone = [revision.text == edit.after for revision, edit in zip(finished, edits, strict=True)]
+    return Report(
+        name=name,
+        edits=len(edits),
+        exact=float(exact.mean()),
+        exact_interval=_interval(exact),
+        sari=float(scores.mean()),
+        sari_interval=_interval(scores),
+        gleu=gleu([edit.before for edit in edits], outputs, [edit.after for edit in edits]),
+        changed=float(
+            np.mean([out != edit.before for out, edit in zip(outputs, edits, strict=True)])
+        ),
+        left_alone=float(np.mean(alone)),
+        stopped=float(np.mean([revision.ending == "stop" for revision in made])),
+        actions=float(np.mean([revision.actions for revision in made])),
+    )
+
+
+def _interval(values: NDArray[np.float64]) -> tuple[float, float]:
+    random = np.random.default_rng(SEED)
+    means = values[random.integers(0, len(values), size=(RESAMPLES, len(values)))].mean(1)
+    low, high = np.percentile(means, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def copied(edits: Sequence[Edit]) -> Report:
+    """The report of changing nothing."""
+    made = [Revision(edit.before, 1, "stop") for edit in edits]
+    finished = [Revision(edit.after, 1, "stop") for edit in edits]
+    return report("copying", edits, made, finished)
+
+
+def table(reports: Iterable[Report]) -> str:
+    columns = ("", "exact", "95 %", "SARI", "95 %", "GLEU", "changed", "left alone", "actions")
+    rows = tuple(
+        (
+            entry.name,
+            f"{entry.exact:.1%}",
+            "{:.1%} to {:.1%}".format(*entry.exact_interval),
+            f"{100 * entry.sari:.1f}",
+            "{:.1f} to {:.1f}".format(*(100 * bound for bound in entry.sari_interval)),
+            f"{100 * entry.gleu:.1f}",
+            f"{entry.changed:.1%}",
+            f"{entry.left_alone:.1%}",
+            f"{entry.actions:.1f}",
+        )
+        for entry in reports
+    )
+    return Table(columns, rows).markdown()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.revising", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
+    parser.add_argument("models", nargs="*", help="models that were trained to revise")
+    parser.add_argument("--limit", type=int, help="edits to take")
+    parser.add_argument("--rows", type=int, default=256, help="texts at a time (256)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
+    chosen = parser.parse_args(arguments)
+    try:
+        edits = list(islice(read_edits(chosen.edits), chosen.limit))
+        if not edits:
+            raise ReviserError("there are no edits to measure")
+        reports = [copied(edits), *(_measured(name, edits, chosen.rows) for name in chosen.models)]
+    except ReviserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
+    if chosen.write:
+        name = Path(chosen.edits).name
+        facts = provenance(
+            f"python -m benchmarks.revising {name} {' '.join(chosen.models)} --write {chosen.write}",
+            Data=f"{name}, {len(edits):,} edits",
+            Decoding=f"greedy, {MAX_ACTIONS} actions at the most",
+            Intervals=f"{RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
+        )
+        chosen.write.write_text(f"# How well models revise\n\n{facts}\n{table(reports)}")
+    return 0
+
+
+def _measured(source: str, edits: Sequence[Edit], rows: int) -> Report:
+    from benchmarks.loading import default_device, home_checkpoint, short_name
+
+    checkpoint = home_checkpoint(source, default_device())
+    if checkpoint is None:
+        raise ReviserError(f"there is no model {source}")
+    made = revise_all(checkpoint, edits, rows)
+    done = [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
+    return report(short_name(source), edits, made, revise_all(checkpoint, done, rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
