@@ -35,7 +35,7 @@ from tui.panels import SidePanel, Timeline
 from tui.runs import Node, Run
 from tui.settings import SPEEDS, Settings, journal_folder
 from tui.sheet import Sheet
-from tui.writer import Live, Loader, Writer, load_in_steps
+from tui.writer import Live, Loader, Writer, load_model
 
 if TYPE_CHECKING:
     from reviser.tokenizer import Tokenizer
@@ -123,7 +123,7 @@ class EditorApp(App[None], inherit_bindings=False):
         # Without colour means without: by itself Textual would send shades of grey.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.settings = settings or Settings()
-        self.writer = Writer(load or partial(load_in_steps, self.settings))
+        self.writer = Writer(load or partial(load_model, self.settings))
         self.clock: Callable[[], float] = time.monotonic
         self._journals = journals or journal_folder()
         self._untitled = 0
@@ -132,6 +132,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self._asked: set[Sheet] = set()
         self._panels_at = float("-inf")
         self._drawn_at = float("-inf")
+        self._footer_for: object = None
         self._loading_since: float | None = None
         self._speed = self.settings.speed
         self.sheets = [self._opened(path) for path in files] or [self._blank()]
@@ -233,7 +234,11 @@ class EditorApp(App[None], inherit_bindings=False):
         if run is None and self.timeline.has_focus:
             self._focus(self.editor)
         self._update_panel()
-        self.refresh_bindings()
+        # The footer is put together anew for this, so only where it can be another.
+        commands = (run is not None, run is not None and run.recorded)
+        if commands != self._footer_for:
+            self._footer_for = commands
+            self.refresh_bindings()
 
     def _update_panel(self) -> None:
         if self.panel.has_class("shown"):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.color import Color
 from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -23,18 +23,23 @@ from textual.widget import Widget
 from tui.disk import plain_newlines
 from tui.document import Kind, Selection
 from tui.layout import Layout, Place
-from tui.runs import Run
+from tui.runs import TRAIL_SECONDS, Run, Trail
 from tui.searching import Search
 from tui.sheet import Sheet
 
 FADE_SECONDS = 2.4
 _FADE_STEPS = 8
 _TRAIL_CELLS = 32
+_TRAILS = 4
 _WORD_REACH = 4000
 _MARGIN = 1
 _KEPT_ROWS = 2000
 # With one of these a key is a command, also where the terminal sends a character with it.
 _MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
+
+
+# From where to where some style lies on the text.
+Coat = tuple[int, int, Style]
 
 
 def _movement(key: str, action: str, what: str) -> list[BindingType]:
@@ -70,13 +75,15 @@ class Looks:
     thumb: Style
     # From the look of a fresh insertion to that of plain text.
     fades: tuple[Style, ...]
-    tail: Color
-    ground: Color
+    # From the background to the look of where the model's cursor has just been.
+    tails: tuple[Style, ...]
 
     @classmethod
     def of(cls, editor: Editor) -> Looks:
         style = editor.get_component_rich_style
         bold = style("editor--fresh").bold
+        tail = editor.get_component_styles("editor--trail").background
+        ground = editor.background_colors[1]
         ink = editor.get_component_styles("editor--fresh").color
         shades = [ink.blend(editor.styles.color, step / _FADE_STEPS) for step in range(_FADE_STEPS)]
         return cls(
@@ -95,8 +102,10 @@ class Looks:
                 Style(color=shade.rich_color, bold=bold and step < _FADE_STEPS // 2)
                 for step, shade in enumerate(shades)
             ),
-            editor.get_component_styles("editor--trail").background,
-            editor.background_colors[1],
+            tuple(
+                Style(bgcolor=ground.blend(tail, step / _FADE_STEPS * 0.8).rich_color)
+                for step in range(_FADE_STEPS + 1)
+            ),
         )
 
 
@@ -313,9 +322,9 @@ class Editor(Widget, can_focus=True):
             blank = Strip.blank(width - 1, looks.base)
             return Strip([*blank, self._scrollbar(y, rows)])
         place = rows[y]
-        gutter, bar, paint = self._gutter(place), self._scrollbar(y, rows), self._painter(place)
-        if paint is not None:
-            return self._assemble(gutter, self._painted(place, paint), bar)
+        gutter, bar, coats = self._gutter(place), self._scrollbar(y, rows), self._coats(place)
+        if coats:
+            return self._assemble(gutter, self._painted(place, coats), bar)
         key = (gutter, place.row.text, self._sheet.left, bar, width)
         if (strip := self._plain.get(key)) is None:
             if len(self._plain) >= _KEPT_ROWS:
@@ -338,97 +347,74 @@ class Editor(Widget, can_focus=True):
         style = self.looks.gutter_here if here else self.looks.gutter
         return Segment(f"{number:>{width - 2}}  ", style)
 
-    def _painted(self, place: Place, paint: Callable[[int, int], Style]) -> list[Segment]:
-        segments: list[Segment] = []
-        run, style = "", None
-        for cell in place.row.each_cell():
-            wanted = paint(place.unit + cell.start, place.unit + cell.end)
-            if wanted != style and run:
-                segments.append(Segment(run, style))
-                run = ""
-            run, style = run + cell.shown, wanted
-        if run:
-            segments.append(Segment(run, style))
+    def _painted(self, place: Place, coats: list[Coat]) -> list[Segment]:
+        """A row with coats on it."""
+        row, unit = place.row, place.unit
+        segments = []
+        if row.cells is None:
+            edges = {place.start, place.end}
+            for start, end, _ in coats:
+                edges |= {start, end}
+            cuts = sorted(edge for edge in edges if place.start <= edge <= place.end)
+            for start, end in pairwise(cuts):
+                text = row.text[start - place.start : end - place.start]
+                segments.append(Segment(text, self._coated(coats, start, end)))
+        else:
+            for cell in row.cells:
+                style = self._coated(coats, unit + cell.start, unit + cell.end)
+                segments.append(Segment(cell.shown, style))
         if place.last_of_line:
-            segments.append(Segment(" ", paint(place.end, place.end + 1)))
+            segments.append(Segment(" ", self._coated(coats, place.end, place.end + 1)))
         return segments
 
-    def _painter(self, place: Place) -> Callable[[int, int], Style] | None:
-        """What style the characters of a row have; None if they are all plain."""
-        sheet = self._sheet
+    def _coated(self, coats: list[Coat], start: int, end: int) -> Style:
+        style = self.looks.base
+        for first, last, coat in coats:
+            if first < end and last > start:
+                style += coat
+        return style
+
+    def _coats(self, place: Place) -> list[Coat]:
+        """What is painted on a row, the lowest coat first; a line's ending is one character wide."""
+        looks, sheet = self.looks, self._sheet
         selection = sheet.draft.selection
         start, end = place.start, place.end + place.last_of_line
-        layers: list[Callable[[int, int], Style | None]] = []
+        coats: list[Coat] = [(first, last, looks.match) for first, last in self._matches]
         if run := sheet.open_run:
-            region = run.region
-            if region.start <= end and region.end >= start - 1:
-                layers += self._run_layers(run)
-        spans = [span for span in self._matches if span[0] < end and span[1] > start]
-        if spans:
-            match = self.looks.match
-            layers.insert(0, lambda a, b: match if any(s < b and e > a for s, e in spans) else None)
-        if not selection.empty and selection.start < end and selection.end > start:
-            chosen = self.looks.selection
-            layers.append(
-                lambda a, b: chosen if selection.start < b and selection.end > a else None
-            )
-        if start <= selection.cursor < end or selection.cursor == place.end == start:
-            mine = self.looks.cursor if self.has_focus else self.looks.resting
-            layers.append(lambda a, b: mine if a <= selection.cursor < b else None)
-        if not layers:
-            return None
-        base = self.looks.base
+            coats += self._run_coats(run, start, end)
+        if not selection.empty:
+            coats.append((selection.start, selection.end, looks.selection))
+        mine = looks.cursor if self.has_focus else looks.resting
+        coats.append((selection.cursor, selection.cursor + 1, mine))
+        return [coat for coat in coats if coat[0] < end and coat[1] > start]
 
-        def paint(a: int, b: int) -> Style:
-            style = base
-            for layer in layers:
-                style += layer(a, b) or Style.null()
-            return style
-
-        return paint
-
-    def _run_layers(self, run: Run) -> list[Callable[[int, int], Style | None]]:
+    def _run_coats(self, run: Run, start: int, end: int) -> list[Coat]:
         """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
-        now = self.clock()
-        first, last = run.region.start, run.region.end
-        looks = self.looks
-        trail = self._trail_cells(run, now)
-        cursor = first + run.current.cursor
+        looks, region, now = self.looks, run.region, self.clock()
+        coats: list[Coat] = [(region.start, region.end, looks.region)]
+        offset = max(start, region.start)
+        shown = run.authors[offset - region.start : max(end - region.start, 0)]
+        for author, letters in groupby(shown):
+            reach = offset + sum(1 for _ in letters)
+            if author is not None and now - author.shown_at < FADE_SECONDS:
+                step = max(int((now - author.shown_at) / FADE_SECONDS * _FADE_STEPS), 0)
+                coats.append((offset, reach, looks.fades[step]))
+            offset = reach
+        for trail in run.trails[-_TRAILS:]:
+            coats += self._trail_coats(run, trail, now)
+        cursor = region.start + run.current.cursor
+        return [*coats, (cursor, cursor + 1, looks.model)]
 
-        def region(a: int, b: int) -> Style | None:
-            return looks.region if first <= a < last else None
-
-        def fresh(a: int, b: int) -> Style | None:
-            index = a - first
-            if not 0 <= index < len(run.authors):
-                return None
-            author = run.authors[index]
-            if author is None:
-                return None
-            age = (now - author.shown_at) / FADE_SECONDS
-            return None if age >= 1 else looks.fades[max(int(age * _FADE_STEPS), 0)]
-
-        def trailing(a: int, b: int) -> Style | None:
-            return trail.get(a)
-
-        def pointer(a: int, b: int) -> Style | None:
-            return looks.model if a <= cursor < b else None
-
-        return [region, fresh, trailing, pointer]
-
-    def _trail_cells(self, run: Run, now: float) -> dict[int, Style]:
+    def _trail_coats(self, run: Run, trail: Trail, now: float) -> Iterator[Coat]:
         """The characters that the model's cursor has just passed, fainter with distance and time."""
-        tail, ground = self.looks.tail, self.looks.ground
-        cells: dict[int, Style] = {}
-        for trail in run.trails:
-            strength = max(0.0, 1 - (now - trail.at) / 0.7)
-            reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
-            direction = 1 if trail.start > trail.end else -1
-            for distance in range(reach):
-                share = strength * (1 - distance / reach)
-                place = run.region.start + trail.end + direction * distance
-                cells[place] = Style(bgcolor=ground.blend(tail, share * 0.8).rich_color)
-        return cells
+        looks = self.looks
+        strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
+        reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
+        direction = 1 if trail.start > trail.end else -1
+        for distance in range(reach):
+            share = strength * (1 - distance / reach)
+            place = run.region.start + trail.end + direction * distance
+            yield place, place + 1, looks.tails[int(share * (len(looks.tails) - 1))]
 
     def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
         length, height = self._sheet.draft.buffer.length, self.size.height

@@ -18,7 +18,7 @@ State = Literal["waiting", "playing", "paused", "closed"]
 
 # Recorded steps at full speed: fast enough to be called so, slow enough to be seen.
 _FULL_SPEED = 60
-_TRAIL_SECONDS = 0.7
+TRAIL_SECONDS = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +211,7 @@ class Run:
         self.state = "paused"
         if self.current is not self.tip:
             self._show(self.path[self.current.depth + 1], now)
+            self._write()
         elif self._source is not None and self.tip.ending is None and not self._source.busy:
             self._source.extend(self.tip, once=True)
 
@@ -225,6 +226,7 @@ class Run:
             while (following := self.tip.chosen_child()) is not None:
                 self.path.append(following)
         self._show(node, now)
+        self._write()
 
     def scrub(self, depth: int, now: float) -> None:
         """Show the state after so many steps."""
@@ -252,6 +254,7 @@ class Run:
         self._stop_source()
         self.path = node.lineage()
         self._show(node, now)
+        self._write()
         self.state = "playing"
         self._last = now
         self._source.extend(node, option)
@@ -271,7 +274,9 @@ class Run:
             counts = self.current is self.tip and not self.status
             self.seconds += now - self._last if counts else 0.0
             self._advance(now)
-        self.trails = [trail for trail in self.trails if now - trail.at < _TRAIL_SECONDS]
+        if self.open and self.current is not before:
+            self._write()
+        self.trails = [trail for trail in self.trails if now - trail.at < TRAIL_SECONDS]
         return (before, state, count) != (self.current, self.state, len(self.path))
 
     def _take_in(self, produced: Produced, now: float) -> None:
@@ -342,7 +347,10 @@ class Run:
             self._retrace(node)
         node.shown_at = now
         self.current = node
-        self.draft.write_region(node.written)
+
+    def _write(self) -> None:
+        """Bring the text to the state that is shown."""
+        self.draft.write_region(self.current.written)
 
     def _follow(self, old: Node, new: Node) -> None:
         start, removed, inserted = difference(old.written, new.written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -23,22 +24,21 @@ if TYPE_CHECKING:
 
 _OPTIONS = 12
 _SEEDS = 1 << 32
+# A key passes through the event loop several times, and each time the thread may hold it up this long.
+_SWITCH_SECONDS = 0.0005
 
 Loader = Callable[[Callable[[str], None]], "Engine"]
 
 
-def load_in_steps(settings: Settings, say: Callable[[str], None]) -> Engine:
+def load_model(settings: Settings, say: Callable[[str], None]) -> Engine:
     """The engine that the settings name; `say` hears what takes the time."""
-    from reviser.checkpoints import find_model
-
-    find_model(settings.model)  # a missing model is said at once, not after loading PyTorch
-    say("loading PyTorch")
-    import torch  # noqa: F401
-
+    say("finding the model")
+    from reviser.checkpoints.library import find_model
     from reviser.engine import load_engine
 
-    say("loading the model")
-    return load_engine(settings.model, threads=settings.threads)
+    folder = find_model(settings.model)
+    say(f"loading {folder.name}")
+    return load_engine(folder, threads=settings.threads)
 
 
 class Writer:
@@ -55,6 +55,7 @@ class Writer:
     def submit(self, job: Callable[[], None]) -> None:
         """Do `job` in the thread, which starts with the first one."""
         if self._thread is None:
+            sys.setswitchinterval(_SWITCH_SECONDS)
             self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
             self._thread.start()
         self._jobs.put(job)
