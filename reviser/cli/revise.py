@@ -233,8 +233,13 @@ def changes_between(before: str, after: str) -> Iterator[Change]:
     for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
             kept = tuple(old[i:j])
-        else:
-            yield Change(kept, tuple(old[i:j]), tuple(new[k:m]), i + 1)
+            continue
+        # Lines are revised one by one, so where they pair up each is a change of its own.
+        pieces = j - i if j - i == m - k else 1
+        for n in range(pieces):
+            last = n == pieces - 1
+            lines = slice(i + n, j if last else i + n + 1), slice(k + n, m if last else k + n + 1)
+            yield Change(kept, tuple(old[lines[0]]), tuple(new[lines[1]]), i + n + 1)
             kept = ()
     yield Change(kept, (), (), len(old) + 1)
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from reviser.checkpoints import save
-from reviser.cli.revise import ask_each, range_in
+from reviser.cli.revise import ask_each, changes_between, range_in
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
@@ -104,6 +104,13 @@ def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         with os.fdopen(reading) as lines:
             monkeypatch.setattr(sys, "stdin", lines)
             assert ask_each(before, after) == text
+
+
+def test_neighbouring_lines_are_changes_of_their_own() -> None:
+    first, second, rest = changes_between("a\nb\nc\n", "A\nB\nc\n")
+    assert (first.before, first.after, first.line) == (("a\n",), ("A\n",), 1)
+    assert (second.before, second.after, second.line) == (("b\n",), ("B\n",), 2)
+    assert rest.kept == ("c\n",)
 
 
 def test_ranges() -> None:
