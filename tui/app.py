@@ -268,8 +268,8 @@ class EditorApp(App[None], inherit_bindings=False):
             now = self.clock()
             return f"{run.status}… {int(now - (self._loading_since or now))} s"
         if run.current is not run.tip:
-            doing = "playing" if run.writing else "at step"
-            return f"{doing} {run.current.depth} of {steps} · {pace}"
+            place = f"{run.current.depth} of {steps}"
+            return f"playing {place} · {pace}" if run.writing else f"at step {place}"
         if run.writing:
             speed = run.statistics().actions_per_second
             rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace

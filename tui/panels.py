@@ -74,7 +74,7 @@ class Rows(ScrollView, can_focus=True):
 
     def _reveal(self) -> None:
         if self._lines:
-            area = Area(0, self.chosen, 1, 1)
+            area = Area(0, max(0, self.chosen - 2), 1, 5)
             self.scroll_to_region(area, animate=False, force=True, immediate=True)
 
     def render_line(self, y: int) -> Strip:
