@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from lsp_server.documents import Document
 from lsp_server.engine import Engine
@@ -134,12 +134,13 @@ class Completer:
         await self._engine.warm(self._key())
         if not invoked:
             least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
-            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
+            steps = settings.max_actions
+            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most, steps))
         async with self._turn:
             self._set_busy(True)
             try:
                 for attempt in range(count + _SPARE):
-                    suggestion = await self._timed(self._ask(context, attempt, invoked))
+                    suggestion = await self._ask(context, attempt, invoked)
                     self._cache.put(context, suggestion)
                     shown = self._shown(self._cache.find(context), context, removed)
                     if len(shown) >= count:
@@ -147,17 +148,6 @@ class Completer:
             finally:
                 self._set_busy(False)
         return [text.replace("\n", ending) for text in shown[:count]]
-
-    async def _timed(self, asking: Coroutine[Any, Any, str]) -> str:
-        """Ask, and learn how long it takes."""
-        started = time.monotonic()
-        try:
-            suggestion = await asking
-        except asyncio.CancelledError:
-            self._pace.gave_up(time.monotonic() - started)
-            raise
-        self._pace.answered(time.monotonic() - started)
-        return suggestion
 
     def _set_busy(self, busy: bool) -> None:
         self.busy = busy
@@ -189,13 +179,15 @@ class Completer:
             top_k=settings.top_k,
             seed=attempt,
         )
-        held, written, ending = 0, "", ""
+        held, written, ending, steps = 0, "", "", 0
         async with aclosing(self._engine.write(task)) as events:
             async for event in events:
                 if event.kind == "begun":
                     held = event.held
                 elif event.kind == "step":
                     written = event.written
+                    self._pace.step(time.monotonic(), first=not steps)
+                    steps += 1
                     # Enough is written once the model has gone on to the next word, line or sentence.
                     at_end = event.cursor == len(written)
                     if at_end and first_unit(written[held:], completion.unit) is not None:

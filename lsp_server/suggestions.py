@@ -183,7 +183,8 @@ class Pace:
     def __init__(self) -> None:
         self._last: float | None = None
         self._gap: float | None = None
-        self._cost: float | None = None
+        self._last_step: float | None = None
+        self._step: float | None = None
 
     def key(self, now: float) -> None:
         """A key was struck at `now`, in seconds."""
@@ -191,19 +192,17 @@ class Pace:
             self._gap = _blend(self._gap, gap)
         self._last = now
 
-    def answered(self, seconds: float) -> None:
-        """The model took this long for a suggestion."""
-        self._cost = _blend(self._cost, seconds)
+    def step(self, now: float, *, first: bool = False) -> None:
+        """The model took a step. Before the first it may have been loaded, or have read a whole text."""
+        if not first and self._last_step is not None:
+            self._step = _blend(self._step, now - self._last_step)
+        self._last_step = now
 
-    def gave_up(self, seconds: float) -> None:
-        """The model was stopped after this long, so it would have taken longer."""
-        if self._cost is None or seconds > self._cost:
-            self._cost = seconds
-
-    def delay(self, now: float, least: float, most: float) -> float:
-        """How long to wait from now; the time since the last key counts."""
+    def delay(self, now: float, least: float, most: float, steps: int) -> float:
+        """How long to wait from now with a request of so many steps; the time since the last key counts."""
         gap = self._gap or 0.0
-        quick = self._cost is not None and self._cost < 0.8 * gap
+        # Reading what was typed costs about as much as a step or two.
+        quick = self._step is not None and self._step * (steps + 2) < 0.8 * gap
         pause = least if quick else min(max(1.3 * gap, least), max(least, most))
         elapsed = now - self._last if self._last is not None else pause
         return max(pause - elapsed, 0.0)
