@@ -133,6 +133,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self._panels_at = float("-inf")
         self._drawn_at = float("-inf")
         self._footer_for: object = None
+        self._said_journal_fails = False
         self._loading_since: float | None = None
         self._speed = self.settings.speed
         self.sheets = [self._opened(path) for path in files] or [self._blank()]
@@ -705,10 +706,15 @@ class EditorApp(App[None], inherit_bindings=False):
 
     def _flush_journals(self) -> None:
         for sheet in self.sheets:
-            try:
-                sheet.flush_journal()
-            except OSError as error:
-                self.notify(f"The journal cannot be written: {error.strerror}", severity="error")
+            sheet.flush_journal()
+            if sheet.journal_failure is not None and not self._said_journal_fails:
+                self._said_journal_fails = True
+                self.notify(
+                    f"There is no journal for recovery: {sheet.journal_failure}.",
+                    severity="warning",
+                    timeout=10,
+                    markup=False,
+                )
 
     async def _offer(self, leftover: Leftover) -> None:
         """Ask what to do with a text that a crash left behind."""

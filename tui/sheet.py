@@ -23,6 +23,8 @@ class Sheet:
         self.top = 0
         self.left = 0
         self.follows_model = False
+        # Why there is no journal, where there can be none.
+        self.journal_failure: str | None = None
         self._name = name
         self._journal = journal
         draft.observers.append(self._changed)
@@ -37,7 +39,10 @@ class Sheet:
 
     @property
     def modified(self) -> bool:
-        return self.draft.modified
+        """Whether something would be lost; a recording that was only watched is still in its file."""
+        run = self.open_run
+        only_watched = run is not None and run.recorded and self.draft.undoable == 1
+        return self.draft.modified and not only_watched
 
     @property
     def open_run(self) -> Run | None:
@@ -64,7 +69,15 @@ class Sheet:
             self._journal.end()
 
     def flush_journal(self) -> None:
-        self._journal.flush()
+        try:
+            self._journal.flush()
+        except OSError as error:
+            self._give_up_journal(error)
+
+    def _give_up_journal(self, error: OSError) -> None:
+        """Go on without a journal: typing must not fail for want of one."""
+        if self.journal_failure is None:
+            self.journal_failure = error.strerror or str(error)
 
     def close(self) -> None:
         """Leave the text for good; what is not saved is lost."""
@@ -74,8 +87,13 @@ class Sheet:
 
     def _changed(self, change: Change) -> None:
         self.top = change.follow(self.top)
-        if not self._journal.active:
-            text = self.draft.text
-            end = change.start + len(change.inserted)
-            self._journal.begin(self.path, text[: change.start] + change.removed + text[end:])
-        self._journal.note(change)
+        if self.journal_failure is not None:
+            return
+        try:
+            if not self._journal.active:
+                text = self.draft.text
+                end = change.start + len(change.inserted)
+                self._journal.begin(self.path, text[: change.start] + change.removed + text[end:])
+            self._journal.note(change)
+        except OSError as error:
+            self._give_up_journal(error)

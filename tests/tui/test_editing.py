@@ -381,6 +381,19 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
     assert list(journals.iterdir()) == []
 
 
+def test_without_a_place_for_the_journal_one_can_still_write(tmp_path: Path) -> None:
+    (tmp_path / "journals").write_text("a file where the folder should be")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x", "y")
+        assert app.sheet.draft.text == "xytext"
+        await until(pilot, lambda: "no journal for recovery" in notes(app))
+        await pilot.press("ctrl+s")
+        assert (tmp_path / "file.txt").read_text() == "xytext"
+
+    drive(editor(tmp_path, "text"), script)
+
+
 def test_finding_and_replacing(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft

@@ -330,8 +330,12 @@ def test_the_published_runs_play(tmp_path: Path) -> None:
         assert app.sheet.draft.text == published[1]["final_text"]
         assert any(node.taken and node.taken.kind == "move" for node in walk(run.root))
         assert app.check_action("rewrite", ()) is False
-        await pilot.press("ctrl+q")
-        await choose(pilot, app, "d")
+        # What was only watched need not be saved; what was changed must.
+        assert not app.sheet.modified
+        app.editor.select(Selection.at(0))
+        await pilot.press("x")
+        assert app.sheet.modified
+        await pilot.press("ctrl+z", "ctrl+q")
 
     drive(editor(tmp_path, play=PAPER_TRAJECTORIES), script)
 
