@@ -157,7 +157,7 @@ class DraftMachine(RuleBasedStateMachine):
 
 
 TestDraft = DraftMachine.TestCase
-TestDraft.settings = settings(max_examples=120, stateful_step_count=25, deadline=None)
+TestDraft.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
 def type_into(draft: Draft, text: str) -> None:

@@ -18,7 +18,7 @@ lines = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 widths = st.one_of(st.none(), st.integers(2, 30))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(lines, widths)
 def test_rows_hold_the_whole_text_within_the_width(text: str, width: int | None) -> None:
     rows = wrap(text, width, 4)
