@@ -159,7 +159,7 @@ async function showStatus(server: Server): Promise<void> {
 
 function summary(status: Status): string {
   const model = status.modelLoaded ? 'model in memory' : 'no model in memory';
-  return `${status.state}, ${model}, ${status.requests} requests, ${status.fromCache} suggestions from memory`;
+  return `${status.state}, ${model}, asked ${status.requests} times, answered ${status.fromCache} from memory`;
 }
 
 /** Choose among the models the program knows, or a folder; kept in the settings once the server takes it. */

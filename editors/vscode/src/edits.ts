@@ -51,18 +51,32 @@ export class RunEdits {
       return { applied: false, failureReason: 'the document has changed' };
     }
     const run = this.open?.label === edit.label ? this.open : undefined;
-    const applied = await editor.edit(
-      (builder) => {
-        for (const { range, newText } of edit.edits) {
-          builder.replace(asRange(range), newText);
-        }
-      },
-      { undoStopBefore: run?.version !== edit.version, undoStopAfter: run === undefined },
-    );
+    const stops = { undoStopBefore: run?.version !== edit.version, undoStopAfter: run === undefined };
+    const applied = await applyIn(editor, edit, stops);
+    if (applied === undefined) {
+      return next(params);
+    }
     if (applied && run) {
       run.version = edit.version + 1;
     }
     return { applied };
+  }
+}
+
+/** Whether the edit was carried out; undefined if the editor has just been closed. */
+async function applyIn(
+  editor: vscode.TextEditor,
+  edit: RunEdit,
+  stops: { undoStopBefore: boolean; undoStopAfter: boolean },
+): Promise<boolean | undefined> {
+  try {
+    return await editor.edit((builder) => {
+      for (const { range, newText } of edit.edits) {
+        builder.replace(asRange(range), newText);
+      }
+    }, stops);
+  } catch {
+    return undefined;
   }
 }
 

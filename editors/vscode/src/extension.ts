@@ -12,6 +12,9 @@ import { StatusBar } from './statusBar';
 // Where the server works unless told otherwise.
 const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'git-commit', 'mail', 'eml'];
 
+// Why a run stopped needs no telling to whoever stopped it.
+const OWN_WISH = /^you (stopped|cancelled) it/;
+
 class Reviser {
   private readonly edits = new RunEdits();
   private readonly server = new Server(this.edits);
@@ -102,7 +105,7 @@ class Reviser {
     }
     this.setWriting(underWay);
     this.drawing.show(news);
-    if (news.state === 'stopped' && news.reason) {
+    if (news.state === 'stopped' && news.reason && !OWN_WISH.test(news.reason)) {
       this.tellWhyStopped(news);
     }
   }

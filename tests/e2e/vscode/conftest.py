@@ -23,18 +23,29 @@ EXTENSION = ROOT / "editors" / "vscode" / "dist" / "reviser.vsix"
 
 PROGRAM = Path(sys.executable).with_name("reviser")
 
-_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-_FLAGS += ["--disable-background-networking", "--disable-component-update"]
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+]
+
+
+def find_chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = find_chromium()
     if chromium is None:
         pytest.skip("there is no Chromium on the path")
     api = pytest.importorskip("playwright.sync_api", reason="see `make test-editors`")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
         yield browser
         browser.close()
 

@@ -151,6 +151,23 @@ def test_a_run_is_accepted_or_rejected_as_one(window: Workbench) -> None:
     assert window.saved() == written
 
 
+def test_a_run_goes_on_while_its_document_is_hidden(window: Workbench) -> None:
+    draft = window.draft
+    other = draft.with_name("other.txt")
+    other.write_text("another text")
+    _run_for_a_while(window)
+    window.open(other.name)
+    window.page.wait_for_timeout(1500)
+    assert window.text() == "another text"
+    window.open(draft.name)
+    window.wait(lambda: _is_writing(window))
+    _stop(window)
+    assert len(window.saved()) > len(DRAFT) + 40
+    window.press("Control+Alt+Backspace")
+    window.wait(lambda: window.text().endswith("quiet"))
+    assert window.saved() == DRAFT
+
+
 def test_a_selection_is_written_anew(window: Workbench) -> None:
     window.press("Control+Shift+ArrowLeft")
     window.command("Reviser: Fill In Here, or Write the Selection Anew")

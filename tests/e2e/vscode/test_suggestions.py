@@ -103,3 +103,11 @@ def test_code_is_left_alone_until_it_is_switched_on(open_draft: Opener) -> None:
     window.wait_for_status("Reviser is idle")
     window.type(" the")
     _ghost_text(window)
+
+
+def test_all_of_it_is_switched_off_and_on_by_one_command(open_draft: Opener) -> None:
+    window = open_draft(DRAFT)
+    window.command("Reviser: Switch On or Off Everywhere")
+    window.wait_for_status("Reviser is off")
+    window.command("Reviser: Switch On or Off Everywhere")
+    window.wait_for_status("Reviser is idle")
