@@ -230,3 +230,37 @@ def stats(
 ) -> None:
     """How the recorded runs were written: the paper's trajectory statistics."""
     typer.echo(load_extra("benchmarks.statistics", "bench").file_report(file, as_json=json))
+
+
+@app.command()
+def edits(
+    file: Annotated[
+        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
+    ],
+    tokenizer: Annotated[str, typer.Option(help="gpt2, or a tokenizer.json.")] = "gpt2",
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """What real edits cost as actions, beside a whole rewrite and a unified diff."""
+    arguments = [file, "--tokenizer", tokenizer, *(["--json"] if json else [])]
+    arguments += ["--write", str(write)] if write else []
+    raise typer.Exit(load_extra("benchmarks.edits", "train").main(arguments))
+
+
+@app.command()
+def revising(
+    file: Annotated[
+        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
+    ],
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models that were trained to revise.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Edits to take.")] = None,
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """How well models make the edits that people made, beside copying."""
+    arguments = [file, *(models or []), *(["--json"] if json else [])]
+    for flag, value in (("--limit", limit), ("--write", write)):
+        arguments += [flag, str(value)] if value else []
+    raise typer.Exit(load_extra("benchmarks.revising", "train").main(arguments))

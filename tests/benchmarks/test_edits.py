@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.edits import DIFF, LEAN, REWRITE, SENTENCES, costs, main, measure, written_diff
 from reviser.tokenizer import Gpt2Tokenizer
+from tests.cli.test_replay import reviser
 from training.edits import Edit
 
 EDIT = Edit(
@@ -63,3 +64,13 @@ def test_the_command_writes_its_result(tmp_path: Path, capsys: pytest.CaptureFix
     assert "whole rewrite" in capsys.readouterr().out
     edits.write_text("")
     assert main([str(edits)]) == 2
+
+
+def test_both_measures_are_commands(tmp_path: Path) -> None:
+    path = tmp_path / "edits.jsonl"
+    path.write_text(json.dumps({"before": EDIT.before, "after": EDIT.after}) + "\n")
+    cost = json.loads(reviser("bench", "edits", path, "--json").stdout)
+    assert cost["means"]["Delete"]["mean"] == 5
+    (copying,) = json.loads(reviser("bench", "revising", path, "--json").stdout)
+    assert copying["left_alone"] == 1.0
+    assert reviser("bench", "edits", tmp_path / "none").returncode == 2
