@@ -64,6 +64,8 @@ class Engine:
         self._failures = 0
         self._not_before = 0.0
         self.evaluated = 0
+        self.before = 0
+        self.reused = 0
         self.tasks = 0
 
     @property
@@ -93,7 +95,6 @@ class Engine:
                     over = True
                     raise EngineLost("the engine ended unexpectedly")
                 over = event.is_last
-                self.evaluated += event.evaluated
                 if event.kind == "failed":
                     raise ReviserError(event.message)
                 yield event
@@ -134,6 +135,7 @@ class Engine:
             while line := await connection.reader.readline():
                 self._failures = 0
                 event = decode_event(line)
+                self._count(event)
                 if listener := self._listeners.get(event.id):
                     listener.put_nowait(event)
         if self._connection is connection:
@@ -145,6 +147,12 @@ class Engine:
             self._not_before = time.monotonic() + rest
         for listener in self._listeners.values():
             listener.put_nowait(None)
+
+    def _count(self, event: Event) -> None:
+        # Here, since nobody listens to the end of a task that was left early.
+        self.evaluated += event.evaluated
+        self.before += event.before
+        self.reused += event.reused
 
     def _stir(self) -> None:
         if self._idle is not None:

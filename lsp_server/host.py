@@ -25,7 +25,7 @@ from reviser.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.engine import Engine
-    from reviser.session import Session
+    from reviser.session import Generation, Session
 
 logger = logging.getLogger(__name__)
 
@@ -142,7 +142,10 @@ class Host:
         evaluated = _evaluated(engine)
         peer.send(Event(task.id, "begun", held=len(run.window.held)))
         home = len(run.window.before) + len(run.window.prefix)
+        before, reused = 0, 0
         while peer.wants(task) and (frame := next(run, None)) is not None:
+            if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
+                before, reused = _known(run, _evaluated(engine) - evaluated)
             peer.send(
                 Event(
                     task.id,
@@ -154,7 +157,9 @@ class Host:
             )
         ending = run.rollout.ending or "cancelled"
         used = _evaluated(engine) - evaluated
-        peer.send(Event(task.id, "done", ending=ending, evaluated=used))
+        peer.send(
+            Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
+        )
 
     def _engine(self, peer: Peer, key: ModelKey) -> Engine:
         peer.key = key
@@ -181,6 +186,12 @@ class Host:
 def _evaluated(engine: Engine) -> int:
     """How many ids have gone through the model, where it counts them."""
     return int(getattr(engine.policy, "evaluated", 0))
+
+
+def _known(run: Generation, evaluated: int) -> tuple[int, int]:
+    """How many ids before the place of writing were needed, and how many of them the model knew."""
+    before = 1 + run.rollout.canvas.low
+    return before, min(before, run.rollout.seeded - evaluated)
 
 
 def load(key: ModelKey) -> Engine:

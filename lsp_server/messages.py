@@ -48,6 +48,8 @@ class Status:
     from_cache: int = 0
     superseded: int = 0
     evaluated: int = 0
+    before: int = 0
+    reused: int = 0
 
 
 @attrs.frozen

@@ -184,13 +184,17 @@ class ReviserServer(LanguageServer):
             from_cache=self.completer.from_cache,
             superseded=self.completer.superseded,
             evaluated=self.engine.evaluated,
+            before=self.engine.before,
+            reused=self.engine.reused,
         )
 
     def show_status(self) -> None:
         """Tell a client that asked for it, whenever there is something new to tell."""
         if self.client.draws_runs:
             status = self.status()
-            plain = attrs.evolve(status, requests=0, from_cache=0, superseded=0, evaluated=0)
+            names = ("requests", "from_cache", "superseded", "evaluated", "before", "reused")
+            nothing: dict[str, Any] = dict.fromkeys(names, 0)
+            plain = attrs.evolve(status, **nothing)
             if plain != self._last_status:
                 self._last_status = plain
                 self.protocol.notify(STATUS, status)

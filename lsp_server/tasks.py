@@ -44,7 +44,8 @@ class Event:
 
     `begun` says how many characters before `start` are the model's to write again (see
     `reviser.session.Window.held`). A `step` carries all that is written so far, those characters
-    included, and the model's cursor in it. `done` and `failed` are the last.
+    included, and the model's cursor in it. `done` and `failed` are the last. `done` counts ids: `evaluated`
+    went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
     """
 
     id: int
@@ -55,6 +56,8 @@ class Event:
     label: str = ""
     ending: str = ""
     evaluated: int = 0
+    before: int = 0
+    reused: int = 0
     message: str = ""
 
     @property

@@ -321,6 +321,34 @@ INITIALIZE = json.dumps(
 )
 
 
+def test_it_counts_what_the_model_reads_and_what_it_knew(editor: ToyEditor) -> None:
+    def counts() -> dict[str, int]:
+        status = editor.command("reviser.status")
+        return {name: status[name] for name in ("evaluated", "before", "reused")}
+
+    def growth(offset: int) -> tuple[int, ...]:
+        """What a request adds; one that says nothing new asks the model again about the same text."""
+        old = counts()
+        editor.ghost_text(offset, invoked=False)
+        new = until(lambda: (now := counts())["before"] > old["before"] and now)
+        return tuple(new[name] - old[name] for name in old)
+
+    words = " the cat sat on the mat" * 10
+    editor.set(completion={"maxActions": 1})
+    editor.open(words)
+    evaluated, before, reused = growth(len(words))
+    assert before % 61 == 0  # sixty words and the start marker
+    assert evaluated == before - reused
+    editor.type(" it")
+    evaluated, before, reused = growth(len(editor.text))
+    assert (evaluated, before % 62, before - reused) == (1, 0, 1)
+    # What follows the cursor is read too, but is not counted as text before it.
+    editor.type("\n\nthe day")
+    evaluated, before, reused = growth(len(words))
+    assert evaluated > 0
+    assert before == reused
+
+
 def test_it_listens_on_a_port_for_debugging() -> None:
     port = free_port()
     server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp", "--tcp", str(port)])
