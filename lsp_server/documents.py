@@ -208,6 +208,16 @@ class Documents:
         return iter(self._open.values())
 
 
+def joined_change(before: str, changes: list[Change], after: str) -> Change:
+    """One change for several, made one after the other: all between the first and the last place touched."""
+    head = tail = length = len(before)
+    for change in changes:
+        head = min(head, change.start)
+        tail = min(tail, length - change.end)
+        length += change.growth
+    return Change(head, before[head : len(before) - tail], after[head : len(after) - tail])
+
+
 def minimal_change(text: str, start: int, removed: str, inserted: str) -> Change | None:
     """The change that turns `removed` at `start` into `inserted`, less what they share at both ends.
 

@@ -117,8 +117,9 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> None:
     document = ls.document(params.text_document.uri)
-    for event in params.content_changes:
-        change = _take(document, event)
+    before = document.text
+    changes = [_take(document, event) for event in params.content_changes]
+    for change in ls.runs.as_sent(document, before, changes):
         if not ls.runs.follow(document, change):
             ls.completer.removal(document.uri).follow(change)
             ls.completer.typed()

@@ -146,6 +146,14 @@ class LiveRun:
         """The change on its way was not carried out, and will not be."""
         self._pending = None
 
+    def expects(self, change: Change) -> bool:
+        """Whether a change is what the edit on its way must cause."""
+        return (
+            self._owned is None
+            and self._pending is not None
+            and self.region.explain(change, self._pending) is not None
+        )
+
     def follow(self, change: Change) -> Origin:
         """Take over a change of the document, and say whose it is."""
         if self._owned is not None:

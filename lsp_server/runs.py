@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from lsp_server.documents import Change, Document, Documents
+from lsp_server.documents import Change, Document, Documents, joined_change
 from lsp_server.engine import Engine
 from lsp_server.live import LiveRun, Region
 from lsp_server.settings import Settings
@@ -148,6 +148,14 @@ class LiveRuns:
             await self.stop()
         run.state, run.reason = "accepted", ""
         self._editor.show(run)
+
+    def as_sent(self, document: Document, before: str, changes: list[Change]) -> list[Change]:
+        """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
+        run = self._current
+        if len(changes) < 2 or run is None or run.uri != document.uri:
+            return changes
+        joined = joined_change(before, changes, document.text)
+        return [joined] if run.expects(joined) else changes
 
     def follow(self, document: Document, change: Change) -> bool:
         """Take over a change of a document; True if it is an edit of a run's own."""

@@ -83,7 +83,7 @@ class Reviser {
   /** Whether Reviser is on for the document at hand. */
   private async askAboutDocument(): Promise<void> {
     const document = vscode.window.activeTextEditor?.document;
-    if (!document || !this.server.isUp || !this.server.serves(document)) {
+    if (!document || document.isClosed || !this.server.isUp || !this.server.serves(document)) {
       return;
     }
     try {
