@@ -264,3 +264,19 @@ def revising(
     for flag, value in (("--limit", limit), ("--write", write)):
         arguments += [flag, str(value)] if value else []
     raise typer.Exit(load_extra("benchmarks.revising", "train").main(arguments))
+
+
+@app.command()
+def lsp(
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model, by name or path.", show_default="the default one"),
+    ] = None,
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """How quick suggestions come in an editor: a typing session, replayed (two minutes)."""
+    arguments = ["--json"] if json else []
+    for flag, value in (("--model", model), ("--write", write)):
+        arguments += [flag, str(value)] if value else []
+    raise typer.Exit(load_extra("benchmarks.lsp", "lsp").main(arguments))
