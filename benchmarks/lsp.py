@@ -112,6 +112,7 @@ class Request:
 
     id: str
     sent: float
+    at_end: bool
     answered: float | None = None
     begun: float | None = None
     suggestion: str = ""
@@ -178,7 +179,8 @@ class Editor:
         if self.requests and (last := self.requests[-1]).answered is None:
             last.cancelled = True
             self._client.cancel_request(types.CancelParams(last.id))
-        request = Request(f"suggestion {next(self._ids)}", time.perf_counter())
+        at_end = not self.text[self.cursor :].strip()
+        request = Request(f"suggestion {next(self._ids)}", time.perf_counter(), at_end)
         self.requests.append(request)
         params = types.InlineCompletionParams(
             context=types.InlineCompletionContext(types.InlineCompletionTriggerKind.Automatic),
@@ -309,6 +311,10 @@ def _times(asked: Sequence[Request]) -> dict[str, Any]:
         "p95_ms": _quantile(whole, 0.95),
         "p50_unwaited_ms": _quantile(unwaited, 0.50),
         "p95_unwaited_ms": _quantile(unwaited, 0.95),
+        "p50_end_ms": _quantile((1e3 * request.took for request in made if request.at_end), 0.50),
+        "p50_middle_ms": _quantile(
+            (1e3 * request.took for request in made if not request.at_end), 0.50
+        ),
         "p50_known_ms": _quantile([1e3 * request.took for request in known], 0.50),
         "made": len(made),
         "known": len(known),
@@ -408,6 +414,9 @@ def report(result: dict[str, Any]) -> str:
             f"{result['p50_unwaited_ms']:.0f} ms = {result['p50_unwaited_steps']:.1f} steps",
         ),
         _row("the same, 95 %", f"{result['p95_unwaited_ms']:.0f} ms"),
+        _row("at the end of the text, median", _ms(result["p50_end_ms"])),
+        _row("in the middle of the text, median", _ms(result["p50_middle_ms"])),
+        _row("suggestions known already, median", _ms(result["p50_known_ms"])),
         _row("one step of the model, median", f"{result['step_ms']:.1f} ms"),
         _row(
             "text before the cursor reused from the cache",
@@ -454,6 +463,10 @@ def _row(
     return name, figure, target, "" if met is None else "met" if met else "missed"
 
 
+def _ms(milliseconds: float | None) -> str:
+    return "–" if milliseconds is None else f"{milliseconds:.0f} ms"
+
+
 def _s(seconds: float) -> str:
     return f"{seconds:.2f}"
 
@@ -485,7 +498,7 @@ _INTRODUCTION = """\
 Somebody writes at the end of a draft of three paragraphs, at about sixty words a minute with pauses, corrects a word,
 takes over suggestions, and adds a sentence in the middle. The editor asks for a suggestion after every key. Times run
 from the editor's request to its answer, for the answers that the model made; those already known from an
-earlier answer are counted apart. A step is one action of the model at the end of the same text, measured in
+earlier answer are counted apart, and a request that the next key cancels has no time. A step is one action of the model at the end of the same text, measured in
 the same run. Processor time is read in ticks of a hundredth of a second.
 """
 
