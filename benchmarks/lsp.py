@@ -262,9 +262,9 @@ async def replayed(model: Path, keys: Sequence[Key], text: str, rest: float) -> 
         editor.open(text)
         first = editor.ask()
         await _until(lambda: first.answered is not None, "the first suggestion")
-        began, used = time.perf_counter(), _cpu_seconds(process)
-        await editor.replay(keys)
-        took, typing_cpu = time.perf_counter() - began, _cpu_seconds(process) - used
+        began, others = time.perf_counter(), _cpu_seconds_of_others(process)
+        typing_cpu = await _cpu_while(editor.replay(keys), process)
+        took, others = time.perf_counter() - began, _cpu_seconds_of_others(process) - others
         first_second = await _cpu_while(asyncio.sleep(1.0), process)
         after = await _cpu_while(asyncio.sleep(rest), process)
         memory = [_resident_mb(one) for one in _family(process)]
@@ -286,9 +286,11 @@ async def replayed(model: Path, keys: Sequence[Key], text: str, rest: float) -> 
         "requests": len(asked),
         "cancelled": sum(request.cancelled for request in asked),
         "reuse_share": status["reused"] / status["before"] if status["before"] else 0.0,
+        "tasks": status["requests"],
         "evaluated_per_task": status["evaluated"] / status["requests"],
         "typing_s": took,
         "cpu_s_per_minute": 60 * typing_cpu / took,
+        "cpu_s_others_per_minute": 60 * max(others, 0.0) / took,
         "cpu_s_first_second": first_second,
         "cpu_s_after_typing": after,
         "cpu_s_disabled": disabled,
@@ -377,6 +379,15 @@ def _cpu_seconds(process: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
+def _cpu_seconds_of_others(process: int) -> float:
+    """The processor time of all that is neither the server, its engine, nor this editor."""
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq")
+    counted = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    ticks = dict(zip(names, map(int, counted), strict=False))
+    busy = sum(ticks.values()) - ticks["idle"] - ticks["iowait"]
+    return busy / os.sysconf("SC_CLK_TCK") - _cpu_seconds(process) - time.process_time()
+
+
 def _resident_mb(process: int) -> float:
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
@@ -426,11 +437,13 @@ def report(result: dict[str, Any]) -> str:
         ),
         _row("tokens through the model for a task", f"{result['evaluated_per_task']:.1f}"),
         _row("requests", str(result["requests"])),
+        _row("tasks for the model, repeated and left ones included", str(result["tasks"])),
         _row("… cancelled by the next key", str(result["cancelled"])),
         _row("… answered by the model", str(result["made"])),
         _row("… answered with what was known", str(result["known"])),
         _row("… answered with nothing", str(result["empty"])),
         _row("CPU seconds a minute of typing", f"{result['cpu_s_per_minute']:.1f}"),
+        _row("… of everything else on the machine", f"{result['cpu_s_others_per_minute']:.1f}"),
         _row(
             "CPU seconds in the first second after the last key", _s(result["cpu_s_first_second"])
         ),

@@ -50,7 +50,10 @@ def test_the_command_measures_a_session(
     assert 0 < result["reuse_share"] < 1
     assert result["rss_mb"] > result["rss_server_mb"] > 0
     assert result["cpu_s_per_minute"] > 0
-    for name in ("cpu_s_after_typing", "cpu_s_disabled", "cpu_s_disabled_typing"):
+    assert (
+        0 < result["tasks"] <= 3 * (result["requests"] + 1)
+    )  # and the first, which is not counted
+    for name in ("cpu_s_after_typing", "cpu_s_disabled", "cpu_s_others_per_minute"):
         assert result[name] >= 0
     written = out.read_text()
     assert "Commit:" in written
