@@ -437,11 +437,11 @@ def report(result: dict[str, Any]) -> str:
         ),
         _row("tokens through the model for a task", f"{result['evaluated_per_task']:.1f}"),
         _row("requests", str(result["requests"])),
-        _row("tasks for the model, repeated and left ones included", str(result["tasks"])),
         _row("… cancelled by the next key", str(result["cancelled"])),
         _row("… answered by the model", str(result["made"])),
         _row("… answered with what was known", str(result["known"])),
         _row("… answered with nothing", str(result["empty"])),
+        _row("tasks for the model, repeated and left ones included", str(result["tasks"])),
         _row("CPU seconds a minute of typing", f"{result['cpu_s_per_minute']:.1f}"),
         _row("… of everything else on the machine", f"{result['cpu_s_others_per_minute']:.1f}"),
         _row(
