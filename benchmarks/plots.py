@@ -58,12 +58,13 @@ class Scale:
             decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             steps = (1,) if len(decades) > 3 else (1, 2, 5)
             values = [step * 10.0**power for power in decades for step in steps]
-        else:
-            step = _round_step((self.high - self.low) / 5)
-            first = math.ceil(self.low / step - 1e-9)
-            values = [step * (first + n) for n in range(12)]
+            return [value for value in values if self.low <= value <= self.high]
+        step = _round_step((self.high - self.low) / 5)
+        first = math.ceil(self.low / step - 1e-9)
+        values = [step * (first + n) for n in range(12)]
         slack = (self.high - self.low) * 1e-9
-        return [value for value in values if self.low - slack <= value <= self.high + slack]
+        inside = [value for value in values if self.low - slack <= value <= self.high + slack]
+        return [min(max(value, self.low), self.high) for value in inside]
 
 
 def _round_step(rough: float) -> float:

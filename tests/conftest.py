@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ from reviser.trajectory import Trajectory, load_trajectories
 
 ROOT = Path(__file__).parent.parent
 PAPER_TRAJECTORIES = ROOT / "examples" / "paper_trajectories.json"
+
+
+def pytest_configure() -> None:
+    """Let children take Ctrl-C: in the background a shell has it ignored, and they would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
