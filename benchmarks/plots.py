@@ -79,7 +79,8 @@ def scale_around(values: Sequence[float], start: float, end: float, *, log: bool
     low, high = min(values), max(values)
     if log:
         return Scale(low / 1.25, high * 1.25, start, end, log=True)
-    room = (high - low) * 0.05 or abs(high) * 0.1 or 1.0
+    # Values that are all but equal need room of their own size, or the scale would have none.
+    room = (high - low) * 0.05 if high - low > 1e-9 * abs(high) else abs(high) * 0.1 or 1.0
     return Scale(low - room, high + room, start, end)
 
 
