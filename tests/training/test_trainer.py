@@ -166,12 +166,12 @@ def test_ctrl_c_saves_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
 
 def test_a_run_on_the_clock_ends_annealed(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    train(options(data, out, "--minutes", "0.05"))
+    # A busy machine takes few steps in this time: none of them is to be warmup but the first.
+    train(options(data, out, "--minutes", "0.05", "--warmup-steps", "1"))
     entries = [entry for entry in read_metrics(out / "metrics.jsonl") if "rate" in entry]
     preset = PRESETS["tiny"]
     assert entries[-1]["rate"] < preset["peak_rate"] / 2
-    if entries[-1]["step"] > preset["warmup_steps"]:  # a busy machine may not come so far
-        assert entries[-1]["rate"] >= preset["final_rate"]
+    assert entries[-1]["rate"] >= preset["final_rate"]
     assert entries[-1]["seconds"] == pytest.approx(3, abs=3)
 
 
