@@ -52,6 +52,18 @@ if TYPE_CHECKING:
 _GROUP = {"cpu": 16, "cuda": 1024}
 
 
+def _of_one_length(
+    given: Sequence[tuple[Prompt, list[int]]], size: int
+) -> Iterator[list[tuple[Prompt, list[int]]]]:
+    """Prompts with their ids in groups of at most `size`, all of a group equally long: no padding."""
+    by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
+    for prompt, ids in given:
+        by_length[len(ids)].append((prompt, ids))
+    for rows in by_length.values():
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+
+
 def stream_of(prompt: Prompt, seed: int) -> int:
     """The name of the random stream for a prompt under a seed."""
     digest = hashlib.sha256(f"{seed}\0{prompt.id}".encode()).digest()
@@ -233,16 +245,10 @@ class CausalLm:
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
-        by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
-        for prompt in prompts:
-            ids = self._prompt_ids(prompt.text)
-            by_length[len(ids)].append((prompt, ids))
-        size = _GROUP[self._model.device.type] // 4
-        for rows in by_length.values():
-            for start in range(0, len(rows), size):
-                part = rows[start : start + size]
-                yield from self._continue(part, seed)
-                progress(len(part))
+        given = [(prompt, self._prompt_ids(prompt.text)) for prompt in prompts]
+        for part in _of_one_length(given, _GROUP[self._model.device.type] // 4):
+            yield from self._continue(part, seed)
+            progress(len(part))
 
     def _prompt_ids(self, text: str) -> list[int]:
         """The prompt with whatever the tokenizer puts before a text, but not what it puts after it."""
@@ -334,16 +340,10 @@ class Diffusion:
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
-        by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
-        for prompt in prompts:
-            ids = self._prompt_ids(prompt)
-            by_length[len(ids)].append((prompt, ids))
-        size = _GROUP[self._made.device.type] // 4
-        for rows in by_length.values():
-            for start in range(0, len(rows), size):
-                part = rows[start : start + size]
-                yield from self._continue(part, seed)
-                progress(len(part))
+        given = [(prompt, self._prompt_ids(prompt)) for prompt in prompts]
+        for part in _of_one_length(given, _GROUP[self._made.device.type] // 4):
+            yield from self._continue(part, seed)
+            progress(len(part))
 
     def _prompt_ids(self, prompt: Prompt) -> list[int]:
         tokenizer = self._made.tokenizer
