@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from reviser.checkpoints.gguf_tokens import PRE_TOKENIZERS
 from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.operators import base_vocabulary
+from reviser.checkpoints.tensors import SINGLE_FILE
 from reviser.checkpoints.tokenizer_files import added_token, byte_level_bpe, make_tokenizer
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.tokenizer import byte_of_character
@@ -80,3 +84,24 @@ def assert_same(one: Checkpoint, other: Checkpoint) -> None:
         "all the things, 12"
     )
     assert_same_weights(one.model, other.model)
+
+
+def edit_config(**changes: object) -> Callable[[Path], None]:
+    """Damage to a folder: other values in its description."""
+
+    def edit(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return edit
+
+
+def edit_tensors(change: Callable[[dict[str, Tensor]], object]) -> Callable[[Path], None]:
+    """Damage to a folder: other tensors in its weights."""
+
+    def edit(folder: Path) -> None:
+        tensors = load_file(folder / SINGLE_FILE)
+        change(tensors)
+        save_file(tensors, folder / SINGLE_FILE)
+
+    return edit

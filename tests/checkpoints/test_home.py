@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from reviser.checkpoints import load, save
 from reviser.checkpoints.home import inspect, is_home, save_checkpoint
@@ -18,7 +17,15 @@ from reviser.checkpoints.tensors import INDEX_FILE, SINGLE_FILE
 from reviser.errors import ReviserError
 from reviser.model import preset
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
-from tests.checkpoints.parts import assert_same, random_model, scores, some_ids, toy_checkpoint
+from tests.checkpoints.parts import (
+    assert_same,
+    edit_config,
+    edit_tensors,
+    random_model,
+    scores,
+    some_ids,
+    toy_checkpoint,
+)
 
 
 @pytest.fixture
@@ -145,23 +152,6 @@ def test_a_vocabulary_must_fit_its_model(tmp_path: Path) -> None:
     checkpoint = toy_checkpoint()
     with pytest.raises(ReviserError, match=r"has 50291 ids and the model \d+"):
         save(tmp_path / "it", checkpoint.model, Vocabulary.gpt2(), "gpt2")
-
-
-def edit_config(**changes: object) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        path = folder / "config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return edit
-
-
-def edit_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        tensors = load_file(folder / SINGLE_FILE)
-        change(tensors)
-        save_file(tensors, folder / SINGLE_FILE)
-
-    return edit
 
 
 def cut(folder: Path) -> None:

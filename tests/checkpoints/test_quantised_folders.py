@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from reviser.checkpoints import load, save
 from reviser.checkpoints.description import describe, quantised_arrays
@@ -21,7 +21,13 @@ from reviser.model import preset
 from reviser.model.layout import Quantisation
 from reviser.model.quantised import dequantise_model, quantise_model
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
-from tests.checkpoints.parts import assert_same, random_model, toy_checkpoint
+from tests.checkpoints.parts import (
+    assert_same,
+    edit_config,
+    edit_tensors,
+    random_model,
+    toy_checkpoint,
+)
 
 
 @pytest.fixture
@@ -137,23 +143,6 @@ def test_a_model_that_sees_the_canvas_is_refused(tmp_path: Path) -> None:
             tmp_path / "it", toy_checkpoint(canvas_input="linear"), quantisation=Quantisation(4)
         )
     assert list(tmp_path.iterdir()) == []
-
-
-def edit_config(**changes: object) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        path = folder / "config.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-    return edit
-
-
-def edit_tensors(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
-    def edit(folder: Path) -> None:
-        tensors = load_file(folder / SINGLE_FILE)
-        change(tensors)
-        save_file(tensors, folder / SINGLE_FILE)
-
-    return edit
 
 
 def see_the_canvas(folder: Path) -> None:
