@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow test-editors vscode lint format bench-canvas clean
+.PHONY: demo test test-slow fuzz test-editors vscode lint format bench-canvas clean
 
 demo: $(READY)
 	$(BIN)/reviser replay examples/paper_trajectories.json --index 5 --play --speed 2
@@ -15,6 +15,10 @@ test: $(READY) lint
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# The tests of properties, on new and mostly more examples at every run: for what the suite's own examples miss.
+fuzz: $(READY)
+	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2
 
 # Real editors, put into a folder that git ignores. VS Code takes some minutes the first time, 600 MB, and on
 # Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core

@@ -42,7 +42,14 @@ def trim(text: str, unit: Unit) -> str:
 
 
 def without_repetition(text: str, after: str) -> str:
-    """`text` without what `after` says already: its end, or all from where it starts to repeat it."""
+    """`text` without what `after` says already, however often it says it."""
+    while (shorter := _without_one_repetition(text, after)) != text:
+        text = shorter
+    return text
+
+
+def _without_one_repetition(text: str, after: str) -> str:
+    """`text` without its end, or without all from where it starts to repeat `after`."""
     lead = _lead(after)
     if lead and (at := _find_whole(text, lead)) is not None:
         text = text[:at]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from reviser.tokenizer import Gpt2Tokenizer
 from reviser.trajectory import Trajectory, load_trajectories
 
 ROOT = Path(__file__).parent.parent
 PAPER_TRAJECTORIES = ROOT / "examples" / "paper_trajectories.json"
+
+# The suite draws the same examples every time, so that a change is judged by what it changed; `make fuzz`
+# draws new ones, mostly more. A busy machine may take long over any example.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("new", max_examples=1000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("REVISER_EXAMPLES", "same"))
 
 
 def pytest_configure() -> None:

@@ -79,6 +79,8 @@ def test_trimming_only_shortens(text: str, unit: Unit) -> None:
         (" the cat ", "\nNext", " the cat"),
         ("A new line\nThe old line", "\nThe old line\n", "A new line"),
         (")", ")", ""),
+        (" ha ha", " ha", ""),
+        ("aa", "a", ""),
     ],
 )
 def test_what_follows_is_never_repeated(text: str, after: str, shown: str) -> None:
@@ -90,6 +92,7 @@ def test_removing_repetition_only_shortens_and_settles(text: str, after: str) ->
     shown = without_repetition(text, after)
     assert text.startswith(shown)
     assert not (after.strip() and shown.endswith(after))
+    assert without_repetition(shown, after) == shown
 
 
 @pytest.mark.parametrize(
