@@ -106,6 +106,24 @@ def generate(
     )
 
 
+def write_all(
+    checkpoint: Checkpoint,
+    prompts: Sequence[Prompt],
+    first_seeds: Sequence[int],
+    rows: int,
+    settings: Settings,
+) -> tuple[list[Written], float]:
+    """What a model writes after every prompt, once for each first seed, and the seconds that took."""
+    started = time.perf_counter()
+    runs = generate(checkpoint, prompts, first_seeds, rows, settings)
+    seconds = time.perf_counter() - started
+    written = [
+        carry_out(checkpoint.vocabulary, prompt, run)
+        for prompt, run in zip([*prompts] * len(first_seeds), runs, strict=True)
+    ]
+    return written, seconds
+
+
 def carry_out(vocabulary: Vocabulary, prompt: Prompt, run: batch.GeneratedRun) -> Written:
     """Write what a run says on a canvas."""
     canvas, _ = seed(vocabulary, prompt.tokens)
@@ -148,19 +166,23 @@ def log_losses(
     return results
 
 
-def report(
-    name: str,
-    written: Sequence[Written],
-    evaluator: Reviser,
-    tokenizer: Tokenizer,
-    seconds: float,
-) -> Report:
+def scores_of(
+    written: Sequence[Written], evaluator: Reviser, tokenizer: Tokenizer
+) -> list[tuple[float, int, int]]:
+    """For each continuation: its negative log-likelihood under the evaluator, its tokens and its bytes."""
     texts = []
     for entry in written:
         whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
         prompt = decode(tokenizer, entry.prompt.tokens)
         texts.append((prompt, whole[len(prompt) :]))
-    losses = [loss for loss in log_losses(evaluator, tokenizer, texts) if loss[1] and loss[2]]
+    return log_losses(evaluator, tokenizer, texts)
+
+
+def report(
+    name: str, written: Sequence[Written], scores: Sequence[tuple[float, int, int]], seconds: float
+) -> Report:
+    """The figures of a model that took so many seconds to write; `scores` are of `scores_of`."""
+    losses = [loss for loss in scores if loss[1] and loss[2]]
     per_text = [float(np.exp(min(loss / tokens, 50))) for loss, tokens, _ in losses]
     actions = [action for entry in written for action in entry.actions]
     moves = [action for action in actions if isinstance(action, Move)]
@@ -241,18 +263,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     evaluator = load(chosen.evaluator, device=device, dtype=half)
     prompts = prompts_of(Corpus.open(chosen.data), chosen.prompts)
     settings = Settings(chosen.temperature, chosen.top_k)
-    reports = [report("real text", real_text(prompts), evaluator.model, evaluator.tokenizer, 0.0)]
+    real = real_text(prompts)
+    scores = scores_of(real, evaluator.model, evaluator.tokenizer)
+    reports = [report("real text", real, scores, 0.0)]
     for path in chosen.models:
         checkpoint = load(path, device=device, dtype=half)
-        started = time.perf_counter()
-        runs = generate(checkpoint, prompts, chosen.seeds, chosen.batch, settings)
-        seconds = time.perf_counter() - started
-        written = [
-            carry_out(checkpoint.vocabulary, prompt, run)
-            for prompt, run in zip(prompts * len(chosen.seeds), runs, strict=True)
-        ]
+        written, seconds = write_all(checkpoint, prompts, chosen.seeds, chosen.batch, settings)
         name = path.parent.name if path.name == "model" else path.name
-        reports.append(report(name, written, evaluator.model, evaluator.tokenizer, seconds))
+        scores = scores_of(written, evaluator.model, evaluator.tokenizer)
+        reports.append(report(name, written, scores, seconds))
         if chosen.save:
             save_texts(chosen.save, name, written, checkpoint.tokenizer, chosen.seeds)
         for entry in written[: chosen.samples]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -121,29 +120,16 @@ def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
     models = [(recipe.name, train_one(recipe, chosen)) for recipe in wanted]
     evaluator = load(chosen.init, device=device, dtype=half)
     prompts = continuation.prompts_of(Corpus.open(chosen.held_out), chosen.prompts)
-    reports = [
-        continuation.report(
-            "real text",
-            continuation.real_text(prompts),
-            evaluator.model,
-            evaluator.tokenizer,
-            0.0,
-        )
-    ]
+    real = continuation.real_text(prompts)
+    scores = continuation.scores_of(real, evaluator.model, evaluator.tokenizer)
+    reports = [continuation.report("real text", real, scores, 0.0)]
     for name, folder in models:
         checkpoint = load(folder, device=device, dtype=half)
-        started = time.perf_counter()
-        runs = continuation.generate(
+        written, seconds = continuation.write_all(
             checkpoint, prompts, [chosen.seed], chosen.batch, continuation.Settings()
         )
-        seconds = time.perf_counter() - started
-        written = [
-            continuation.carry_out(checkpoint.vocabulary, prompt, run)
-            for prompt, run in zip(prompts, runs, strict=True)
-        ]
-        reports.append(
-            continuation.report(name, written, evaluator.model, evaluator.tokenizer, seconds)
-        )
+        scores = continuation.scores_of(written, evaluator.model, evaluator.tokenizer)
+        reports.append(continuation.report(name, written, scores, seconds))
         print(json.dumps(asdict(reports[-1])), flush=True)
     return reports
 

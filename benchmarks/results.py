@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 
 def provenance(command: str, **facts: object) -> str:
@@ -43,7 +44,11 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    return _output("git", "describe", "--always", "--dirty", "--abbrev=12").strip() or "unknown"
+    """The commit of the checkout, or the one that `git archive` wrote into its copy of this folder."""
+    here = Path(__file__).parent
+    described = _output("git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12")
+    archived = (here / "COMMIT").read_text("utf-8")
+    return described.strip() or ("unknown" if archived.startswith("$") else archived[:12])
 
 
 def _output(*command: str) -> str:

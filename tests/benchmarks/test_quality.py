@@ -1,0 +1,141 @@
+"""A model beside a left-to-right one: what both wrote is kept, compared and judged."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import quality, results
+from benchmarks.quality import REAL, Measured, main, ratio_interval, targets
+from reviser.checkpoints.home import save_checkpoint
+from tests.checkpoints.parts import toy_checkpoint
+from training.data import main as make_data
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quality")
+    checkpoint = toy_checkpoint(context=2048)
+    save_checkpoint(folder / "base", checkpoint)
+    kinds = frozenset({"insert", "stop"})
+    left_to_right = dataclasses.replace(
+        checkpoint, vocabulary=dataclasses.replace(checkpoint.vocabulary, kinds=kinds)
+    )
+    save_checkpoint(folder / "plain", left_to_right)
+    texts, tokenizer = folder / "texts.jsonl", folder / "tokenizer.json"
+    text = "the thing in all the tins is a thin ill the " * 12
+    texts.write_text("".join(json.dumps({"text": f"{n} {text}"}) + "\n" for n in range(5)))
+    tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
+    assert make_data([str(folder / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0
+    assert main([str(folder / "run"), *_writing(folder)]) == 0
+    return folder / "run"
+
+
+def _writing(folder: Path) -> list[str]:
+    words = ["--model", f"ours={folder / 'base'}", "--model", f"plain={folder / 'plain'}"]
+    words += ["--evaluator", str(folder / "base"), "--data", str(folder / "data")]
+    return [*words, "--prompts", "4", "--seeds", "1", "2", "--batch", "8"]
+
+
+def test_what_was_written_is_kept_and_not_written_again(run: Path) -> None:
+    kept = {path.name: path.stat().st_mtime_ns for path in run.iterdir()}
+    assert set(kept) == {
+        f"{name}.{ending}"
+        for name in ("real-text", "ours", "plain")
+        for ending in ("json", "texts.jsonl")
+    }
+    assert len((run / "ours.texts.jsonl").read_text().splitlines()) == 8
+    assert len((run / "real-text.texts.jsonl").read_text().splitlines()) == 4
+    assert main([str(run), *_writing(run.parent)]) == 0
+    assert {path.name: path.stat().st_mtime_ns for path in run.iterdir()} == kept
+
+
+def test_two_models_are_compared_without_any_model(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    words = ["--compare", "ours", "--baseline", "plain", "--write", str(page), "--title", "Two"]
+    assert main([str(run), *words]) == 0
+    assert capsys.readouterr().out.strip() in page.read_text()
+    assert page.read_text().startswith("# Two\n\n- Command: `python -m benchmarks.quality")
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| ")]
+    assert sum(row.startswith("| plain") for row in rows) == 2
+    assert "| moves" in page.read_text()
+
+
+def test_a_target_is_met_exactly_when_the_figures_say_so(run: Path) -> None:
+    ours, plain = (Measured.read(run / f"{name}.json") for name in ("ours", "plain"))
+
+    def met(model: Measured, **overlap: float) -> dict[str, bool]:
+        mauve = {name: quality.Overlap(score, 0.0) for name, score in overlap.items()}
+        return {target.what: target.met for target in targets(model, plain, mauve)}
+
+    def changed(**figures: float) -> Measured:
+        return dataclasses.replace(
+            ours, continuation=dataclasses.replace(ours.continuation, **figures)
+        )
+
+    assert met(changed(stopped=0.95))["runs that end in Stop"]
+    assert not met(changed(stopped=0.949))["runs that end in Stop"]
+    assert met(changed(moves=0.05))["moves"]
+    assert not met(changed(moves=0.049))["moves"]
+    their_ppl = plain.continuation.ppl
+    assert met(changed(ppl=1.3 * their_ppl))["evalPPL against plain's"]
+    assert not met(changed(ppl=1.31 * their_ppl))["evalPPL against plain's"]
+    assert met(ours, ours=0.9, plain=0.9)["MAUVE against plain's"]
+    assert not met(ours, ours=0.8, plain=0.9)["MAUVE against plain's"]
+    assert not met(plain)["gaps joined better than plain joins them"]
+
+
+def test_the_interval_holds_the_ratio_and_is_a_point_for_equal_models(run: Path) -> None:
+    ours = Measured.read(run / "ours.json")
+    assert ratio_interval(ours, ours) == (1.0, 1.0)
+    doubled = dataclasses.replace(
+        ours,
+        scores=[(loss + tokens * np.log(2), tokens, size) for loss, tokens, size in ours.scores],
+    )
+    assert ratio_interval(doubled, ours) == pytest.approx((2.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "name a model to write with, or two to compare"),
+        (["--model", "ours"], "a model is named as NAME=FOLDER, not ours"),
+        (["--model", f"{REAL}=x"], "a model is named as NAME=FOLDER"),
+        (["--model", "ours=x"], "writing needs an evaluator and held-out data"),
+        (["--compare", "ours"], "a comparison needs both"),
+        (["--compare", "ours", "--baseline", "nobody"], "holds no figures of nobody"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    run: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(run), *words]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert errors.count("\n") == 1
+
+
+def test_an_archive_of_the_project_names_its_commit() -> None:
+    git = ["git", "-C", str(ROOT)]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=False, capture_output=True, text=True)
+    if head.returncode:
+        pytest.skip("this is no git checkout")
+    archive = subprocess.run(
+        [*git, "archive", "HEAD", "benchmarks/COMMIT"], check=True, capture_output=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
+        member = tar.extractfile("benchmarks/COMMIT")
+        assert member is not None
+        assert member.read().decode() == head.stdout
+    assert results.surroundings()["Commit"].removesuffix("-dirty") == head.stdout[:12]
