@@ -163,8 +163,7 @@ class Loader:
     def _packed_chapter(self, chapter: int) -> Rows:
         rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
         # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
-        order = [self._shuffled(row, chapter) for row in range(len(rows))]
-        return Rows(rows.ids[order], rows.mask[order], rows.samples[order], rows.positions[order])
+        return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]
 
     def _bucketed_chapter(self, chapter: int) -> list[Rows]:
         histories = self._histories(chapter).first(self.chapters.size * self.batch)

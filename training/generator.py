@@ -377,19 +377,45 @@ class Texts:
 
 @dataclass(frozen=True)
 class Histories:
-    """One history a row, padded at the end: its ids, its length, and which ids the loss counts."""
+    """One history a row, padded at the end: its ids, its length, and which ids the loss counts.
+
+    What is to be predicted in the place of an id is that id, unless `targets` say otherwise: a history
+    may hold actions that should not have been taken.
+    """
 
     ids: Tokens
     counted: NDArray[np.bool_]
     lengths: NDArray[np.int32]
     fallbacks: int
+    targets: Tokens | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def first(self, count: int) -> Histories:
+        return self.taken(slice(count))
+
+    def taken(self, rows: slice | NDArray[np.int64]) -> Histories:
+        """Some of the histories, in the order asked for."""
+        targets = None if self.targets is None else self.targets[rows]
         return Histories(
-            self.ids[:count], self.counted[:count], self.lengths[:count], self.fallbacks
+            self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Histories]) -> Histories:
+        """All histories of `parts`, which are of one width, one after the other."""
+        targets = None
+        if any(part.targets is not None for part in parts):
+            targets = np.concatenate(
+                [part.ids if part.targets is None else part.targets for part in parts]
+            )
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.counted for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+            sum(part.fallbacks for part in parts),
+            targets,
         )
 
 

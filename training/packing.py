@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,15 @@ class Rows:
 
     `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
     -1 where there is padding: positions attend to earlier ones of the same number. `positions`
-    start from 0 in each sample.
+    start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
+    say what the loss asks for in the place of each id.
     """
 
     ids: NDArray[np.int32]
     mask: NDArray[np.bool_]
     samples: NDArray[np.int32]
     positions: NDArray[np.int32]
+    targets: NDArray[np.int32] | None = None
 
     @classmethod
     def empty(cls, rows: int, length: int, padding: int) -> Rows:
@@ -43,14 +45,24 @@ class Rows:
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         if len(parts) == 1:
             return parts[0]
-        names = ("ids", "mask", "samples", "positions")
+        names = ["ids", "mask", "samples", "positions"]
+        if any(part.targets is not None for part in parts):
+            names.append("wanted")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, rows: slice) -> Rows:
-        return Rows(self.ids[rows], self.mask[rows], self.samples[rows], self.positions[rows])
+    def __getitem__(self, rows: slice | list[int]) -> Rows:
+        targets = None if self.targets is None else self.targets[rows]
+        return Rows(
+            self.ids[rows], self.mask[rows], self.samples[rows], self.positions[rows], targets
+        )
+
+    @property
+    def wanted(self) -> NDArray[np.int32]:
+        """What the loss asks for in the place of each id."""
+        return self.ids if self.targets is None else self.targets
 
     @property
     def padding(self) -> int:
@@ -127,18 +139,21 @@ def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
     places = np.empty(fitting, dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
     _best_fit(lengths, order, length, np.full(rows, length, dtype=np.int64), places)
+    return _rows_of(histories.first(fitting), places, rows, length, padding)
+
+
+def _rows_of(
+    histories: Histories, places: NDArray[np.int64], rows: int, length: int, padding: int
+) -> Rows:
+    """Histories laid out in the rows that `places` name."""
     made = Rows.empty(rows, length, padding)
-    _lay_out(
-        histories.ids,
-        histories.counted,
-        lengths,
-        places,
-        made.ids,
-        made.mask,
-        made.samples,
-        made.positions,
-    )
-    return made
+    parts = (made.mask, made.samples, made.positions)
+    _lay_out(histories.ids, histories.counted, histories.lengths, places, made.ids, *parts)
+    if histories.targets is None:
+        return made
+    targets = np.full_like(made.ids, padding)
+    _lay_out(histories.targets, histories.counted, histories.lengths, places, targets, *parts)
+    return replace(made, targets=targets)
 
 
 def bucketed(histories: Histories, rows: int, multiple: int, padding: int) -> list[Rows]:
@@ -154,17 +169,6 @@ def bucketed(histories: Histories, rows: int, multiple: int, padding: int) -> li
 
 
 def _one_a_row(histories: Histories, chosen: NDArray[np.intp], multiple: int, padding: int) -> Rows:
-    lengths = histories.lengths[chosen]
-    width = -(-int(lengths.max()) // multiple) * multiple
-    made = Rows.empty(len(chosen), width, padding)
-    _lay_out(
-        histories.ids[chosen],
-        histories.counted[chosen],
-        lengths,
-        np.arange(len(chosen)),
-        made.ids,
-        made.mask,
-        made.samples,
-        made.positions,
-    )
-    return made
+    width = -(-int(histories.lengths[chosen].max()) // multiple) * multiple
+    places = np.arange(len(chosen))
+    return _rows_of(histories.taken(chosen), places, len(chosen), width, padding)

@@ -465,9 +465,4 @@ class MixedSamples:
         order = np.empty(last - first, dtype=np.int64)
         order[is_edit] = len(texts) + np.arange(len(revised))
         order[~is_edit] = np.arange(len(texts))
-        return Histories(
-            np.concatenate((texts.ids, revised.ids))[order],
-            np.concatenate((texts.counted, revised.counted))[order],
-            np.concatenate((texts.lengths, revised.lengths))[order],
-            texts.fallbacks,
-        )
+        return Histories.joined((texts, revised)).taken(order)

@@ -211,7 +211,7 @@ class Trainer:
 
 
 def inputs_of(batch: Rows, device: torch.device) -> tuple[Tensor, ...]:
-    """A batch as the objective takes it: rows, the flat places whose next id counts, and those ids."""
+    """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be."""
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
     parts = (
@@ -219,7 +219,7 @@ def inputs_of(batch: Rows, device: torch.device) -> tuple[Tensor, ...]:
         batch.samples,
         batch.positions.astype(np.int64),
         row * length + column,
-        batch.ids[row, column + 1].astype(np.int64),
+        batch.wanted[row, column + 1].astype(np.int64),
     )
     tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
     if device.type == "cuda":
