@@ -175,7 +175,7 @@ def _turn(hunks: Hunks, todo: Tokens, shifts: Tokens, cursor: int, order: int) -
 
 
 @compiled
-def _put_actions(
+def put_actions(
     hunks: Hunks,
     after: Tokens,
     cursor: int,
@@ -284,9 +284,9 @@ def _make(
         else:
             draft = before
             changes = hunks[hunk_offsets[edit] : hunk_offsets[edit + 1]]
-            size = _put_actions(changes, after, before.size, orders[place], state, ids, out)
+            size = put_actions(changes, after, before.size, orders[place], state, ids, out)
             if size == FAILED or MARKS + before.size + size > width:
-                size = _put_actions(changes, after, before.size, FORWARD, state, ids, out)
+                size = put_actions(changes, after, before.size, FORWARD, state, ids, out)
         given[sample], lengths[sample] = _put_sample(
             left, draft, right, out[:size], ids, histories[sample]
         )
@@ -335,7 +335,7 @@ def _usable(
         changes = hunks[hunk_offsets[edit] : hunk_offsets[edit + 1]]
         if changes.shape[0] == 0 or MARKS + max(before, after.size) > width:
             continue
-        size = _put_actions(changes, after, before, FORWARD, state, ids, out)
+        size = put_actions(changes, after, before, FORWARD, state, ids, out)
         fits[edit] = size != FAILED and MARKS + before + size <= width
     return fits
 
@@ -402,6 +402,11 @@ class Revisions:
             self._tokens[start:end].tolist() for start, end in pairwise(bounds)
         )
         return left, before, after, right
+
+    def after(self, edits: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:
+        """The tokens of the corpus, and where in them the revised text of each edit starts and ends."""
+        first = PARTS * edits + AFTER
+        return self._tokens, np.stack((self._offsets[first], self._offsets[first + 1]), axis=1)
 
     def chosen(self, first: int, last: int) -> NDArray[np.int64]:
         """Which edits samples `first` to `last` of the stream are made from."""
