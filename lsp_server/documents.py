@@ -44,6 +44,16 @@ class Change:
     def growth(self) -> int:
         return len(self.inserted) - len(self.removed)
 
+    @property
+    def core(self) -> Change:
+        """The change less what it removes and inserts again at both ends."""
+        skip = _shared(self.removed, self.inserted)
+        removed, inserted = self.removed[skip:], self.inserted[skip:]
+        keep = _shared(removed[::-1], inserted[::-1])
+        return Change(
+            self.start + skip, removed[: len(removed) - keep], inserted[: len(inserted) - keep]
+        )
+
     def apply_to(self, text: str) -> str:
         return text[: self.start] + self.inserted + text[self.end :]
 
@@ -221,15 +231,16 @@ def joined_change(before: str, changes: list[Change], after: str) -> Change:
 def minimal_change(text: str, start: int, removed: str, inserted: str) -> Change | None:
     """The change that turns `removed` at `start` into `inserted`, less what they share at both ends.
 
-    `text` is the document before. The change never starts or ends inside a `\\r\\n` of it, where editors
-    have no position.
+    `text` is the document before.
     """
     if removed == inserted:
         return None
-    skip = _shared(removed, inserted)
-    keep = _shared(removed[skip:][::-1], inserted[skip:][::-1])
-    low, high = start + skip, start + len(removed) - keep
-    middle = inserted[skip : len(inserted) - keep]
+    return placed_change(text, Change(start, removed, inserted).core)
+
+
+def placed_change(text: str, change: Change) -> Change:
+    """A change that never starts or ends inside a `\\r\\n` of `text`, where editors have no position."""
+    low, high, middle = change.start, change.end, change.inserted
     if _inside_line_ending(text, low):
         low, middle = low - 1, "\r" + middle
     if _inside_line_ending(text, high):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from lsp_server.documents import Change, Document, Place
 from lsp_server.live import LiveRun
-from lsp_server.messages import RUN, RunParams
+from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
 
 if TYPE_CHECKING:
     from lsp_server.server import ReviserServer
+
+logger = logging.getLogger(__name__)
 
 
 def position(place: Place) -> types.Position:
@@ -33,16 +37,21 @@ class LspEditor:
 
     def __init__(self, server: ReviserServer) -> None:
         self._server = server
+        self._shown_changes: dict[str, ChangesParams] = {}
 
-    async def apply(self, run: LiveRun, document: Document, change: Change) -> bool:
-        """Ask for an edit; its label names the run, so that a client can group a run's edits."""
+    async def apply(self, label: str, document: Document, change: Change) -> bool:
+        """Ask for an edit; the edits of a run have one label, so that a client can group them."""
         edit = types.TextEdit(range_of(document, change.start, change.end), change.inserted)
         params = types.ApplyWorkspaceEditParams(
-            edit=self._workspace_edit(document, edit), label=f"Reviser run {run.id}"
+            edit=self._workspace_edit(document, edit), label=label
         )
         reply = self._server.workspace_apply_edit_async(params)
         # A reply to a request that was given up would be an error inside pygls: it is let come.
-        result = await asyncio.shield(reply)
+        try:
+            result = await asyncio.shield(reply)
+        except JsonRpcException as error:
+            logger.warning("the editor cannot carry out an edit: %s", error)
+            return False
         return bool(result.applied)
 
     def _workspace_edit(self, document: Document, edit: types.TextEdit) -> types.WorkspaceEdit:
@@ -75,6 +84,7 @@ class LspEditor:
             uri=run.uri,
             version=document.version,
             run_id=run.id,
+            kind=run.kind,
             state=run.state,
             region=range_of(document, start, end),
             cursor=position(document.place(min(start + run.cursor, end))),
@@ -82,7 +92,36 @@ class LspEditor:
             actions=run.actions,
             actions_per_second=round(self._server.runs.rate, 1),
             reason=run.reason or None,
+            said=run.failed,
         )
+
+    def show_changes(self, document: Document) -> None:
+        """Tell a client that draws them, whenever there is something new to tell."""
+        params = self.describe_changes(document)
+        known = self._shown_changes.get(document.uri)
+        if params == known or not (params.changes or (known and known.changes)):
+            return
+        self._shown_changes[document.uri] = params
+        if self._server.client.draws_runs:
+            self._server.protocol.notify(CHANGES, params)
+
+    def describe_changes(self, document: Document) -> ChangesParams:
+        """The changes of a document that wait to be kept or put back."""
+        changes = [
+            PendingChange(
+                id=hunk.id,
+                run_id=hunk.id.partition(".")[0],
+                range=range_of(document, hunk.start, hunk.end),
+                old=hunk.old,
+                new=hunk.new,
+            )
+            for hunk in self._server.runs.changes(document.uri)
+        ]
+        return ChangesParams(document.uri, document.version, changes)
+
+    def say(self, message: str, *, warns: bool = False) -> None:
+        kind = types.MessageType.Warning if warns else types.MessageType.Info
+        self._server.window_show_message(types.ShowMessageParams(kind, f"Reviser: {message}"))
 
     def begin(self, run: LiveRun) -> None:
         if not self._server.client.shows_progress:
@@ -90,7 +129,10 @@ class LspEditor:
         progress = self._server.work_done_progress
         token = _token(run)
         begun = types.WorkDoneProgressBegin(
-            title="Reviser", message="writing", cancellable=True, percentage=None
+            title="Reviser",
+            message="revising" if run.kind == "revise" else "writing",
+            cancellable=True,
+            percentage=None,
         )
 
         def begin(_: Future[Any]) -> None:

@@ -14,16 +14,19 @@ from pygls.exceptions import JsonRpcInternalError
 
 from lsp_server.documents import Change, Document
 from lsp_server.editor import is_token_of, place, range_of
+from lsp_server.hunks import Hunk
 from lsp_server.live import LiveRun
-from lsp_server.messages import TEXT, RunParams, Status, Target, TextResult
+from lsp_server.messages import TEXT, ChangesParams, RunParams, Status, Target, TextResult
 from lsp_server.protocol import invalid
 from lsp_server.server import Client, ReviserServer
+from lsp_server.surroundings import paragraph
 from reviser.errors import ReviserError
 
 logger = logging.getLogger(__name__)
 
 SECTION = "reviser"
 _LABEL = 60
+_QUOTED = 30
 _LAST_WORD = re.compile(r"\w*\Z")
 
 
@@ -124,7 +127,7 @@ def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> Non
             ls.completer.removal(document.uri).follow(change)
             ls.completer.typed()
     document.version = params.text_document.version
-    ls.runs.followed()
+    ls.runs.followed(document)
 
 
 def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Change:
@@ -263,8 +266,8 @@ def _offers(
     run = ls.runs.last(document.uri)
     if run and run.running:
         return [("Reviser: stop", "reviser.stop", about)]
-    offers: list[tuple[str, str, Any]] = []
-    if run and run.state in ("finished", "stopped"):
+    offers = _change_offers(ls, document, range)
+    if run and run.state in ("finished", "stopped") and run.kind != "revise":
         offers += [
             ("Reviser: accept", "reviser.accept", about),
             ("Reviser: reject", "reviser.reject", about),
@@ -273,11 +276,45 @@ def _offers(
         here = about | {"range": ls.protocol._converter.unstructure(range)}
         selected = range.start != range.end
         title = "Reviser: write the selection anew" if selected else "Reviser: write here"
+        if selected:
+            offers.append(("Reviser: revise the selection", "reviser.revise", here))
         offers += [
             (title, "reviser.infill", here),
             ("Reviser: continue at the end", "reviser.continue", about),
         ]
     return offers
+
+
+def _change_offers(
+    ls: ReviserServer, document: Document, range: types.Range
+) -> list[tuple[str, str, Any]]:
+    """What can be done about the changes of a revision: about each that is touched, and about all."""
+    about = {"uri": document.uri}
+    start, end = document.offset(place(range.start)), document.offset(place(range.end))
+    hunks = ls.runs.changes(document.uri)
+    offers: list[tuple[str, str, Any]] = []
+    for hunk in hunks:
+        if hunk.start <= end and start <= hunk.end:
+            this = about | {"changeId": hunk.id}
+            change = " → ".join(_quoted(text) for text in (hunk.old, hunk.new) if text)
+            back = f"Put back: {_quoted(hunk.old)}" if hunk.old else f"Take out: {change}"
+            gone = "" if hunk.new else " is gone"
+            offers += [
+                (f"Keep this change: {change}{gone}", "reviser.acceptChange", this),
+                (back, "reviser.rejectChange", this),
+            ]
+    if hunks:
+        offers += [
+            (f"Reviser: keep all changes ({len(hunks)})", "reviser.acceptAllChanges", about),
+            (f"Reviser: put back all changes ({len(hunks)})", "reviser.rejectAllChanges", about),
+        ]
+    return offers
+
+
+def _quoted(text: str) -> str:
+    """A text as a part of a title."""
+    line = " ".join(text.split()) or "space"
+    return f"“{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}”"
 
 
 @command("reviser.continue")
@@ -293,12 +330,22 @@ async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     document, target = await _writable(ls, arguments)
     if target.range is None and target.position is None:
         raise invalid("reviser.infill needs a range or a position")
-    first = target.range.start if target.range else target.position
-    last = target.range.end if target.range else target.position
-    assert first is not None
-    assert last is not None
-    start, end = sorted((document.offset(place(first)), document.offset(place(last))))
+    start, end = _span(document, target)
     return ls.editor.describe(await ls.runs.infill(document, start, end))
+
+
+@command("reviser.revise")
+async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    """Revise a range, or the paragraph at a position."""
+    document, target = await _writable(ls, arguments)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.revise needs a range or a position")
+    start, end = _span(document, target)
+    if start == end:
+        start, end = paragraph(document.text, start)
+    if not document.text[start:end].strip():
+        raise invalid("there is no text here to revise")
+    return ls.editor.describe(await ls.runs.revise(document, start, end))
 
 
 @command("reviser.stop")
@@ -324,6 +371,84 @@ async def accept(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     run = _run(ls, arguments)
     await ls.runs.accept(run)
     return ls.editor.describe(run)
+
+
+@command("reviser.acceptChange")
+def accept_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    """Keep one change of a revision: the one named, or the one at a position."""
+    document, hunks = _changes(ls, arguments)
+    ls.runs.keep_changes(document.uri, hunks)
+    return ls.editor.describe_changes(document)
+
+
+@command("reviser.rejectChange")
+async def reject_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    """Put the old text of one change back: the one named, or the one at a position."""
+    document, hunks = _changes(ls, arguments)
+    return await _put_back(ls, document, hunks)
+
+
+@command("reviser.acceptAllChanges")
+def accept_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    document = ls.document(_target(ls, arguments).uri or "")
+    ls.runs.keep_changes(document.uri, ls.runs.changes(document.uri))
+    return ls.editor.describe_changes(document)
+
+
+@command("reviser.rejectAllChanges")
+async def reject_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    document = ls.document(_target(ls, arguments).uri or "")
+    return await _put_back(ls, document, ls.runs.changes(document.uri))
+
+
+async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) -> ChangesParams:
+    try:
+        await ls.runs.put_back_changes(document.uri, hunks)
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    return ls.editor.describe_changes(document)
+
+
+def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, list[Hunk]]:
+    """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri or "")
+    hunks = ls.runs.changes(document.uri)
+    if target.change_id is not None:
+        found = [hunk for hunk in hunks if hunk.id == target.change_id]
+    elif target.range is None and target.position is None:
+        raise invalid("say which change: with its changeId, a position or a range")
+    else:
+        start, end = _span(document, target)
+        found = [hunk for hunk in hunks if hunk.start <= end and start <= hunk.end]
+        if start == end:
+            found = sorted(found or _in_line(document, hunks, start), key=_nearest_to(start))[:1]
+    if not found:
+        raise invalid("there is no change here to keep or put back")
+    return document, found
+
+
+def _in_line(document: Document, hunks: list[Hunk], offset: int) -> list[Hunk]:
+    line = document.place(offset).line
+    return [
+        hunk
+        for hunk in hunks
+        if document.place(hunk.start).line <= line <= document.place(hunk.end).line
+    ]
+
+
+def _nearest_to(offset: int) -> Callable[[Hunk], int]:
+    return lambda hunk: max(hunk.start - offset, offset - hunk.end)
+
+
+def _span(document: Document, target: Target) -> tuple[int, int]:
+    """The offsets of a target's range, in their order, or of its position."""
+    first = target.range.start if target.range else target.position
+    last = target.range.end if target.range else target.position
+    assert first is not None
+    assert last is not None
+    start, end = sorted((document.offset(place(first)), document.offset(place(last))))
+    return start, end
 
 
 @command("reviser.setModel")

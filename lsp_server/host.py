@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from reviser.errors import ReviserError
 if TYPE_CHECKING:
     from reviser.engine import Engine
     from reviser.session import Generation, Session
+    from reviser.tokenizer import Tokenizer
 
 logger = logging.getLogger(__name__)
 
@@ -111,10 +112,8 @@ class Host:
             self._change.notify_all()
 
     def _prepare(self, peer: Peer, key: ModelKey) -> None:
-        try:
+        with suppress(ReviserError):  # the task that needs the model will say what is wrong
             self._engine(peer, key)
-        except Exception:  # the task that needs the model will say what is wrong
-            logger.exception("the model cannot be loaded")
 
     def _write(self, peer: Peer, task: Task) -> None:
         try:
@@ -127,8 +126,6 @@ class Host:
         peer.cancelled.discard(task.id)
 
     def _carry_out(self, peer: Peer, task: Task) -> None:
-        from reviser.decoding import Sampler
-
         if not peer.wants(task):
             peer.send(Event(task.id, "done", ending="cancelled"))
             return
@@ -137,26 +134,31 @@ class Host:
         engine = self._engine(peer, task.key)
         session = self._session(peer, engine, task)
         session.text = task.text
-        sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
-        run = session.infill(task.start, task.end, sampler, max_actions=task.max_actions)
-        evaluated = _evaluated(engine)
-        peer.send(Event(task.id, "begun", held=len(run.window.held)))
-        home = len(run.window.before) + len(run.window.prefix)
-        before, reused = 0, 0
-        while peer.wants(task) and (frame := next(run, None)) is not None:
-            if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
-                before, reused = _known(run, _evaluated(engine) - evaluated)
-            peer.send(
-                Event(
-                    task.id,
-                    "step",
-                    written=run.written,
-                    cursor=frame.cursor.chars - home,
-                    label=frame.label,
+        used, before, reused = _evaluated(engine), 0, 0
+        ending = "stop"
+        for run, first, last in _generations(session, task):
+            evaluated = _evaluated(engine)
+            peer.send(Event(task.id, "begun", held=len(run.window.held)))
+            home = len(run.window.before) + len(run.window.prefix)
+            while peer.wants(task) and (frame := next(run, None)) is not None:
+                if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
+                    needed, known = _known(run, _evaluated(engine) - evaluated)
+                    before, reused = before + needed, reused + known
+                peer.send(
+                    Event(
+                        task.id,
+                        "step",
+                        written=run.written,
+                        first=first,
+                        last=last,
+                        cursor=frame.cursor.chars - home,
+                        label=frame.label,
+                    )
                 )
-            )
-        ending = run.rollout.ending or "cancelled"
-        used = _evaluated(engine) - evaluated
+            ending = run.rollout.ending or "cancelled"
+            if not peer.wants(task):
+                break
+        used = _evaluated(engine) - used
         peer.send(
             Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
         )
@@ -167,7 +169,13 @@ class Host:
             in_use = {other.key for other in self._peers}
             for unused in set(self._engines) - in_use:
                 del self._engines[unused]
-            self._engines[key] = self._load(key)
+            try:
+                self._engines[key] = self._load(key)
+            except ReviserError:
+                raise
+            except Exception as error:  # whatever a damaged file makes libraries say
+                said = " ".join(str(error).split()) or type(error).__name__
+                raise ReviserError(f"the model cannot be loaded: {said}") from error
         return self._engines[key]
 
     def _session(self, peer: Peer, engine: Engine, task: Task) -> Session:
@@ -181,6 +189,30 @@ class Host:
         while len(sessions) > _SESSIONS:
             sessions.popitem(last=False)
         return session
+
+
+def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
+    """The runs of a task, one after the other, each with the part of the text that it revises."""
+    from reviser.decoding import Sampler
+
+    sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
+    if not task.revises:
+        yield session.infill(task.start, task.end, sampler, max_actions=task.max_actions), 0, 0
+        return
+    grown = 0
+    for first, last in session.passages(task.start, task.end):
+        if not _is_held(task.text[first:last], session.tokenizer):
+            continue
+        run = session.revise(first + grown, last + grown, sampler, max_actions=task.max_actions)
+        yield run, first - task.start, last - task.start
+        grown += len(run.written) - (last - first)
+
+
+def _is_held(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
+    from reviser.text import TextLayer
+
+    return TextLayer(tokenizer, tokenizer.encode(text)).text == text
 
 
 def _evaluated(engine: Engine) -> int:

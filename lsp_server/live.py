@@ -1,6 +1,6 @@
 """A run of the model inside a document that its user may be editing: where its text stands, whose it is.
 
-The run writes one region. An edit on its way to the editor is expected back as a change; any change
+The run writes one region, or revises the passages of it one by one. An edit on its way to the editor is expected back as a change; any change
 that comes is therefore either that edit, or the user's. The user's changes elsewhere move the region;
 one inside it ends the run. Nothing here talks to a model or to an editor.
 """
@@ -8,12 +8,15 @@ one inside it ends the run. Nothing here talks to a model or to an editor.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 from lsp_server.documents import Change, minimal_change
+from lsp_server.hunks import Hunk, Hunks, hunks_between, joined
 
+Kind = Literal["continue", "infill", "revise"]
 State = Literal["loading", "writing", "finished", "stopped", "accepted", "rejected"]
 Origin = Literal["ours", "elsewhere", "inside"]
 
@@ -85,29 +88,58 @@ class Ownership:
         self.spans = [(start, end) for start, end in spans if start < end]
 
 
-class LiveRun:
-    """One run: `target` is what the model has written, `region` what the editor shows of it."""
+@dataclass(frozen=True)
+class Passage:
+    """Characters `first` to `last` of what stood in a region, what has become of them, and the cursor in it."""
 
-    def __init__(self, id: str, uri: str, region: Region, *, ending: str = "\n") -> None:
+    first: int
+    last: int
+    text: str
+    cursor: int = field(compare=False)
+
+
+class LiveRun:
+    """One run: where it writes, what the editor shows of it, and what was there before."""
+
+    def __init__(
+        self, id: str, uri: str, region: Region, *, ending: str = "\n", kind: Kind = "infill"
+    ) -> None:
         self.id = id
         self.uri = uri
+        self.kind = kind
         self.region = region
         self.original = region.text
-        self.target = region.text
-        self.cursor = len(region.text)
         self.fresh: tuple[int, int] | None = None
         self.state: State = "loading"
         self.reason = ""
+        self.failed = False
         self.actions = 0
         self.whole = False
         self.refusals = 0
+        self.hunks = Hunks([])
         self._ending = ending
-        self._pending: str | None = None
+        self._written: list[Passage] = []
+        self._shown: list[Passage] = []
+        self._pending: list[Passage] | None = None
         self._owned: Ownership | None = None
 
     @property
     def running(self) -> bool:
         return self.state in ("loading", "writing")
+
+    @property
+    def label(self) -> str:
+        """The name of its edits in the editor."""
+        return f"Reviser run {self.id}"
+
+    @property
+    def cursor(self) -> int:
+        """Where in the region the model is, or was when it wrote what the editor shows next."""
+        if not self._written:
+            return len(self.original)
+        *before, passage = self._next()
+        rest = len(self.original) - passage.first
+        return len(self._text(before)) - rest + passage.cursor
 
     @property
     def awaits_echo(self) -> bool:
@@ -120,27 +152,50 @@ class LiveRun:
         # The user may have removed the space while the model was being loaded.
         if text[start : self.region.start].isspace():
             self.region = Region(start, text[start : self.region.end])
-            self.original = self.target = self.region.text
+            self.original = self.region.text
 
-    def advance(self, written: str, cursor: int) -> None:
-        """Take over what the model has written."""
-        self.target = self._as_shown(written)
-        self.cursor = len(self._as_shown(written[:cursor]))
+    def advance(self, written: str, cursor: int, passage: tuple[int, int] | None = None) -> None:
+        """Take over what the model has written in place of a passage of the original, or of it all."""
+        first, last = passage or (0, len(self.original))
+        if self._written and self._written[-1].first == first:
+            self._written.pop()
+        reached = len(self._as_shown(written[:cursor]))
+        self._written.append(Passage(first, last, self._as_shown(written), reached))
         self.actions += 1
         if self.state == "loading":
             self.state = "writing"
 
     def _as_shown(self, written: str) -> str:
         """With the document's own line endings, and without what editors cannot hold."""
-        return _ANY_ENDING.sub(self._ending, _CONTROL.sub("", written))
+        known = self.original if self.kind == "revise" else ""
+        plain = _CONTROL.sub(lambda found: found[0] if found[0] in known else "", written)
+        return _ANY_ENDING.sub(self._ending, plain)
+
+    def _text(self, passages: list[Passage]) -> str:
+        """The region with these passages."""
+        parts, end = [], 0
+        for passage in passages:
+            parts += [self.original[end : passage.first], passage.text]
+            end = passage.last
+        return "".join([*parts, self.original[end:]])
+
+    def _next(self) -> list[Passage]:
+        """What the editor is to show next: an edit is about one passage, and leaves what is between two."""
+        count = len(self._shown)
+        if count and self._shown[-1] != self._written[count - 1]:
+            return self._written[:count]
+        for index, passage in enumerate(self._written[count:], start=count + 1):
+            if passage.text != self.original[passage.first : passage.last]:
+                return self._written[:index]
+        return self._written
 
     def next_change(self, text: str) -> Change | None:
-        """The one change that brings a document of this text up to date; None: it is."""
-        return minimal_change(text, self.region.start, self.region.text, self.target)
+        """The one change that brings a document of this text up to date, or nearer to it; None: it is."""
+        return minimal_change(text, self.region.start, self.region.text, self._text(self._next()))
 
     def sent(self) -> None:
         """The change is on its way to the editor."""
-        self._pending = self.target
+        self._pending = list(self._next())
 
     def lost(self) -> None:
         """The change on its way was not carried out, and will not be."""
@@ -151,21 +206,23 @@ class LiveRun:
         return (
             self._owned is None
             and self._pending is not None
-            and self.region.explain(change, self._pending) is not None
+            and self.region.explain(change, self._text(self._pending)) is not None
         )
 
     def follow(self, change: Change) -> Origin:
         """Take over a change of the document, and say whose it is."""
         if self._owned is not None:
             self._owned.follow(change)
+            self.hunks.follow(change)
             return "elsewhere"
         region = self.region
         if self._pending is not None:
-            start = region.explain(change, self._pending)
+            wanted = self._text(self._pending)
+            start = region.explain(change, wanted)
             if start is not None:
-                self.fresh = _inserted(region.text, self._pending)
-                self.region = Region(start, self._pending)
-                self._pending = None
+                self.fresh = _inserted(region.text, wanted)
+                self.region = Region(start, wanted)
+                self._shown, self._pending = self._pending, None
                 return "ours"
         start = region.explain(change, region.text)
         if start is not None:
@@ -190,6 +247,18 @@ class LiveRun:
     def _own(self) -> None:
         region = self.region
         self._owned = Ownership(region.start, [(region.start, region.end)])
+        if self.kind == "revise":
+            self.hunks = Hunks(joined(self._hunks()))
+            for number, hunk in enumerate(self.hunks, start=1):
+                hunk.id = f"{self.id}.{number}"
+
+    def _hunks(self) -> Iterator[Hunk]:
+        """What is shown of the run, as changes of what stood there."""
+        shift = self.region.start
+        for passage in self._shown:
+            before = self.original[passage.first : passage.last]
+            yield from hunks_between(passage.first + shift, before, passage.text)
+            shift += len(passage.text) - len(before)
 
     @property
     def left(self) -> bool:

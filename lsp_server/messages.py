@@ -10,6 +10,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+CHANGES = "reviser/changes"
 RUN = "reviser/run"
 STATUS = "reviser/status"
 TEXT = "reviser/text"
@@ -19,12 +20,14 @@ TEXT = "reviser/text"
 class RunParams:
     """`reviser/run`, to the editor: where a live run stands, in positions of `version`.
 
-    `region` is all that the run has written, `fresh` what its last edit inserted, `cursor` the model's.
+    `region` is all that the run has written or revises, `fresh` what its last edit inserted, `cursor` the
+    model's. The user has been told the `reason` with window/showMessage if it was `said`.
     """
 
     uri: str
     version: int
     run_id: str
+    kind: str
     state: str
     region: types.Range
     cursor: types.Position
@@ -32,6 +35,27 @@ class RunParams:
     actions: int
     actions_per_second: float
     reason: str | None = None
+    said: bool = False
+
+
+@attrs.frozen
+class PendingChange:
+    """A change of a run that waits to be kept or put back: the text in `range` is new, `old` stood there."""
+
+    id: str
+    run_id: str
+    range: types.Range
+    old: str
+    new: str
+
+
+@attrs.frozen
+class ChangesParams:
+    """`reviser/changes`, to the editor: all that wait in a document, in positions of `version`."""
+
+    uri: str
+    version: int
+    changes: list[PendingChange]
 
 
 @attrs.frozen
@@ -71,12 +95,13 @@ class UnreadableAnswer:
 
 @attrs.frozen
 class Target:
-    """The argument of a command: a document, and where in it; `run_id` for those about a run."""
+    """The argument of a command: a document, and where in it; `run_id` and `change_id` for those about one."""
 
     uri: str | None = None
     position: types.Position | None = None
     range: types.Range | None = None
     run_id: str | None = None
+    change_id: str | None = None
     enabled: bool | None = None
     model: str | None = None
 
@@ -84,18 +109,18 @@ class Target:
 def make_converter() -> Converter:
     """The protocol's own converter, which knows our messages too."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
-    for kind in (RunParams, Status, TextResult, UnreadableAnswer):
-        names: dict[str, Any] = {
-            field.name: override(rename=_camel_case(field.name)) for field in attrs.fields(kind)
-        }
+    for kind in (RunParams, PendingChange, ChangesParams, Status, TextResult, UnreadableAnswer):
         converter.register_unstructure_hook(
-            kind, make_dict_unstructure_fn(kind, converter, **names)
+            kind, make_dict_unstructure_fn(kind, converter, **_camel_cased(kind))
         )
     converter.register_structure_hook(
-        Target,
-        make_dict_structure_fn(Target, converter, run_id=override(rename="runId")),
+        Target, make_dict_structure_fn(Target, converter, **_camel_cased(Target))
     )
     return converter
+
+
+def _camel_cased(kind: type[attrs.AttrsInstance]) -> dict[str, Any]:
+    return {field.name: override(rename=_camel_case(field.name)) for field in attrs.fields(kind)}
 
 
 def _camel_case(name: str) -> str:

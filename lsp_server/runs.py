@@ -7,15 +7,17 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Protocol
 
 from lsp_server.documents import Change, Document, Documents, joined_change
 from lsp_server.engine import Engine
-from lsp_server.live import LiveRun, Region
+from lsp_server.hunks import Hunk
+from lsp_server.live import Kind, LiveRun, Region
 from lsp_server.settings import Settings
-from lsp_server.surroundings import end_of_writing, line_ending, surroundings
-from lsp_server.tasks import ModelKey, Task
+from lsp_server.surroundings import end_of_writing, line_ending, offset_before, surroundings
+from lsp_server.tasks import Event, ModelKey, Task
 from reviser.errors import ReviserError
 
 logger = logging.getLogger(__name__)
@@ -26,22 +28,38 @@ _REPLY_PATIENCE = 10.0
 _ECHO_PATIENCE = 3.0
 _SHORT_PATIENCE = 0.5
 _RETRIES = 50
+_REFUSED = "the editor refused to take the text back"
 
 
 class Editor(Protocol):
     """The editor at the other end."""
 
-    async def apply(self, run: LiveRun, document: Document, change: Change) -> bool:
+    async def apply(self, label: str, document: Document, change: Change) -> bool:
         """Ask for an edit of this very version of the document; False if it is refused."""
 
     def show(self, run: LiveRun) -> None:
         """Say where a run stands."""
+
+    def show_changes(self, document: Document) -> None:
+        """Show which changes of a document wait to be kept or put back."""
+
+    def say(self, message: str, *, warns: bool = False) -> None:
+        """Tell the user something."""
 
     def begin(self, run: LiveRun) -> None:
         """Show that work is under way, with a way to cancel it."""
 
     def end(self, run: LiveRun) -> None:
         """Show that it is over."""
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """An edit on its way that puts the old text of some changes back, and the text it must lead to."""
+
+    run: LiveRun
+    hunks: list[Hunk]
+    wanted: str
 
 
 class LiveRuns:
@@ -67,6 +85,8 @@ class LiveRuns:
         self._changed = asyncio.Event()
         self._seeds = itertools.count(1)
         self._started = 0.0
+        self._restoring: Restoring | None = None
+        self._deciding = asyncio.Lock()
 
     @property
     def current(self) -> LiveRun | None:
@@ -97,11 +117,15 @@ class LiveRuns:
     async def continue_(self, document: Document, offset: int | None) -> LiveRun:
         """Write on at `offset`, by default at the end, without a look at what follows."""
         start = end_of_writing(document.text) if offset is None else offset
-        return await self._start(document, start, start, sees_after=False)
+        return await self._start("continue", document, start, start)
 
     async def infill(self, document: Document, start: int, end: int) -> LiveRun:
         """Write between what is before `start` and what is after `end`."""
-        return await self._start(document, start, end, sees_after=True)
+        return await self._start("infill", document, start, end)
+
+    async def revise(self, document: Document, start: int, end: int) -> LiveRun:
+        """Revise what stands between `start` and `end`, passage by passage."""
+        return await self._start("revise", document, start, end)
 
     async def stop(self, reason: str = "you stopped it") -> LiveRun | None:
         """Stop the run under way, and see its last edit settled."""
@@ -123,52 +147,144 @@ class LiveRuns:
         """Take a run's text out of the document as one edit; False if there is nothing to take out."""
         if run.running:
             await self.stop()
+        taken = await (self._undo_hunks(run) if run.kind == "revise" else self._undo(run))
+        run.state, run.reason = "rejected", ""
+        self._editor.show(run)
+        self._show_changes(run.uri)
+        return taken
+
+    async def _undo_hunks(self, run: LiveRun) -> bool:
+        hunks = list(run.hunks)
+        async with self._deciding:
+            await self._put_back(run, hunks, run.label)
+        return bool(hunks)
+
+    async def _undo(self, run: LiveRun) -> bool:
         for _ in range(_RETRIES):
             document = self._documents[run.uri]
             change = run.restoration(document.text)
-            if change is None or await self._restore(run, document, change):
-                run.state, run.reason = "rejected", ""
-                self._editor.show(run)
-                return change is not None
-        raise ReviserError("the editor refused to take the text back")
+            if change is None:
+                return False
+            wanted = change.apply_to(document.text)
+            await self._ask(run.label, document, change)
+            if document.text == wanted or run.left:
+                return True
+        raise ReviserError(_REFUSED)
 
-    async def _restore(self, run: LiveRun, document: Document, change: Change) -> bool:
-        """Ask for a run's text to be taken out, and see that it is."""
-        version, wanted = document.version, change.apply_to(document.text)
-        applied = await self._editor.apply(run, document, change)
+    async def _ask(self, label: str, document: Document, change: Change) -> bool:
+        """Ask for an edit, and see the document changed; whether the editor says that it did it."""
+        version = document.version
+        applied = await self._editor.apply(label, document, change)
         if applied and document.version == version:
             await self._await_change(_ECHO_PATIENCE)
         if document.version == version:
-            raise ReviserError("the editor refused to take the text back")
-        return document.text == wanted or run.left
+            raise ReviserError(_REFUSED)
+        return applied
 
     async def accept(self, run: LiveRun) -> None:
         """Keep a run's text."""
         if run.running:
             await self.stop()
+        for hunk in run.hunks:
+            hunk.kept = True
         run.state, run.reason = "accepted", ""
         self._editor.show(run)
+        self._show_changes(run.uri)
+
+    def changes(self, uri: str) -> list[Hunk]:
+        """The changes of a document that wait to be kept or put back, in their order."""
+        hunks = (hunk for run in self._runs.get(uri, ()) for hunk in run.hunks.pending)
+        return sorted(hunks, key=lambda hunk: (hunk.start, hunk.end))
+
+    def keep_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
+        """Keep the new text of some changes."""
+        for hunk in chosen:
+            hunk.kept = True
+        self._conclude(uri)
+
+    async def put_back_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
+        """Put the old text of some changes back, as one edit for each run that made them."""
+        async with self._deciding:
+            try:
+                for run in list(self._runs.get(uri, ())):
+                    hunks = [hunk for hunk in run.hunks if hunk in chosen]
+                    label = " ".join(["Reviser change", *(hunk.id for hunk in hunks)])
+                    await self._put_back(run, hunks, label)
+            finally:
+                self._conclude(uri)
+
+    async def _put_back(self, run: LiveRun, hunks: list[Hunk], label: str) -> None:
+        """See to it that the old text of some changes is put back, whatever the user does meanwhile."""
+        for _ in range(_RETRIES):
+            hunks = [hunk for hunk in run.hunks if hunk in hunks]
+            if not hunks:
+                return
+            document = self._documents[run.uri]
+            change = run.hunks.restoration(document.text, hunks)
+            self._restoring = Restoring(run, hunks, change.apply_to(document.text))
+            try:
+                applied = await self._ask(label, document, change)
+            finally:
+                self._restoring = None
+            if applied:
+                # The user's change came with ours. Where the old text holds the new, what stands there
+                # now does not tell whether it was put back: better once too few than twice.
+                run.hunks.forget([hunk for hunk in hunks if hunk.new in hunk.old])
+        raise ReviserError(_REFUSED)
+
+    def _conclude(self, uri: str) -> None:
+        """A run whose changes are all decided about is over."""
+        for run in self._runs.get(uri, ()):
+            undecided = run.kind == "revise" and run.state in ("finished", "stopped")
+            if undecided and run.hunks.total and not run.hunks.pending:
+                rejected = run.hunks.restored == run.hunks.total
+                run.state, run.reason = "rejected" if rejected else "accepted", ""
+                self._editor.show(run)
+        self._show_changes(uri)
+
+    def _show_changes(self, uri: str) -> None:
+        if document := self._documents.get(uri):
+            self._editor.show_changes(document)
 
     def as_sent(self, document: Document, before: str, changes: list[Change]) -> list[Change]:
         """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
-        run = self._current
-        if len(changes) < 2 or run is None or run.uri != document.uri:
+        if len(changes) < 2:
             return changes
         joined = joined_change(before, changes, document.text)
-        return [joined] if run.expects(joined) else changes
+        run = self._current
+        expected = run is not None and run.uri == document.uri and run.expects(joined)
+        return [joined] if expected or self._puts_back(document) else changes
+
+    def _puts_back(self, document: Document) -> bool:
+        """Whether a document has become what an edit on its way is to make of it."""
+        restoring = self._restoring
+        return (
+            restoring is not None
+            and restoring.run.uri == document.uri
+            and restoring.wanted == document.text
+        )
 
     def follow(self, document: Document, change: Change) -> bool:
         """Take over a change of a document; True if it is an edit of a run's own."""
         ours = False
+        restoring = self._restoring if self._puts_back(document) else None
+        if restoring:
+            self._restoring = None
+            restoring.run.hunks.put_back(restoring.hunks)
         for run in self._runs.get(document.uri, ()):
+            if restoring and run is restoring.run:
+                continue
             origin = run.follow(change)
             ours = ours or origin == "ours"
             if origin == "inside":
                 self._news.set()
         return ours
 
-    def followed(self) -> None:
+    def followed(self, document: Document) -> None:
         """All changes of a message have been taken over."""
+        for run in self._runs.get(document.uri, ()):
+            run.hunks.check(document.text)
+        self._conclude(document.uri)
         self._changed.set()
 
     def close(self, uri: str) -> None:
@@ -177,15 +293,17 @@ class LiveRuns:
             self.halt("the document was closed")
         self._runs.pop(uri, None)
 
-    async def _start(
-        self, document: Document, start: int, end: int, *, sees_after: bool
-    ) -> LiveRun:
+    async def _start(self, kind: Kind, document: Document, start: int, end: int) -> LiveRun:
         await self.stop("another run was started")
         text, settings = document.text, self._settings()
-        around = surroundings(text, start, end, _AFTER if sees_after else 0)
-        number = next(self._seeds)
+        around = surroundings(text, start, end, 0 if kind == "continue" else _AFTER)
+        revises = kind == "revise"
         run = LiveRun(
-            str(number), document.uri, Region(start, text[start:end]), ending=line_ending(text)
+            str(next(self._seeds)),
+            document.uri,
+            Region(start, text[start:end]),
+            ending=line_ending(text),
+            kind=kind,
         )
         task = Task(
             id=0,
@@ -194,10 +312,11 @@ class LiveRuns:
             text=around.text,
             start=around.start,
             end=around.end,
-            max_actions=settings.live.max_actions,
-            temperature=settings.temperature,
+            max_actions=settings.revise.max_actions if revises else settings.live.max_actions,
+            temperature=settings.revise.temperature if revises else settings.temperature,
             top_k=settings.top_k,
             seed=time.time_ns() & 0xFFFFFFFF,
+            revises=revises,
         )
         runs = self._runs.setdefault(document.uri, [])
         runs.append(run)
@@ -224,6 +343,15 @@ class LiveRuns:
             run.settle()
             self._editor.show(run)
             self._editor.end(run)
+            self._show_changes(run.uri)
+            self._sum_up(run)
+
+    def _sum_up(self, run: LiveRun) -> None:
+        """Say what the user would look for in vain in the document."""
+        if run.failed:
+            self._editor.say(run.reason, warns=True)
+        elif run.kind == "revise" and run.state == "finished" and not run.hunks:
+            self._editor.say("there is nothing to change")
 
     async def _listen(self, run: LiveRun, task: Task) -> None:
         """Take over what the model does, as fast as it does it."""
@@ -233,11 +361,12 @@ class LiveRuns:
                     if event.kind == "begun" and event.held:
                         run.take_in(event.held, self._documents[run.uri].text)
                     elif event.kind == "step":
-                        run.advance(event.written, event.cursor)
+                        run.advance(event.written, event.cursor, _passage(run, event))
                         if run.actions == 1:
                             self._started = time.monotonic()
                     self._news.set()
         except ReviserError as error:
+            run.failed = run.running
             run.halt("stopped", str(error))
         finally:
             run.whole = True
@@ -268,7 +397,7 @@ class LiveRuns:
         run.sent()
         try:
             applied = await asyncio.wait_for(
-                self._editor.apply(run, document, change), _REPLY_PATIENCE
+                self._editor.apply(run.label, document, change), _REPLY_PATIENCE
             )
         except TimeoutError:
             run.halt("stopped", "the editor does not answer")
@@ -289,3 +418,10 @@ class LiveRuns:
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), patience)
+
+
+def _passage(run: LiveRun, event: Event) -> tuple[int, int] | None:
+    """Which part of what stood in a run's region a step is about; None: all of it."""
+    if not event.last:
+        return None
+    return offset_before(run.original, event.first), offset_before(run.original, event.last)

@@ -48,6 +48,14 @@ class LiveSettings:
 
 
 @dataclass(frozen=True)
+class ReviseSettings:
+    """The model revising text; `max_actions` are for each line."""
+
+    max_actions: int = 128
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything that can be set; the names an editor uses are these in camelCase."""
 
@@ -62,6 +70,7 @@ class Settings:
     shared_engine: bool = False
     completion: CompletionSettings = CompletionSettings()
     live: LiveSettings = LiveSettings()
+    revise: ReviseSettings = ReviseSettings()
 
     def allows(self, uri: str, language: str) -> bool:
         """Whether the model may work in this document: the last matching glob, else its language."""
@@ -137,6 +146,10 @@ _LIVE: dict[str, Check] = {
     "max_actions": _whole(1, _MOST_ACTIONS),
     "edits_per_second": _number(0.1, 1000),
 }
+_REVISE: dict[str, Check] = {
+    "max_actions": _whole(1, _MOST_ACTIONS),
+    "temperature": _number(0, 10),
+}
 _TOP: dict[str, Check] = {
     "enabled": _switch,
     "languages": _switches,
@@ -160,6 +173,7 @@ def read_settings(data: Any) -> tuple[Settings, list[str]]:
     rest = dict(data)
     completion = _read(rest.pop("completion", None), _COMPLETION, "completion.", problems)
     live = _read(rest.pop("live", None), _LIVE, "live.", problems)
+    revise = _read(rest.pop("revise", None), _REVISE, "revise.", problems)
     # An empty name is how editors with forms say "none".
     if rest.get("model") == "":
         rest["model"] = None
@@ -169,6 +183,7 @@ def read_settings(data: Any) -> tuple[Settings, list[str]]:
             Settings(),
             completion=replace(CompletionSettings(), **completion),
             live=replace(LiveSettings(), **live),
+            revise=replace(ReviseSettings(), **revise),
             **values,
         ),
         problems,

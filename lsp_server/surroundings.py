@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 
 # Before the cursor: more than any model's window. The cut moves seldom, so that caches keep their worth.
@@ -56,3 +57,27 @@ def end_of_writing(text: str) -> int:
     """Where to write on at the end of a document: before the ending of its last line."""
     found = re.search(r"(?:\r\n|\r|\n)?\Z", text)
     return found.start() if found else len(text)
+
+
+def paragraph(text: str, offset: int) -> tuple[int, int]:
+    """Where the lines start and end that stand around a place without a blank line between them."""
+    ends = [found.span() for found in _ENDING.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    here = bisect_right(starts, offset) - 1
+    first = last = here
+    while first > 0 and text[starts[first - 1] : stops[first - 1]].strip():
+        first -= 1
+    while last < len(starts) - 1 and text[starts[last + 1] : stops[last + 1]].strip():
+        last += 1
+    blank = not text[starts[here] : stops[here]].strip()
+    return (starts[here], stops[here]) if blank else (starts[first], stops[last])
+
+
+def offset_before(text: str, offset: int) -> int:
+    """Where in `text` a place stands that is counted in what the model is shown of it."""
+    for found in re.finditer("\r\n", text):
+        if found.start() >= offset:
+            break
+        offset += 1
+    return offset

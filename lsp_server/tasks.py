@@ -24,7 +24,10 @@ class ModelKey:
 
 @dataclass(frozen=True)
 class Task:
-    """Write between characters `start` and `end` of `text`, in place of what stands there."""
+    """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
+
+    When it revises, `max_actions` are for each passage.
+    """
 
     id: int
     key: ModelKey
@@ -36,6 +39,7 @@ class Task:
     temperature: float
     top_k: int
     seed: int
+    revises: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class Event:
 
     `begun` says how many characters before `start` are the model's to write again (see
     `reviser.session.Window.held`). A `step` carries all that is written so far, those characters
-    included, and the model's cursor in it. `done` and `failed` are the last. `done` counts ids: `evaluated`
+    included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
+    to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
     """
 
@@ -52,6 +57,8 @@ class Event:
     kind: Literal["loading", "begun", "step", "done", "failed"]
     held: int = 0
     written: str = ""
+    first: int = 0
+    last: int = 0
     cursor: int = 0
     label: str = ""
     ending: str = ""

@@ -17,6 +17,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One whose vocabulary has Delete and Replace."""
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "revising", revises=True)
+
+
+@pytest.fixture(scope="session")
 def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToyEditor]:
     """Its engine is shared, so that other editors need not start one of their own."""
     with pytest.MonkeyPatch.context() as patch:

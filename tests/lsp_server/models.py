@@ -18,10 +18,11 @@ END = "<|endoftext|>"
 WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", "rain", "fell"]
 
 
-def save_tiny_model(folder: Path, seed: int = 0, **shape: int) -> Path:
+def save_tiny_model(folder: Path, seed: int = 0, *, revises: bool = False, **shape: int) -> Path:
     """A model that writes words, spaces, line ends and now and then moves; its weights are random.
 
-    With a `shape` that is larger, it is as slow as a test needs it to be.
+    One that revises also deletes and replaces. With a `shape` that is larger, it is as slow as a test
+    needs it to be.
     """
     merges, tokens = _merges()
     vocabulary_of_text = {token: id for id, token in enumerate(tokens)}
@@ -29,8 +30,14 @@ def save_tiny_model(folder: Path, seed: int = 0, **shape: int) -> Path:
         vocabulary_of_text, merges, [added_token(0, END)], PRE_TOKENIZERS["smollm"]
     )
     # Without Stop, a run lasts as long as a test says.
-    kinds = frozenset({"insert", "move"})
-    vocabulary = Vocabulary(len(tokens), frozenset({0}), kinds=kinds, name="tiny")
+    kinds = {"insert", "move"} | ({"delete", "replace"} if revises else set())
+    vocabulary = Vocabulary(
+        len(tokens),
+        frozenset({0}),
+        ("replace",) if revises else (),
+        frozenset(kinds),
+        name="tiny",
+    )
     torch.manual_seed(seed)
     model = Reviser(
         preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024, **shape)
@@ -42,7 +49,11 @@ def save_tiny_model(folder: Path, seed: int = 0, **shape: int) -> Path:
         liked = torch.zeros(vocabulary.size, 1)
         for token in [*("Ġ" + word for word in WORDS), ".", ",", "Ċ"]:
             liked[vocabulary_of_text[token]] = 1.2
+            if vocabulary.first_replace_id is not None and token != "Ċ":
+                liked[vocabulary.first_replace_id + vocabulary_of_text[token]] = 1.2
         liked[vocabulary.first_move_id : vocabulary.first_move_id + 8] = 0.8
+        if revises:
+            liked[vocabulary.delete_id] = 1.2
         model.embedding.weight.mul_(liked + 0.05)
     return save(folder, model, vocabulary, json.dumps(data, ensure_ascii=False).encode())
 

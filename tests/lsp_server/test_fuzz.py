@@ -16,6 +16,10 @@ PIECES = [
     "\x85", "\f", "\n", "\r", "\r\n", "\n\r", "\t", "\ufeff", "\ud83d", "long " * 40,
 ]  # fmt: skip
 MANNERS = ["check", "silent", "careless"]
+COMMANDS = [
+    "reviser.infill", "reviser.continue", "reviser.reject",
+    "reviser.revise", "reviser.revise", "reviser.rejectChange", "reviser.rejectAllChanges",
+]  # fmt: skip
 
 
 class Fuzz:
@@ -89,8 +93,9 @@ class Fuzz:
         with self.editor.lock:
             low, high = self.places()
             where = {"range": self.editor.range(low, high)}
-            name = self.random.choice(("reviser.infill", "reviser.continue", "reviser.reject"))
-            arguments = [{"uri": URI} | (where if name == "reviser.infill" else {})]
+            name = self.random.choice(COMMANDS)
+            placed = name in ("reviser.infill", "reviser.revise", "reviser.rejectChange")
+            arguments = [{"uri": URI} | (where if placed else {})]
             self.open_requests.append(
                 self.editor.begin_request(
                     "workspace/executeCommand", {"command": name, "arguments": arguments}
@@ -127,6 +132,7 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
         states = {run["state"] for run in editor.runs()}
         assert states >= {"loading", "writing", "stopped"}
         assert len(editor.edits) > edits // 200
+        assert any(news["changes"] for news in editor.notifications("reviser/changes"))
         assert editor.exit() == 0
         assert not editor.stderr
 
@@ -135,5 +141,5 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
 @pytest.mark.parametrize(
     ("edits", "encoding"), [(10_000, "utf-16"), (2_000, "utf-8"), (2_000, "utf-32")]
 )
-def test_the_mirror_is_the_editors_text(model: Path, edits: int, encoding: str) -> None:
-    fuzz(model, edits, seed=1, encoding=encoding)
+def test_the_mirror_is_the_editors_text(reviser_model: Path, edits: int, encoding: str) -> None:
+    fuzz(reviser_model, edits, seed=1, encoding=encoding)

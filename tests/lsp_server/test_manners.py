@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -242,6 +243,34 @@ def test_a_model_that_cannot_be_loaded_is_said_once(editor: ToyEditor, tmp_path:
     end = editor.wait_for_end()
     assert end["state"] == "stopped"
     assert "there is no model" in end["reason"]
+    assert end["said"]
+    (message,) = editor.wait(lambda: editor.notifications("window/showMessage"))
+    assert message["message"] == f"Reviser: {end['reason']}"
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "broken"])
+def test_a_model_that_cannot_be_loaded_is_a_sentence_in_the_log(
+    model: Path, tmp_path: Path, damage: str
+) -> None:
+    """Also while it is being loaded ahead of time, and whatever is wrong with it."""
+    folder = tmp_path / "model"
+    if damage != "missing":
+        shutil.copytree(model, folder)
+    if damage == "broken":
+        for file in folder.iterdir():
+            file.write_bytes(b"{" + bytes(100))
+    elif damage == "empty":
+        (folder / "model.safetensors").write_bytes(b"")
+    with toy_editor(folder) as editor:
+        editor.open("It was")
+        assert editor.ghost_text(invoked=False) == []
+        editor.type(" a")
+        assert editor.ghost_text() == []
+        logged = [m for m in editor.notifications("window/logMessage") if m["type"] == 1]
+        assert len(logged) == 1
+        assert "\n" not in logged[0]["message"]
+        assert editor.exit() == 0
+        assert not editor.stderr
 
 
 def test_another_model_can_be_chosen(editor: ToyEditor, model: Path, tmp_path: Path) -> None:
@@ -271,7 +300,11 @@ def test_code_actions_fit_the_place(editor: ToyEditor) -> None:
 
     editor.open("It was a quiet day.")
     assert titles(3, 3) == ["write here", "continue at the end"]
-    assert titles(3, 6) == ["write the selection anew", "continue at the end"]
+    assert titles(3, 6) == [
+        "revise the selection",
+        "write the selection anew",
+        "continue at the end",
+    ]
     assert titles(3, 6, only=["refactor"])
     assert not titles(3, 6, only=["quickfix"])
     assert not titles(3, 6, kind=2)

@@ -40,7 +40,7 @@ class ToyEditor:
     """Counts in UTF-16 unless told otherwise. How it treats the server's edits is `manner`:
 
     "check" refuses what is not for its version; "silent" skips it and says "applied", and reports its
-    changes late; "careless" carries out anything; "refuse" carries out nothing.
+    changes late; "careless" carries out anything; "refuse" carries out nothing; "fail" answers with an error.
     """
 
     def __init__(
@@ -63,7 +63,9 @@ class ToyEditor:
         self.before_apply: Callable[[], None] = lambda: None
         # Quick edits, so that a short run has many.
         live = {"editsPerSecond": 500, "maxActions": 300}
-        self.settings: Any = {"model": str(model), "live": live} | (settings or {})
+        revise = {"maxActions": 12, "temperature": 0.9}
+        usual = {"model": str(model), "live": live, "revise": revise}
+        self.settings: Any = usual | (settings or {})
         self.lock = threading.RLock()
         self._news = threading.Condition(self.lock)
         self._ids = itertools.count(1)
@@ -147,6 +149,12 @@ class ToyEditor:
 
     def runs(self) -> list[dict[str, Any]]:
         return self.notifications("reviser/run")
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes that wait to be kept or put back, as the server last told them."""
+        news = self.notifications("reviser/changes")
+        changes: list[dict[str, Any]] = news[-1]["changes"] if news else []
+        return changes
 
     def wait_for_end(self) -> dict[str, Any]:
         """Wait until no run is under way; returns its last news."""
@@ -274,7 +282,11 @@ class ToyEditor:
         elif message["method"] == "workspace/configuration":
             result = [self.settings]
         with suppress(OSError):
-            self.send({"id": message["id"], "result": result})
+            if message["method"] == "workspace/applyEdit" and self.manner == "fail":
+                error = {"code": -32603, "message": "this editor has trouble"}
+                self.send({"id": message["id"], "error": error})
+            else:
+                self.send({"id": message["id"], "result": result})
 
     def _apply(self, params: dict[str, Any]) -> bool:
         self.edits.append(params)
@@ -282,7 +294,7 @@ class ToyEditor:
         (change,) = params["edit"]["documentChanges"]
         uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
         (edit,) = change["edits"]
-        if self.manner == "refuse" or uri not in self.texts:
+        if self.manner in ("refuse", "fail") or uri not in self.texts:
             return False
         if self.manner != "careless" and version != self.versions[uri]:
             return self.manner == "silent"

@@ -1,0 +1,128 @@
+"""What a revision changed, change by change: each is kept or put back, whatever the user does around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from lsp_server.documents import Change, placed_change
+
+_WORD = re.compile(r"\r\n|\w+|.", re.DOTALL)
+_GAP = re.compile(r"[^\S\r\n]*\Z")
+
+
+@dataclass(eq=False)
+class Hunk:
+    """One change of a run: `new` stands at character `start`, where `old` stood before."""
+
+    start: int
+    old: str
+    new: str
+    id: str = ""
+    kept: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.new)
+
+    def follow(self, change: Change) -> bool:
+        """Move with a change; False if the change is about this very text."""
+        low, high = change.start, change.end
+        if low == high == self.start == self.end:
+            return False
+        if high <= self.start:
+            self.start += change.growth
+            return True
+        return low >= self.end
+
+
+class Hunks:
+    """The changes of one run that are still known, in their order in the document.
+
+    There were `total` at first; the old text of `restored` of them has been put back.
+    """
+
+    def __init__(self, hunks: Iterable[Hunk]) -> None:
+        self._hunks = list(hunks)
+        self.total = len(self._hunks)
+        self.restored = 0
+
+    def __iter__(self) -> Iterator[Hunk]:
+        return iter(self._hunks)
+
+    def __len__(self) -> int:
+        return len(self._hunks)
+
+    @property
+    def pending(self) -> list[Hunk]:
+        """Those that nobody has decided about."""
+        return [hunk for hunk in self._hunks if not hunk.kept]
+
+    def follow(self, change: Change) -> None:
+        """Take over a change of the document; what it changes again is the user's from now on."""
+        core = change.core
+        if core.removed or core.inserted:
+            self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
+
+    def check(self, text: str) -> None:
+        """Forget what does not stand where it should: the document is right."""
+        self._hunks = [hunk for hunk in self._hunks if text[hunk.start : hunk.end] == hunk.new]
+
+    def forget(self, hunks: Collection[Hunk]) -> None:
+        self._hunks = [hunk for hunk in self._hunks if hunk not in hunks]
+
+    def restoration(self, text: str, chosen: Collection[Hunk]) -> Change:
+        """The one change that puts the old text of some hunks back into a document."""
+        hunks = [hunk for hunk in self._hunks if hunk in chosen]
+        first, last = hunks[0].start, hunks[-1].end
+        parts: list[str] = []
+        end = first
+        for hunk in hunks:
+            parts += [text[end : hunk.start], hunk.old]
+            end = hunk.end
+        return placed_change(text, Change(first, text[first:last], "".join(parts)))
+
+    def put_back(self, chosen: Collection[Hunk]) -> None:
+        """The old text of these has been put back: they are gone, and those behind them move."""
+        growth = 0
+        for hunk in self._hunks:
+            hunk.start += growth
+            if hunk in chosen:
+                growth += len(hunk.old) - len(hunk.new)
+                self.restored += 1
+        self.forget(chosen)
+
+
+def hunks_between(start: int, old: str, new: str) -> list[Hunk]:
+    """The changes from one text to another that starts at `start`; changed words side by side are one."""
+    olds, news = _WORD.findall(old), _WORD.findall(new)
+    hunks: list[Hunk] = []
+    gap = ""
+    for kind, i, j, k, m in SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+        before, after = "".join(olds[i:j]), "".join(news[k:m])
+        if kind == "equal":
+            gap = after
+        elif hunks and _GAP.match(gap):
+            hunks[-1].old += gap + before
+            hunks[-1].new += gap + after
+        else:
+            hunks.append(Hunk(start, before, after))
+        start += len(after)
+    return hunks
+
+
+def joined(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+    """The same changes, those that touch as one."""
+    last: Hunk | None = None
+    for hunk in hunks:
+        if last is not None and last.end == hunk.start:
+            last.old += hunk.old
+            last.new += hunk.new
+            continue
+        if last is not None:
+            yield last
+        last = hunk
+    if last is not None:
+        yield last
