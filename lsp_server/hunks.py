@@ -15,13 +15,17 @@ _GAP = re.compile(r"[^\S\r\n]*\Z")
 
 @dataclass(eq=False)
 class Hunk:
-    """One change of a run: `new` stands at character `start`, where `old` stood before."""
+    """One change of a run: `new` stands at character `start`, where `old` stood before.
+
+    It is `hidden` if the old text seems to stand there all the same, as where one of two equal words is gone.
+    """
 
     start: int
     old: str
     new: str
     id: str = ""
     kept: bool = False
+    hidden: bool = False
 
     @property
     def end(self) -> int:
@@ -36,6 +40,12 @@ class Hunk:
             self.start += change.growth
             return True
         return low >= self.end
+
+    def shows_old(self, text: str) -> bool:
+        """Whether the old text stands around the new."""
+        skips = range(min(len(self.old) - len(self.new), self.start) + 1)
+        places = (self.start - skip for skip in skips if self.old.startswith(self.new, skip))
+        return any(text.startswith(self.old, place) for place in places)
 
 
 class Hunks:
@@ -67,8 +77,12 @@ class Hunks:
             self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
 
     def check(self, text: str) -> None:
-        """Forget what does not stand where it should: the document is right."""
-        self._hunks = [hunk for hunk in self._hunks if text[hunk.start : hunk.end] == hunk.new]
+        """Forget what does not stand where it should, and what was undone: the document is right."""
+        self._hunks = [
+            hunk
+            for hunk in self._hunks
+            if text.startswith(hunk.new, hunk.start) and (hunk.hidden or not hunk.shows_old(text))
+        ]
 
     def forget(self, hunks: Collection[Hunk]) -> None:
         self._hunks = [hunk for hunk in self._hunks if hunk not in hunks]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -251,6 +251,7 @@ class LiveRun:
             self.hunks = Hunks(joined(self._hunks()))
             for number, hunk in enumerate(self.hunks, start=1):
                 hunk.id = f"{self.id}.{number}"
+                hunk.hidden = replace(hunk, start=hunk.start - region.start).shows_old(region.text)
 
     def _hunks(self) -> Iterator[Hunk]:
         """What is shown of the run, as changes of what stood there."""

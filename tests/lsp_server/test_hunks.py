@@ -146,6 +146,43 @@ def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> Non
         assert told(list(hunks)) == wanted, change
 
 
+def test_what_an_editor_undoes_is_no_longer_pending() -> None:
+    """An editor may report that as an insertion beside the new text, or anywhere among equal letters."""
+    for old, new, change, text in (
+        ("cats", "cat", Change(7, "", "s"), "the cats sat"),
+        ("bobcat", "cat", Change(4, "", "bob"), "the bobcat sat"),
+        ("cat ", "", Change(5, "", "at c"), "the cat cup"),
+    ):
+        run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
+        shown = text.replace(old, new)
+        run.advance(shown, 0, (0, len(text)))
+        edit = run.next_change(text)
+        assert edit
+        run.sent()
+        run.follow(edit)
+        run.settle()
+        run.hunks.check(shown)
+        assert told(list(run.hunks)) == [(4, old, new)]
+        run.follow(change)
+        run.hunks.check(change.apply_to(shown))
+        assert change.apply_to(shown) == text
+        assert not run.hunks
+
+
+def test_of_two_equal_words_one_may_be_gone() -> None:
+    text = "so very very late"
+    run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
+    run.advance("so very late", 0, (0, len(text)))
+    change = run.next_change(text)
+    assert change
+    run.sent()
+    run.follow(change)
+    run.settle()
+    run.hunks.check("so very late")
+    (hunk,) = run.hunks
+    assert run.hunks.restoration("so very late", [hunk]).apply_to("so very late") == text
+
+
 def test_changes_that_touch_are_one() -> None:
     hunks = joined([Hunk(0, "a", "b"), Hunk(1, "", "c"), Hunk(3, "d", "")])
     assert told(list(hunks)) == [(0, "a", "bc"), (3, "d", "")]
