@@ -38,6 +38,11 @@ class Settings:
     objective: Literal["reviser", "ar"] = "reviser"
     operators: str = ""
     """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
+    round_bits: int | None = None
+    """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
+    and learns to live with that; tables are rounded to 8 at the least."""
+    round_from: float = 0.65
+    """The share of the run after which weights are rounded."""
     seed: int = 0
     evaluate_every: int = 500
     checkpoint_every: int = 1000
@@ -48,6 +53,12 @@ class Settings:
             raise ReviserError("give a run either a number of steps or a number of minutes")
         if unknown := sorted(self.kinds - set(KINDS)):
             raise ReviserError(f"unknown kind of action: {', '.join(unknown)}")
+        if self.round_bits not in (None, 4, 8) or not 0 <= self.round_from <= 1:
+            raise ReviserError(
+                "weights are rounded to 4 or 8 bits, from a share of the run, 0 to 1"
+            )
+        if self.round_bits and self.parallel == "fsdp":
+            raise ReviserError("weights are not rounded in a run that shards them")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 

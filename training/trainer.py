@@ -19,6 +19,7 @@ from reviser.model import Reviser, packed_span
 from training.loss import loss_and_gradient, summed_loss
 from training.packing import Rows
 from training.parallel import World, last_pass_syncs, share
+from training.rounding import Rounding
 from training.schedule import learning_rate
 from training.settings import Settings
 
@@ -94,6 +95,8 @@ class Trainer:
         self.shared = share(self.objective, self.model.blocks, self.world)
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
         self.average = _average_of(self.model) if settings.ema else None
+        bits = settings.round_bits
+        self.rounding = Rounding(self.model, 4 if bits == 4 else 8) if bits else None
         self._started = time.perf_counter()
 
     def make_objective(self) -> nn.Module:
@@ -142,12 +145,13 @@ class Trainer:
             group["lr"] = rate
         targets = self.world.total(float(sum(batch.mask[:, 1:].sum() for batch in batches)))
         loss = torch.zeros((), device=device)
-        for number, batch in enumerate(batches):
-            with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
-                summed = self.shared(*inputs_of(batch, device))
-                # Processes average their gradients, so each sum is scaled up by their number.
-                (summed * self.world.size / targets).backward()
-            loss += summed.detach()
+        with self._rounded():
+            for number, batch in enumerate(batches):
+                with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
+                    summed = self.shared(*inputs_of(batch, device))
+                    # Processes average their gradients, so each sum is scaled up by their number.
+                    (summed * self.world.size / targets).backward()
+                loss += summed.detach()
         gradient = nn.utils.clip_grad_norm_(self.shared.parameters(), settings.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -168,6 +172,12 @@ class Trainer:
             return nullcontext()
         return torch.autocast(self.world.device.type, dtype=torch.bfloat16)
 
+    def _rounded(self) -> AbstractContextManager[None]:
+        """The weights as a quantised file has them, once that part of the run has begun."""
+        if self.rounding is None or self.done < self.settings.round_from:
+            return nullcontext()
+        return self.rounding.applied()
+
     def _update_average(self) -> None:
         if self.average is None:
             return
@@ -182,7 +192,7 @@ class Trainer:
         self.model.eval()
         summed, targets = 0.0, 0
         for batch in batches:
-            with self._precision():
+            with self._rounded(), self._precision():
                 summed += float(self.shared(*inputs_of(batch, self.world.device)))
             targets += int(batch.mask[:, 1:].sum())
         self.model.train()

@@ -16,6 +16,7 @@ minimum they lose many times as much.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -53,7 +54,7 @@ def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str,
         codes = (padded / _nonzero(row_scales)[:, None]).round().clamp(-127, 127)
         return {"codes": codes.to(torch.int8), "row_scales": row_scales}
     tries = _THOROUGH if thorough else _QUICK
-    chunks = [_quantise4(rows, tries) for rows in torch.split(padded, _CHUNK)]
+    chunks = [_search4(rows, tries).parts() for rows in torch.split(padded, _CHUNK)]
     return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
@@ -71,13 +72,16 @@ def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
     return (split * scales[..., None] - minima[..., None]).flatten(1)[:, :columns]
 
 
-def straight_through(weight: Tensor, bits: Bits) -> Tensor:
-    """The weight as it will be after rounding, with the gradient of the weight as it is.
-
-    Training with this in the place of `weight` makes a model that loses nothing when quantised.
-    """
-    rounded = dequantise(quantise(weight, bits), weight.shape[1]).to(weight.dtype)
-    return weight + (rounded - weight).detach()
+def rounded(weight: Tensor, bits: Bits) -> Tensor:
+    """What a thoroughly quantised matrix stands for: the weights as a model file will have them."""
+    whole = weight.detach().float()
+    if bits != 4:
+        return dequantise(quantise(whole, bits), weight.shape[1])
+    # On a GPU all rows at once keep it busiest; they have no cache to stay in.
+    padded = functional.pad(whole, (0, -weight.shape[1] % GROUP))
+    size = _CHUNK if weight.device.type == "cpu" else max(len(padded), 1)
+    chunks = [_search4(rows, _THOROUGH).weights() for rows in torch.split(padded, size)]
+    return torch.cat(chunks)[:, : weight.shape[1]]
 
 
 def _rounded_up(x: Tensor) -> Tensor:
@@ -89,7 +93,33 @@ def _nonzero(x: Tensor) -> Tensor:
     return torch.where(x == 0, 1.0, x)
 
 
-def _quantise4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> dict[str, Tensor]:
+@dataclass(frozen=True)
+class _Four:
+    """Rows in four bits: codes (rows, groups, 32), a byte's scale and minimum a group, two numbers a row."""
+
+    codes: Tensor
+    scales: Tensor
+    minima: Tensor
+    row_scales: Tensor
+    row_minima: Tensor
+
+    def weights(self) -> Tensor:
+        steps = (self.row_scales * self.scales)[..., None]
+        return (self.codes * steps - (self.row_minima * self.minima)[..., None]).flatten(1)
+
+    def parts(self) -> dict[str, Tensor]:
+        whole = self.codes.to(torch.uint8)
+        return {
+            "codes": (whole[..., : GROUP // 2] | whole[..., GROUP // 2 :] << 4).flatten(1),
+            "scales": self.scales.to(torch.uint8),
+            "minima": self.minima.to(torch.uint8),
+            "row_scales": self.row_scales[:, 0],
+            "row_minima": self.row_minima[:, 0],
+        }
+
+
+def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> _Four:
+    """The codes, and of the scales and minima tried those with the least error in each group."""
     groups = rows.view(rows.shape[0], -1, GROUP)
     high = groups.amax(dim=2).clamp(min=0)
     low = (-groups.amin(dim=2)).clamp(min=0)
@@ -116,14 +146,8 @@ def _quantise4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> dict[str, Te
             torch.where(better, error, best[3]),
         )
     assert best is not None
-    whole = best[0].to(torch.uint8)
-    return {
-        "codes": (whole[..., : GROUP // 2] | whole[..., GROUP // 2 :] << 4).flatten(1),
-        "scales": best[1].to(torch.uint8),
-        "minima": best[2].to(torch.uint8),
-        "row_scales": row_scales[:, 0],
-        "row_minima": row_minima[:, 0],
-    }
+    codes, scales, minima, _ = best
+    return _Four(codes, scales, minima, row_scales, row_minima)
 
 
 def quantise_model(

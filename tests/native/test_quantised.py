@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ from reviser.model.quantised import (
     load_quantised,
     quantise,
     quantise_model,
+    rounded,
     save_quantised,
-    straight_through,
 )
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 100)).flatmap(
@@ -135,9 +136,8 @@ def test_canvas_models_are_refused() -> None:
         quantise_model(Reviser(preset("tiny", canvas_input="identity")), 4)
 
 
-def test_straight_through_rounds_forward_and_not_backward() -> None:
-    weight = torch.randn(8, 64, requires_grad=True)
-    rounded = straight_through(weight, 4)
-    assert torch.allclose(rounded, dequantise(quantise(weight, 4), 64), atol=1e-6)
-    (rounded * 3).sum().backward()
-    assert torch.equal(weight.grad, torch.full_like(weight, 3.0))
+@pytest.mark.parametrize("bits", [4, 8])
+def test_rounded_weights_are_those_that_a_thorough_file_holds(bits: Literal[4, 8]) -> None:
+    weight = torch.randn(300, 72)
+    expected = dequantise(quantise(weight, bits, thorough=True), 72)
+    assert torch.equal(rounded(weight, bits), expected)
