@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
@@ -54,6 +55,7 @@ def generate(
     seeds: Sequence[int],
     suffixes: Sequence[Sequence[int]] | None = None,
     drafts: Sequence[Sequence[int]] | None = None,
+    begun: Sequence[Sequence[int]] | None = None,
     temperature: float = 0.9,
     top_k: int | None = 50,
     max_actions: int = 256,
@@ -62,7 +64,8 @@ def generate(
 ) -> list[GeneratedRun]:
     """Run the model after every prompt, before its suffix if there are any, `rows` runs at a time.
 
-    `drafts`, one between each prompt and its suffix, are to be revised.
+    `drafts`, one between each prompt and its suffix, are to be revised. `begun` are ids of actions
+    that each run has already taken: they count as actions, and the run goes on after them.
 
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
     its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
@@ -78,12 +81,15 @@ def generate(
     if suffixes is None:
         suffixes = [()] * len(prompts)
     given: Sequence[Sequence[int] | None] = [None] * len(prompts) if drafts is None else drafts
-    if not len(prompts) == len(seeds) == len(suffixes) == len(given):
+    taken = [()] * len(prompts) if begun is None else begun
+    if not len(prompts) == len(seeds) == len(suffixes) == len(given) == len(taken):
         raise ReviserError("every prompt needs a seed, and a suffix and a draft if any has one")
     context = model.config.context
     starts = [
-        _Start.of(vocabulary, prompt, suffix, draft, number, max_length, max_actions, context)
-        for prompt, suffix, draft, number in zip(prompts, suffixes, given, seeds, strict=True)
+        _Start.of(vocabulary, prompt, suffix, draft, ids, number, max_length, max_actions, context)
+        for prompt, suffix, draft, ids, number in zip(
+            prompts, suffixes, given, taken, seeds, strict=True
+        )
     ]
     if not starts:
         return []
@@ -116,12 +122,16 @@ class _Start:
         prompt: Sequence[int],
         suffix: Sequence[int],
         draft: Sequence[int] | None,
+        begun: Sequence[int],
         number: int,
         max_length: int | None,
         max_actions: int,
         context: int,
     ) -> _Start:
         canvas, history = seed(vocabulary, prompt, suffix, draft=draft, max_length=max_length)
+        for id in begun:
+            canvas.apply(canvas.action(id))
+        history += begun
         if len(history) > context:
             raise ReviserError(
                 f"the model reads {context} actions at the most, and this history has {len(history)}"
@@ -133,7 +143,7 @@ class _Start:
             low=canvas.low,
             suffix=canvas.suffix,
             max_length=_NEVER if max_length is None else max_length,
-            limit=min(max_actions, context - len(history)),
+            limit=max(min(max_actions - len(begun), context - len(history)), 0),
             seed=_signed(number),
         )
 
@@ -153,25 +163,8 @@ class Rules:
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, device: torch.device | str = "cpu") -> Rules:
-        """Found by trying: the canvas alone knows what its actions need and do."""
-        for kind in ("span_move", "span_copy"):
-            if kind in vocabulary.extensions and kind in vocabulary.kinds:
-                raise ReviserError("runs with span moves or span copies are made one at a time")
-        reach = max(MOVES)
-        growth = np.zeros(vocabulary.size, dtype=np.int32)
-        step = np.zeros(vocabulary.size, dtype=np.int32)
-        middle = Canvas(vocabulary, [0] * 2 * reach, cursor=reach)
-        valid = middle.valid_actions()
-        samples = {id: slice(id, id + 1) for id in valid.operators}
-        if valid.inserts:
-            samples[_insertable(vocabulary)] = slice(0, vocabulary.base_size)
-        for id, alike in samples.items():
-            middle.apply(middle.action(id))
-            growth[alike] = middle.length - 2 * reach
-            step[alike] = middle.cursor - reach
-            middle.undo()
-        left, right = (_lacking(vocabulary, side, reach) for side in _SIDES)
-        return cls(*(torch.from_numpy(row).to(device) for row in (left, right, growth, step)))
+        """The rules of `vocabulary`, on `device`."""
+        return cls(*(torch.from_numpy(row).to(device) for row in _found_rules(vocabulary)))
 
     def valid(self, left: Tensor, right: Tensor, room: Tensor) -> Tensor:
         """Which ids are valid, (rows, ids), for what stands or fits on each row's canvas."""
@@ -180,6 +173,29 @@ class Rules:
             & (self.right <= right[:, None])
             & (self.growth <= room[:, None])
         )
+
+
+@lru_cache(maxsize=8)
+def _found_rules(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], ...]:
+    """What ids need and do, found by trying: the canvas alone knows what its actions need and do."""
+    for kind in ("span_move", "span_copy"):
+        if kind in vocabulary.extensions and kind in vocabulary.kinds:
+            raise ReviserError("runs with span moves or span copies are made one at a time")
+    reach = max(MOVES)
+    growth = np.zeros(vocabulary.size, dtype=np.int32)
+    step = np.zeros(vocabulary.size, dtype=np.int32)
+    middle = Canvas(vocabulary, [0] * 2 * reach, cursor=reach)
+    valid = middle.valid_actions()
+    samples = {id: slice(id, id + 1) for id in valid.operators}
+    if valid.inserts:
+        samples[_insertable(vocabulary)] = slice(0, vocabulary.base_size)
+    for id, alike in samples.items():
+        middle.apply(middle.action(id))
+        growth[alike] = middle.length - 2 * reach
+        step[alike] = middle.cursor - reach
+        middle.undo()
+    left, right = (_lacking(vocabulary, side, reach) for side in _SIDES)
+    return left, right, growth, step
 
 
 def _insertable(vocabulary: Vocabulary) -> int:

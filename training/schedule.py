@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
-from training.settings import Settings
+
+class Rates(Protocol):
+    """The settings of a run that decide its rate."""
+
+    @property
+    def peak_rate(self) -> float: ...
+    @property
+    def final_rate(self) -> float: ...
+    @property
+    def warmup_steps(self) -> int: ...
 
 
-def learning_rate(settings: Settings, step: int, progress: float) -> float:
+def learning_rate(settings: Rates, step: int, progress: float) -> float:
     """The rate at `step`, when the share `progress` (0 to 1) of the run is done."""
     cosine = 0.5 * (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0)))
     rate = settings.final_rate + (settings.peak_rate - settings.final_rate) * cosine

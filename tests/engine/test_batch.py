@@ -101,6 +101,18 @@ def test_greedy_runs_are_those_of_a_rollout(
     assert len({id for run in made for id in run.ids}) > 10
 
 
+def test_a_run_goes_on_after_actions_already_taken() -> None:
+    model = toy_model(seed=1)
+    options: dict[str, Any] = {"seeds": range(len(PROMPTS)), "suffixes": SUFFIXES, "rows": 4}
+    whole = generate(model, DELETES, PROMPTS, temperature=0, max_actions=30, **options)
+    begun = [run.ids[: min(9, len(run.ids) - 1)] for run in whole]
+    rest = generate(model, DELETES, PROMPTS, temperature=0, max_actions=30, begun=begun, **options)
+    for run, first, last in zip(whole, begun, rest, strict=True):
+        assert run == GeneratedRun([*first, *last.ids], last.ending)
+    with pytest.raises(ReviserError):
+        generate(model, DELETES, [[65]], seeds=[0], begun=[[DELETES.delete_id]])
+
+
 def test_drafts_are_revised_as_in_a_rollout() -> None:
     model = toy_model(seed=1)
     drafts = [[65, 66, 256], [], [257] * 9, [70], [258, 259], [260, 261, 262]]
