@@ -21,7 +21,7 @@ from reviser.errors import ReviserError
 from reviser.vocabulary import Vocabulary
 from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.obfuscation import ATTEMPTS, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
-from training.policies import REACH_BACK, tokens_between
+from training.policies import PIECES, REACH_BACK, Pieces, tokens_between
 from training.randomness import State, below, chance, compiled, folded
 
 Tokens = NDArray[np.int32]
@@ -145,10 +145,11 @@ def _travel(out: Tokens, at: int, last: int, delta: int, first_move_id: int) -> 
 
 
 @compiled
-def _draw_piece(state: State) -> tuple[int, int]:
-    drawn = below(state, 10)
-    units = 1 + below(state, 4) if drawn < 5 else 1
-    return (WORD if drawn < 5 else CLAUSE if drawn < 8 else SENTENCE), units
+def _draw_piece(state: State, pieces: Pieces) -> tuple[int, int]:
+    words, clauses, sentences = pieces
+    drawn = below(state, words + clauses + sentences)
+    units = 1 + below(state, 4) if drawn < words else 1
+    return (WORD if drawn < words else CLAUSE if drawn < words + clauses else SENTENCE), units
 
 
 @compiled
@@ -176,6 +177,7 @@ def _structured(
     text: Tokens,
     classes: Classes,
     revisions: float,
+    pieces: Pieces,
     state: State,
     buffer: Tokens,
     out: Tokens,
@@ -191,7 +193,7 @@ def _structured(
         if rest == 0:
             break
         if turn < planned:
-            level, units = _draw_piece(state)
+            level, units = _draw_piece(state, pieces)
             end = 1 + below(state, rest)
             while _boundary(buffer, left, right, rest, classes, end) < level:
                 end += 1
@@ -217,6 +219,7 @@ def _local(
     text: Tokens,
     classes: Classes,
     revisions: float,
+    pieces: Pieces,
     state: State,
     buffer: Tokens,
     out: Tokens,
@@ -241,7 +244,7 @@ def _local(
             out[at] = buffer[rest]
         if rest < 2:
             continue
-        level, units = _draw_piece(state)
+        level, units = _draw_piece(state, pieces)
         end = rest - 1 - below(state, min(REACH_BACK, rest - 1))
         while _boundary(buffer, rest, right, rest, classes, end) < level:
             end += 1
@@ -295,6 +298,7 @@ def _generate(
     suffixes: NDArray[np.int32],
     p_deletes: NDArray[np.float64],
     revisions: float,
+    pieces: Pieces,
     names: State,
     classes: Classes,
     start_id: int,
@@ -328,10 +332,12 @@ def _generate(
             if kind == PAPER:
                 first = _paper(gap, p_deletes[sample], state, buffer, out, room, first_move_id)
             elif kind == LOCAL:
-                first = _local(gap, classes, revisions, state, buffer, out, room, first_move_id)
+                first = _local(
+                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
+                )
             else:
                 first = _structured(
-                    gap, classes, revisions, state, buffer, out, room, first_move_id
+                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
                 )
             attempt += 1
         if first == FAILED:
@@ -429,11 +435,13 @@ class Generator:
         max_history: int,
         revisions: float = 3.0,
         k_max: int | None = None,
+        pieces: Pieces = PIECES,
     ) -> None:
         self.vocabulary = vocabulary
         self.classes = classes
         self.max_history = max_history
         self.revisions = revisions
+        self.pieces = pieces
         self.k_max = k_max
 
     def __call__(self, texts: Texts, names: State) -> Histories:
@@ -452,6 +460,7 @@ class Generator:
             texts.suffixes,
             texts.p_deletes,
             float(self.revisions),
+            self.pieces,
             names,
             self.classes,
             vocabulary.start_id,

@@ -10,6 +10,7 @@ from typing import Any
 from reviser.errors import ReviserError
 from reviser.files import read_utf8
 from training.edits import Order
+from training.policies import PIECES, Pieces
 
 Weighted = tuple[tuple[float, float], ...]
 Ranges = tuple[tuple[float, float, float], ...]
@@ -36,6 +37,9 @@ class Mixture:
 
     revisions: float = 3.0
     """Mean number of revisions in 100 tokens of a structured or local sample."""
+
+    pieces: Pieces = PIECES
+    """How often such a revision writes some words, a clause or a sentence; whole numbers."""
 
     prefix: Ranges = ((0.15, 0.0, 0.0), (0.85, 0.05, 0.5))
     """(weight, least, most): which share of a text is given as its prefix."""
@@ -66,9 +70,12 @@ class Mixture:
         for name in ("p_delete", "prefix", "suffix"):
             rows = tuple(tuple(float(number) for number in row) for row in getattr(self, name))
             object.__setattr__(self, name, rows)
+        words, clauses, sentences = map(int, self.pieces)
+        object.__setattr__(self, "pieces", (words, clauses, sentences))
         orders = tuple((float(weight), str(order)) for weight, order in self.edit_orders)
         object.__setattr__(self, "edit_orders", orders)
         self._check()
+        self._check_edits()
 
     @classmethod
     def left_to_right(cls, max_history: int = 512) -> Mixture:
@@ -126,14 +133,18 @@ class Mixture:
         for name in ("p_delete", "prefix", "suffix"):
             if sum(row[0] for row in getattr(self, name)) <= 0:
                 raise ReviserError(f"{name} needs a weight above 0")
-        if self.edits < 0 or not 0 <= self.unchanged <= 1:
-            raise ReviserError("edits is 0 or more, and unchanged is a share from 0 to 1")
-        weights = [weight for weight, order in self.edit_orders if order in set(Order)]
-        if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):
-            raise ReviserError(f"edit_orders is a list of (weight, one of {', '.join(Order)})")
+        if min(self.pieces) < 0 or not sum(self.pieces):
+            raise ReviserError("pieces are three whole numbers, 0 or more, and not all 0")
         if self.min_text < 1 or self.max_history < 2 * self.min_text + 16:
             raise ReviserError("max_history must be at least twice min_text, and 16 more")
         if not 0 <= self.full <= 1 or self.revisions < 0:
             raise ReviserError("full is a share from 0 to 1, and revisions is 0 or more")
         if self.k_max is not None and self.k_max < 1:
             raise ReviserError("k_max must be 1 or more")
+
+    def _check_edits(self) -> None:
+        if self.edits < 0 or not 0 <= self.unchanged <= 1:
+            raise ReviserError("edits is 0 or more, and unchanged is a share from 0 to 1")
+        weights = [weight for weight, order in self.edit_orders if order in set(Order)]
+        if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):
+            raise ReviserError(f"edit_orders is a list of (weight, one of {', '.join(Order)})")

@@ -14,7 +14,7 @@ from reviser.actions import Action, Insert, Move, Replace, Stop, Swap
 from reviser.canvas import Canvas
 from reviser.vocabulary import KINDS, Vocabulary
 from training.boundaries import Classes
-from training.policies import local, paper, plain, structured
+from training.policies import PIECES, Pieces, local, paper, plain, structured
 from training.randomness import Random
 from training.rich import rich
 
@@ -29,7 +29,7 @@ class Task:
     """What is to become of a text: how much of each end is given, and how the rest is written.
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
-    `revisions` for the structured and the local one.
+    `revisions` and `pieces` for the structured and the local one.
     """
 
     kind: int = PAPER
@@ -37,6 +37,7 @@ class Task:
     suffix: int = 0
     p_delete: float = 0.8
     revisions: float = 3.0
+    pieces: Pieces = PIECES
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,9 @@ def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes
     if task.kind == PAPER:
         return lambda canvas: paper(canvas, random, task.p_delete)
     if task.kind == STRUCTURED:
-        return lambda canvas: structured(canvas, random, classes, task.revisions)
+        return lambda canvas: structured(canvas, random, classes, task.revisions, task.pieces)
     if task.kind == LOCAL:
-        return lambda canvas: local(canvas, random, classes, task.revisions)
+        return lambda canvas: local(canvas, random, classes, task.revisions, task.pieces)
     return lambda canvas: rich(canvas, random, vocabulary, task.p_delete)
 
 

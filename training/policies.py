@@ -14,6 +14,10 @@ from reviser.vocabulary import MOVES
 from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.randomness import Random
 
+# How often a revision writes some words, a clause or a sentence.
+Pieces = tuple[int, int, int]
+PIECES: Pieces = (5, 3, 2)
+
 # How many tokens before the end a local revision may go.
 REACH_BACK = 32
 
@@ -40,20 +44,20 @@ def paper(canvas: Canvas, random: Random, p_delete: float) -> Iterator[Action]:
 
 
 def structured(
-    canvas: Canvas, random: Random, classes: Classes, revisions: float
+    canvas: Canvas, random: Random, classes: Classes, revisions: float, pieces: Pieces = PIECES
 ) -> Iterator[Action]:
     """Takes out phrases, clauses and sentences one by one, then the rest from its end.
 
     Restored, that is a draft written from left to right, and then revisions: jumps back to the end
     of a word, clause or sentence, where a missing piece is written in one go. `revisions` is the mean
-    number of them in 100 tokens.
+    number of them in 100 tokens, `pieces` how often they are words, clauses and sentences.
     """
     planned = random.below(1 + int((canvas.high - canvas.low) * revisions / 50))
     place(canvas, canvas.high)
     for turn in range(planned):
         if canvas.high == canvas.low:
             return
-        level, units = _draw_piece(random)
+        level, units = _draw_piece(random, pieces)
         end = canvas.low + 1 + random.below(canvas.high - canvas.low)
         while _strength(canvas, classes, end) < level:
             end += 1
@@ -69,7 +73,9 @@ def structured(
         yield from [Delete()] * (canvas.high - canvas.low)
 
 
-def local(canvas: Canvas, random: Random, classes: Classes, revisions: float) -> Iterator[Action]:
+def local(
+    canvas: Canvas, random: Random, classes: Classes, revisions: float, pieces: Pieces = PIECES
+) -> Iterator[Action]:
     """Takes the text away from its end, and now and then a piece a little before the end.
 
     Restored, that is writing on from left to right, with short steps back to put in what is missing.
@@ -85,7 +91,7 @@ def local(canvas: Canvas, random: Random, classes: Classes, revisions: float) ->
         rest = canvas.high - canvas.low
         if rest < 2:
             continue
-        level, units = _draw_piece(random)
+        level, units = _draw_piece(random, pieces)
         end = canvas.high - 1 - random.below(min(REACH_BACK, rest - 1))
         while _strength(canvas, classes, end) < level:
             end += 1
@@ -109,12 +115,13 @@ def place(canvas: Canvas, cursor: int) -> None:
     canvas.protect(canvas.prefix, canvas.suffix, cursor)
 
 
-def _draw_piece(random: Random) -> tuple[int, int]:
-    """What to take out: one to four words, a clause, or a sentence, as 5 : 3 : 2."""
-    drawn = random.below(10)
-    if drawn < 5:
+def _draw_piece(random: Random, pieces: Pieces) -> tuple[int, int]:
+    """What to take out: one to four words, a clause, or a sentence, as often as `pieces` says."""
+    words, clauses, sentences = pieces
+    drawn = random.below(words + clauses + sentences)
+    if drawn < words:
         return WORD, 1 + random.below(4)
-    return (CLAUSE if drawn < 8 else SENTENCE), 1
+    return (CLAUSE if drawn < words + clauses else SENTENCE), 1
 
 
 def _previous_boundary(canvas: Canvas, classes: Classes, boundary: int, level: int) -> int:

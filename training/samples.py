@@ -201,8 +201,14 @@ class Samples:
         self._epochs: dict[int, Windows] = {}
 
     def _generator(self, max_history: int, k_max: int | None = None) -> Generator:
+        mixture = self.mixture
         return Generator(
-            self.vocabulary, self.corpus.classes, max_history, self.mixture.revisions, k_max
+            self.vocabulary,
+            self.corpus.classes,
+            max_history,
+            mixture.revisions,
+            k_max,
+            mixture.pieces,
         )
 
     def count(self, epoch: int) -> int:

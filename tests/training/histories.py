@@ -46,6 +46,7 @@ def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Tas
         len(text) - last if given_ends else 0,
         draw(st.sampled_from([0.3, 0.8, 0.95, 1.0])),
         draw(st.sampled_from([0.0, 3.0, 25.0])),
+        draw(st.sampled_from([(5, 3, 2), (1, 0, 0), (0, 4, 1)])),
     )
     return text, task
 

@@ -48,7 +48,7 @@ def test_compiled_equals_reference(
     text, task = drawn
     max_history = len(text) + 11 + spare
     reference = make_sample(PAPER_VOCABULARY, text, task, name, CLASSES, max_history, k_max)
-    generate = Generator(PAPER_VOCABULARY, CLASSES, max_history, task.revisions, k_max)
+    generate = Generator(PAPER_VOCABULARY, CLASSES, max_history, task.revisions, k_max, task.pieces)
     made = generate(Texts.of([text], [task]), np.array([name], dtype=np.uint64))
     size = int(made.lengths[0])
     assert made.ids[0, :size].tolist() == reference.ids

@@ -28,6 +28,8 @@ def test_json_round_trip(tmp_path: Path) -> None:
         ({"p_delete": [[1, 0]]}, "p_delete"),
         ({"p_delete": [[0, 0.5]]}, "weight above 0"),
         ({"p_delete": 0.8}, "wrong kind"),
+        ({"pieces": [1, 2]}, "wrong kind"),
+        ({"pieces": [0, 0, 0]}, "not all 0"),
         ({"prefix": [[1, 0.5, 0.2]]}, "prefix"),
         ({"max_history": 20}, "max_history"),
         ({"full": 2}, "full"),
