@@ -114,7 +114,8 @@ async def shutdown(ls: ReviserServer, params: None) -> None:
 def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
     ls.runs.close(item.uri)
-    ls.documents.open(item.uri, item.language_id, item.version, item.text)
+    document = ls.documents.open(item.uri, item.language_id, item.version, item.text)
+    ls.editor.show_changes(document)
 
 
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)

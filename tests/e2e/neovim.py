@@ -33,7 +33,9 @@ def find_neovim() -> list[str] | None:
 class Neovim:
     """One editor without a screen. Keys go in, expressions of Lua come out."""
 
-    def __init__(self, command: list[str], folder: Path, file: Path, settings: Any) -> None:
+    def __init__(
+        self, command: list[str], folder: Path, file: Path, settings: Any, prelude: str = ""
+    ) -> None:
         self._command = command
         self._socket = folder / "nvim.sock"
         setup = folder / "init.lua"
@@ -41,6 +43,7 @@ class Neovim:
             {"cmd": [sys.executable, "-m", "reviser", "lsp"], "settings": settings}
         )
         setup.write_text(
+            f"{prelude}\n"
             f"vim.opt.runtimepath:prepend('{PLUGIN}')\n"
             f"require('reviser').setup(vim.json.decode([==[{options}]==]))\n"
         )
@@ -90,6 +93,17 @@ class Neovim:
         text: str | None = self.lua("require('reviser.ghost').text()")
         return text
 
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes that wait to be kept or put back."""
+        found: list[dict[str, Any]] = self.lua("require('reviser.changes').list()")
+        return found
+
+    def marks(self, name: str) -> list[dict[str, Any]]:
+        """What is drawn under the name of a namespace."""
+        space = f"vim.api.nvim_get_namespaces()['{name}']"
+        marks = self.lua(f"vim.api.nvim_buf_get_extmarks(0, {space}, 0, -1, {{details = true}})")
+        return [details for *_, details in marks]
+
     def wait(self, condition: Callable[[], Any]) -> Any:
         deadline = time.monotonic() + PATIENCE
         while not (found := condition()):
@@ -100,8 +114,11 @@ class Neovim:
 
 
 @contextmanager
-def neovim(command: list[str], folder: Path, file: Path, settings: Any) -> Iterator[Neovim]:
-    editor = Neovim(command, folder, file, settings)
+def neovim(
+    command: list[str], folder: Path, file: Path, settings: Any, prelude: str = ""
+) -> Iterator[Neovim]:
+    """An editor with the plugin; the Lua of `prelude` is run first."""
+    editor = Neovim(command, folder, file, settings, prelude)
     try:
         yield editor
     finally:

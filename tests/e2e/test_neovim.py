@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,43 @@ def editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ne
     assert NEOVIM
     with neovim(NEOVIM, folder, draft, settings) as editor:
         yield editor
+
+
+@pytest.fixture(scope="module")
+def reviser_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
+    """Its model deletes and replaces."""
+    folder = tmp_path_factory.mktemp("nvim-revising")
+    model = save_tiny_model(folder / "model", revises=True)
+    draft = folder / "draft.txt"
+    draft.write_text(TEXT + "\n")
+    settings = {
+        "model": str(model),
+        "live": {"editsPerSecond": 20},
+        "revise": {"maxActions": 12, "temperature": 0.9},
+    }
+    assert NEOVIM
+    with neovim(NEOVIM, folder, draft, settings) as editor:
+        yield editor
+
+
+def start_anew(editor: Neovim) -> None:
+    editor.keys("<Esc>:Reviser stop<CR>:edit!<CR>gg0")
+    editor.wait(lambda: editor.text == TEXT and not editor.changes())
+
+
+@pytest.fixture
+def revised(reviser_editor: Neovim) -> Neovim:
+    """Both lines revised, with changes that wait in each, and the cursor at the start."""
+    editor = reviser_editor
+    for _ in range(20):
+        start_anew(editor)
+        editor.keys(":%Reviser revise<CR>")
+        editor.wait(lambda: editor.text != TEXT)
+        editor.wait(lambda: editor.lua("require('reviser').status()") == "idle")
+        editor.keys("gg0")
+        if len(editor.changes()) >= 2:
+            return editor
+    raise AssertionError("the model changed too little")
 
 
 @pytest.fixture
@@ -112,6 +150,156 @@ def test_lines_are_written_anew(fresh: Neovim) -> None:
     assert fresh.text.endswith("\n" + second)
     fresh.keys(":Reviser reject<CR>")
     fresh.wait(lambda: fresh.text == TEXT)
+
+
+def put_back(text: str, change: dict[str, Any]) -> str:
+    """The text with the old text of a change in place of the new."""
+    start, end = (offset(text, change["range"][key]) for key in ("start", "end"))
+    assert text[start:end] == change["new"]
+    return text[:start] + change["old"] + text[end:]
+
+
+def offset(text: str, position: dict[str, int]) -> int:
+    lines = text.split("\n")
+    before = sum(len(line) + 1 for line in lines[: position["line"]])
+    inside = lines[position["line"]].encode()[: position["character"]]
+    return before + len(inside.decode())
+
+
+def test_changes_are_drawn_and_visited(revised: Neovim) -> None:
+    changes = revised.changes()
+    marks = revised.marks("reviser.changes")
+    assert len(marks) == len(changes)
+    for change, mark in zip(changes, marks, strict=True):
+        assert (mark.get("hl_group") == "ReviserChange") == (change["new"] != "")
+        assert ("virt_text" in mark) == (change["old"] != "")
+    seen = []
+    for _ in changes:
+        revised.keys("]v")
+        seen.append(revised.lua("vim.api.nvim_win_get_cursor(0)"))
+    places = [[c["range"]["start"]["line"] + 1, c["range"]["start"]["character"]] for c in changes]
+    assert sorted(seen) == places
+    revised.keys("gg0[v")
+    revised.wait(lambda: revised.lua("vim.api.nvim_win_get_cursor(0)") in places)
+
+
+def test_a_change_is_put_back_and_another_kept(revised: Neovim) -> None:
+    text, changes = revised.text, revised.changes()
+    first = changes[0]
+    start = first["range"]["start"]
+    revised.lua(f"vim.api.nvim_win_set_cursor(0, {{{start['line'] + 1}, {start['character']}}})")
+    revised.keys("<M-n>")
+    without = put_back(text, first)
+    revised.wait(lambda: revised.text == without)
+    revised.wait(lambda: len(revised.changes()) == len(changes) - 1)
+    # Only that change comes back with one undo, and then the whole revision goes with another.
+    revised.keys("u")
+    revised.wait(lambda: revised.text == text)
+    revised.keys("u")
+    revised.wait(lambda: revised.text == TEXT)
+    revised.wait(lambda: not revised.changes())
+
+
+def test_all_changes_are_put_back_or_kept(revised: Neovim) -> None:
+    text, count = revised.text, len(revised.changes())
+    last = revised.changes()[-1]["range"]["start"]
+    revised.lua(f"vim.api.nvim_win_set_cursor(0, {{{last['line'] + 1}, {last['character']}}})")
+    revised.keys("<M-y>")
+    revised.wait(lambda: len(revised.changes()) == count - 1)
+    assert revised.text == text
+    revised.keys(":Reviser reject all<CR>")
+    revised.wait(lambda: not revised.changes())
+    assert not revised.marks("reviser.changes")
+    assert revised.lua("vim.fn.maparg(']v', 'n')") == ""
+    revised.keys(":Reviser undo<CR>")
+    revised.wait(lambda: revised.text == TEXT)
+
+
+def test_edits_move_changes_and_settle_them(revised: Neovim) -> None:
+    changes = revised.changes()
+    revised.keys("ggOMine.<Esc>")
+    revised.wait(
+        lambda: (
+            [change["range"]["start"]["line"] for change in revised.changes()]
+            == [change["range"]["start"]["line"] + 1 for change in changes]
+        )
+    )
+    revised.keys(":Reviser reject all<CR>")
+    revised.wait(lambda: revised.text == "Mine.\n" + TEXT)
+
+
+def test_one_undo_takes_a_revision_back(revised: Neovim) -> None:
+    revised.keys("u")
+    revised.wait(lambda: revised.text == TEXT)
+    revised.wait(lambda: not revised.changes())
+
+
+def test_the_paragraph_at_the_cursor_is_revised(reviser_editor: Neovim) -> None:
+    start_anew(reviser_editor)
+    reviser_editor.keys("ggO<CR><Esc>ggiAlone.<Esc>")
+    head = "Alone.\n\n"
+    reviser_editor.wait(lambda: reviser_editor.text == head + TEXT)
+    reviser_editor.keys("G:Reviser revise<CR>")
+    reviser_editor.wait(lambda: reviser_editor.text != head + TEXT)
+    reviser_editor.wait(lambda: reviser_editor.lua("require('reviser').status()") == "idle")
+    assert reviser_editor.text.startswith(head)
+    reviser_editor.keys("u")
+    reviser_editor.wait(lambda: reviser_editor.text == head + TEXT)
+
+
+def test_a_model_that_cannot_revise_says_so(fresh: Neovim) -> None:
+    fresh.keys(":%Reviser revise<CR>")
+    said = "vim.api.nvim_exec2('messages', {output = true}).output"
+    fresh.wait(lambda: "not trained to revise" in fresh.lua(said))
+    assert fresh.lua(said).count("not trained to revise") == 1
+    assert fresh.text == TEXT
+
+
+# What Neovim 0.12 has, as far as the plugin uses it, for a Neovim before that.
+INLINE_COMPLETION = """
+enabled, taken, item = {}, {}, nil
+vim.lsp.inline_completion = {
+  enable = function(on, filter) enabled[#enabled + 1] = { on, filter.bufnr } end,
+  get = function(options)
+    if not item then return false end
+    local accepted = item
+    item = nil
+    vim.schedule(function()
+      taken[#taken + 1] = accepted.insert_text
+      if options and options.on_accept then options.on_accept(accepted) end
+    end)
+    return true
+  end,
+}
+"""
+
+
+def suggest(editor: Neovim, text: str) -> None:
+    made = f"(function() item = {{insert_text = '{text}', client_id = 1}} return true end)()"
+    assert editor.lua(made)
+
+
+def test_neovims_own_inline_completion_is_used_where_there_is_one(
+    model: Path, tmp_path: Path
+) -> None:
+    draft = tmp_path / "draft.txt"
+    draft.write_text("It was")
+    assert NEOVIM
+    with neovim(NEOVIM, tmp_path, draft, {"model": str(model)}, INLINE_COMPLETION) as editor:
+        assert editor.lua("enabled") == [[True, 1]]
+        editor.keys("A a<Tab>x")
+        editor.wait(lambda: editor.text == "It was a\tx")
+        assert editor.ghost() is None
+        suggest(editor, " quiet day")
+        editor.keys("<M-w>")
+        editor.wait(lambda: editor.text == "It was a\tx quiet")
+        suggest(editor, " day")
+        editor.keys("<C-]>")
+        editor.wait(lambda: editor.lua("#taken") == 2)
+        suggest(editor, " night")
+        editor.keys("<Tab>")
+        editor.wait(lambda: editor.lua("#taken") == 3)
+        assert editor.text == "It was a\tx quiet"
 
 
 def test_health_says_what_is_there(fresh: Neovim) -> None:

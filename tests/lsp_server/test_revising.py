@@ -346,6 +346,16 @@ def test_two_revisions_of_a_document_wait_side_by_side(editor: ToyEditor) -> Non
     assert editor.text == DRAFT == editor.mirror()
 
 
+def test_a_document_that_is_opened_again_has_no_changes(editor: ToyEditor) -> None:
+    revised(editor)
+    editor.close()
+    editor.open(DRAFT)
+    editor.command("reviser.status")
+    assert editor.changes() == []
+    with pytest.raises(Refused, match="no run"):
+        editor.command("reviser.undo", uri=URI)
+
+
 def test_awkward_text_that_the_model_leaves_alone_stays_as_it_was(editor: ToyEditor) -> None:
     """Mixed line endings, control characters and halves of characters outside of its changes."""
     text = "It was\fquiet\r\nThe cat\rsat on\u2028the mat\x07\n\n\ud83d half\n late"

@@ -8,8 +8,8 @@ vim.api.nvim_create_user_command("Reviser", function(command)
 end, {
   nargs = "+",
   range = true,
-  desc = "Let the model write, or stop it",
-  complete = function(lead)
-    return require("reviser.commands").complete(lead)
+  desc = "Let the model write or revise, or stop it",
+  complete = function(lead, line)
+    return require("reviser.commands").complete(lead, line)
   end,
 })

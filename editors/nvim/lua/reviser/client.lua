@@ -37,6 +37,7 @@ function M.attach(buffer)
       ["workspace/applyEdit"] = live.apply_edit,
       ["reviser/run"] = live.on_run,
       ["reviser/status"] = live.on_status,
+      ["reviser/changes"] = require("reviser.changes").on_changes,
     },
   }, {
     bufnr = buffer,

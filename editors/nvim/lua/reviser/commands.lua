@@ -1,4 +1,5 @@
 --- The command :Reviser and what it can be asked for.
+local changes = require("reviser.changes")
 local client = require("reviser.client")
 
 local M = {}
@@ -24,6 +25,17 @@ local function place(command)
   return { start = position(row - 1, column), ["end"] = position(row - 1, column) }
 end
 
+--- About the change at the cursor, or all of them; where none waits, about the last run.
+local function decide(command, one, all, run)
+  if #changes.list() == 0 then
+    client.command(run, { uri = uri() })
+  elseif command.fargs[2] == "all" then
+    all()
+  else
+    one()
+  end
+end
+
 M.list = {
   continue = function()
     client.command("continue", { uri = uri() })
@@ -31,20 +43,25 @@ M.list = {
   infill = function(command)
     client.command("infill", { uri = uri(), range = place(command) })
   end,
+  revise = function(command)
+    client.command("revise", { uri = uri(), range = place(command) })
+  end,
   stop = function()
     client.command("stop")
   end,
-  accept = function()
-    client.command("accept", { uri = uri() })
+  accept = function(command)
+    decide(command, changes.keep, changes.keep_all, "accept")
   end,
-  reject = function()
-    client.command("reject", { uri = uri() })
+  reject = function(command)
+    decide(command, changes.put_back, changes.put_back_all, "reject")
   end,
+  next = changes.next,
+  previous = changes.previous,
   undo = function()
     client.command("undo", { uri = uri() })
   end,
   suggest = function()
-    require("reviser.ghost").request(true)
+    require("reviser").ghost().request(true)
   end,
   toggle = function()
     client.command("setEnabled", { uri = uri() }, function(status)
@@ -75,10 +92,11 @@ function M.run(command)
   end
 end
 
-function M.complete(lead)
+function M.complete(lead, line)
+  local decides = line:match("Reviser%s+accept%s") or line:match("Reviser%s+reject%s")
   local found = vim.tbl_filter(function(name)
     return vim.startswith(name, lead)
-  end, vim.tbl_keys(M.list))
+  end, decides and { "all" } or vim.tbl_keys(M.list))
   table.sort(found)
   return found
 end

@@ -10,12 +10,18 @@ M.defaults = {
   settings = {},
   -- Suggestions as ghost text while typing.
   ghost_text = true,
-  -- Keys of insert mode; false leaves one out. Where there is nothing to accept, a key does what it did.
+  -- Keys; false leaves one out.
   keys = {
+    -- Of insert mode. Where there is nothing to accept, a key does what it did.
     accept = "<Tab>",
     accept_word = "<M-w>",
     accept_line = "<M-l>",
     dismiss = "<C-]>",
+    -- Of normal mode, in a buffer where changes wait to be kept or put back.
+    next_change = "]v",
+    previous_change = "[v",
+    keep_change = "<M-y>",
+    put_back_change = "<M-n>",
   },
 }
 

@@ -117,7 +117,8 @@ function M.update()
   M.request(false)
 end
 
-local function part(text, unit)
+--- The first word or line of a text, or all of it.
+function M.part(text, unit)
   if unit == "word" then
     return text:match("^%s*%S+") or text
   elseif unit == "line" then
@@ -126,19 +127,25 @@ local function part(text, unit)
   return text
 end
 
+--- Write a text at a place and put the cursor behind it; returns where that is.
+function M.write(buffer, row, column, text)
+  local lines = vim.split(text, "\r?\n")
+  vim.api.nvim_buf_set_text(buffer, row, column, row, column, lines)
+  local end_row = row + #lines - 1
+  local end_column = #lines > 1 and #lines[#lines] or column + #text
+  vim.api.nvim_win_set_cursor(0, { end_row + 1, end_column })
+  return end_row, end_column
+end
+
 --- Write the suggestion, or its first word or line; false if there is none.
 function M.accept(unit)
   if not M.visible() then
     return false
   end
   local buffer, row, column, text = shown.buffer, shown.row, shown.column, shown.text
-  local taken = part(text, unit)
-  local lines = vim.split(taken, "\r?\n")
+  local taken = M.part(text, unit)
   M.clear()
-  vim.api.nvim_buf_set_text(buffer, row, column, row, column, lines)
-  local end_row = row + #lines - 1
-  local end_column = #lines > 1 and #lines[#lines] or column + #taken
-  vim.api.nvim_win_set_cursor(0, { end_row + 1, end_column })
+  local end_row, end_column = M.write(buffer, row, column, taken)
   if #taken < #text then
     show(buffer, end_row, end_column, text:sub(#taken + 1))
   end
@@ -152,6 +159,35 @@ function M.dismiss()
     pending = nil
   end
   M.clear()
+end
+
+--- Show suggestions in a buffer.
+function M.attach(buffer, group)
+  vim.api.nvim_create_autocmd({ "TextChangedI", "CursorMovedI" }, {
+    group = group,
+    buffer = buffer,
+    callback = M.update,
+  })
+  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave" }, {
+    group = group,
+    buffer = buffer,
+    callback = M.dismiss,
+  })
+end
+
+--- Take the suggestion, a part of it, or take it away; false if there is none. Fit for an expression mapping.
+function M.take(unit)
+  if not M.visible() then
+    return false
+  end
+  vim.schedule(function()
+    if unit == "dismiss" then
+      M.dismiss()
+    else
+      M.accept(unit)
+    end
+  end)
+  return true
 end
 
 return M

@@ -9,20 +9,14 @@ local function set_highlights()
   vim.api.nvim_set_hl(0, "ReviserGhost", { link = "NonText", default = true })
   vim.api.nvim_set_hl(0, "ReviserFresh", { link = "DiffAdd", default = true })
   vim.api.nvim_set_hl(0, "ReviserCursor", { link = "WarningMsg", default = true })
+  vim.api.nvim_set_hl(0, "ReviserChange", { link = "DiffAdd", default = true })
+  vim.api.nvim_set_hl(0, "ReviserOld", { link = "DiffDelete", default = true })
 end
 
-local function show_ghost_text(buffer)
-  local ghost = require("reviser.ghost")
-  vim.api.nvim_create_autocmd({ "TextChangedI", "CursorMovedI" }, {
-    group = group,
-    buffer = buffer,
-    callback = ghost.update,
-  })
-  vim.api.nvim_create_autocmd({ "InsertLeave", "BufLeave" }, {
-    group = group,
-    buffer = buffer,
-    callback = ghost.dismiss,
-  })
+--- Who draws suggestions: Neovim itself where it can, else this plugin.
+function M.ghost()
+  local native = require("reviser.native")
+  return native.available() and native or require("reviser.ghost")
 end
 
 --- What a key did before it was ours: the user's mapping, Neovim's own, or the key itself.
@@ -52,18 +46,7 @@ local function map(key, unit)
   end
   local fall_back = otherwise(key)
   vim.keymap.set("i", key, function()
-    local ghost = require("reviser.ghost")
-    if not ghost.visible() then
-      return fall_back()
-    end
-    vim.schedule(function()
-      if unit == "dismiss" then
-        ghost.dismiss()
-      else
-        ghost.accept(unit)
-      end
-    end)
-    return ""
+    return M.ghost().take(unit) and "" or fall_back()
   end, { expr = true, desc = "Reviser: " .. unit })
 end
 
@@ -81,8 +64,14 @@ function M.setup(options)
         return
       end
       if config.values.ghost_text then
-        show_ghost_text(event.buf)
+        M.ghost().attach(event.buf, group)
       end
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = group,
+    callback = function(event)
+      require("reviser.changes").forget(event.buf)
     end,
   })
   local keys = config.values.keys

@@ -18,10 +18,12 @@ local function is_current(buffer, version)
   return version == nil or version == vim.NIL or known == nil or known == version
 end
 
---- Carry out an edit. Those of one run join into one step of undo, unless something else came between.
+--- Carry out an edit. Those of one run join into one step of undo, unless something else came between; a
+--- change that is put back is a step of its own.
 function M.apply_edit(err, params, context, ...)
-  local run = (params.label or ""):match("^Reviser run (.+)$")
-  local change = run and params.edit.documentChanges and params.edit.documentChanges[1]
+  local label = params.label or ""
+  local run = label:match("^Reviser run (.+)$")
+  local change = label:match("^Reviser ") and params.edit.documentChanges and params.edit.documentChanges[1]
   if not change then
     return vim.lsp.handlers["workspace/applyEdit"](err, params, context, ...)
   end
@@ -33,7 +35,7 @@ function M.apply_edit(err, params, context, ...)
     return { applied = false, failureReason = "the buffer cannot be modified" }
   end
   local before = last[buffer]
-  if before and before.run == run and before.tick == vim.b[buffer].changedtick then
+  if run and before and before.run == run and before.tick == vim.b[buffer].changedtick then
     vim.api.nvim_buf_call(buffer, function()
       pcall(vim.cmd, "silent undojoin")
     end)
@@ -79,7 +81,7 @@ function M.on_run(_, params)
         vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
       end
     end, FRESH_MS)
-    if params.state == "stopped" and params.reason and params.reason ~= vim.NIL then
+    if params.state == "stopped" and params.reason and params.reason ~= vim.NIL and not params.said then
       vim.notify("reviser: stopped: " .. params.reason, vim.log.levels.INFO)
     end
   end

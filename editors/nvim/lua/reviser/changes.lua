@@ -1,0 +1,154 @@
+--- The changes of a revision that wait to be kept or put back: drawn, visited and decided about.
+local client = require("reviser.client")
+local config = require("reviser.config")
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("reviser.changes")
+local SHOWN = 40
+
+--- What waits in each buffer, and the buffers whose keys are set.
+local waiting = {}
+local mapped = {}
+
+--- The changes that wait in a buffer, in their order.
+function M.list(buffer)
+  return waiting[buffer or vim.api.nvim_get_current_buf()] or {}
+end
+
+--- Text as a part of a line.
+local function short(text)
+  local line = text:gsub("%s+", " ")
+  if vim.fn.strchars(line) > SHOWN then
+    line = vim.fn.strcharpart(line, 0, SHOWN - 1) .. "…"
+  end
+  return line
+end
+
+local function draw(buffer, change)
+  local first, last = change.range.start, change.range["end"]
+  local old = change.old ~= "" and { { short(change.old), "ReviserOld" } } or nil
+  pcall(vim.api.nvim_buf_set_extmark, buffer, namespace, first.line, first.character, {
+    end_row = last.line,
+    end_col = last.character,
+    hl_group = change.new ~= "" and "ReviserChange" or nil,
+    virt_text = old,
+    virt_text_pos = old and "inline" or nil,
+    strict = false,
+  })
+end
+
+--- Keys that are there only while there is something to decide about.
+local function set_keys(buffer, wanted)
+  if (mapped[buffer] or false) == wanted then
+    return
+  end
+  mapped[buffer] = wanted or nil
+  local keys = config.values.keys
+  local actions = {
+    { keys.next_change, M.next, "the next change" },
+    { keys.previous_change, M.previous, "the change before" },
+    { keys.keep_change, M.keep, "keep this change" },
+    { keys.put_back_change, M.put_back, "put back this change" },
+  }
+  for _, action in ipairs(actions) do
+    local key, call, words = unpack(action)
+    if key and wanted then
+      vim.keymap.set("n", key, call, { buffer = buffer, desc = "Reviser: " .. words })
+    elseif key then
+      pcall(vim.keymap.del, "n", key, { buffer = buffer })
+    end
+  end
+end
+
+--- The server says what waits in a document.
+function M.on_changes(_, params)
+  local buffer = vim.uri_to_bufnr(params.uri)
+  if not vim.api.nvim_buf_is_loaded(buffer) then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
+  waiting[buffer] = #params.changes > 0 and params.changes or nil
+  for _, change in ipairs(params.changes) do
+    draw(buffer, change)
+  end
+  set_keys(buffer, #params.changes > 0)
+  vim.api.nvim_exec_autocmds("User", { pattern = "ReviserChanges", modeline = false })
+end
+
+--- Nothing is known about a buffer any more.
+function M.forget(buffer)
+  waiting[buffer] = nil
+  set_keys(buffer, false)
+end
+
+local function cursor()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  return { line = row - 1, character = column }
+end
+
+local function is_before(one, other)
+  return one.line < other.line or (one.line == other.line and one.character < other.character)
+end
+
+local function go_to(change)
+  if change then
+    vim.cmd("normal! m'")
+    local start = change.range.start
+    local rows = vim.api.nvim_buf_line_count(0)
+    pcall(vim.api.nvim_win_set_cursor, 0, { math.min(start.line + 1, rows), start.character })
+  end
+end
+
+--- Go to the next change, from the last to the first.
+function M.next()
+  local here, changes = cursor(), M.list()
+  for _, change in ipairs(changes) do
+    if is_before(here, change.range.start) then
+      return go_to(change)
+    end
+  end
+  go_to(changes[1])
+end
+
+--- Go to the change before, from the first to the last.
+function M.previous()
+  local here, changes = cursor(), M.list()
+  for index = #changes, 1, -1 do
+    if is_before(changes[index].range.start, here) then
+      return go_to(changes[index])
+    end
+  end
+  go_to(changes[#changes])
+end
+
+local function decide(command)
+  local buffer = vim.api.nvim_get_current_buf()
+  client.command(command, { uri = vim.uri_from_bufnr(buffer), position = cursor() }, function()
+    if buffer == vim.api.nvim_get_current_buf() then
+      M.next()
+    end
+  end)
+end
+
+--- Keep the change at the cursor, or the nearest in its line, and go to the next.
+function M.keep()
+  decide("acceptChange")
+end
+
+--- Put the old text of the change at the cursor back, or of the nearest in its line, and go to the next.
+function M.put_back()
+  decide("rejectChange")
+end
+
+--- Keep all changes of the buffer.
+function M.keep_all()
+  client.command("acceptAllChanges", { uri = vim.uri_from_bufnr(0) })
+end
+
+--- Put back all changes of the buffer.
+function M.put_back_all()
+  client.command("rejectAllChanges", { uri = vim.uri_from_bufnr(0) })
+end
+
+return M
