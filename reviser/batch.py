@@ -11,8 +11,8 @@ ends and the greatest length. Its tokens follow from the ids, afterwards (`revis
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -27,14 +27,19 @@ from reviser.errors import InvalidAction, ReviserError
 from reviser.model import Reviser
 from reviser.vocabulary import MOVES, Vocabulary
 
-# Steps between two looks of the host; a row that ends in between idles for the rest.
+# Steps between two looks of the host; a row that ends in between idles for the rest. Where runs take turns
+# with somebody, rows end often: the host looks when they do on average, but a look costs some steps, too.
 _STRIDE: Final = 32
+_LEAST_STRIDE: Final = 4
 # Attention reads this many slots, or twice, three times as many: one graph is recorded for each.
 _WINDOW: Final = 128
 # Ids that go through the model at once when prompts are read.
 _PREFILL: Final = 1 << 16
 # More than any canvas has of anything.
 _NEVER: Final = 1 << 30
+Turns = Callable[[list[int], list[list[int]]], list[tuple[list[int], int]]]
+"""Who acts between the turns of the model. It is told some runs and the ids that each chose in its turn (none
+before its first), and says for each which ids come after these, and how many the model chooses then: 0 if it is over."""
 _Side = Literal["left", "right"]
 _SIDES: Final[tuple[_Side, ...]] = ("left", "right")
 
@@ -61,11 +66,16 @@ def generate(
     max_actions: int = 256,
     max_length: int | None = None,
     rows: int = 512,
+    ends: Collection[int] = (),
+    turns: Turns | None = None,
 ) -> list[GeneratedRun]:
     """Run the model after every prompt, before its suffix if there are any, `rows` runs at a time.
 
     `drafts`, one between each prompt and its suffix, are to be revised. `begun` are ids of actions
     that each run has already taken: they count as actions, and the run goes on after them.
+
+    A run ends with Stop, and with any of the ids in `ends`. With `turns` the model chooses a few actions
+    and then waits for others to act; the ids of a run are then those of both.
 
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
     its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
@@ -93,7 +103,9 @@ def generate(
     ]
     if not starts:
         return []
-    batch = _Batch(model, vocabulary, starts, min(rows, len(starts)), temperature, top_k)
+    batch = _Batch(
+        model, vocabulary, starts, min(rows, len(starts)), temperature, top_k, ends, turns
+    )
     if batch.stream is None:
         return batch.run()
     # Graphs are recorded on a stream of their own, and what they read is best written there too.
@@ -145,6 +157,18 @@ class _Start:
             max_length=_NEVER if max_length is None else max_length,
             limit=max(min(max_actions - len(begun), context - len(history)), 0),
             seed=_signed(number),
+        )
+
+    def after(self, ids: Sequence[int], actions: int, rules: Rules) -> _Start:
+        """The start of the next turn, `ids` later, at which the model may choose so many actions."""
+        return replace(
+            self,
+            history=[*self.history, *ids],
+            cursor=self.cursor + int(rules.step[list(ids)].sum()),
+            length=self.length + int(rules.growth[list(ids)].sum()),
+            limit=actions,
+            # The stream of random numbers goes on where it would be without turns.
+            seed=_signed(self.seed + len(ids) * _GOLDEN),
         )
 
 
@@ -271,14 +295,19 @@ class _Batch:
         rows: int,
         temperature: float,
         top_k: int | None,
+        ends: Collection[int],
+        turns: Turns | None,
     ) -> None:
         self.device = model.cos.device
         on_gpu = self.device.type == "cuda"
         self.stream = torch.cuda.Stream(self.device) if on_gpu else None  # type: ignore[no-untyped-call]
         self._model = model.eval()
-        self._starts = starts
-        self._stop = vocabulary.stop_id
+        self._starts = list(starts)
+        self._ends = torch.zeros(vocabulary.size, dtype=torch.bool, device=self.device)
+        self._last = frozenset((vocabulary.stop_id, *ends))
+        self._ends[list(self._last)] = True
         self._rules = Rules.of(vocabulary, self.device)
+        self._host_rules = Rules.of(vocabulary)
         self._temperature = temperature
         self._top_k = top_k
         actions = max(start.limit for start in starts)
@@ -294,9 +323,16 @@ class _Batch:
         by_length = sorted(range(len(starts)), key=lambda run: len(starts[run].history))
         self._waiting = [run for run in by_length if starts[run].limit > 0]
         self._endings: dict[int, tuple[int, Literal["stop", "limit"]]] = {}
+        self._turns = turns
+        # What runs that take turns have made so far, and how long their histories may become.
+        self._made: list[list[int]] = [[] for _ in starts]
+        self._room = [len(start.history) + start.limit for start in starts]
 
     @torch.no_grad()
     def run(self) -> list[GeneratedRun]:
+        if self._turns is not None:
+            every, self._waiting = self._waiting, []
+            self._pass_on(self._turns, every, [[] for _ in every])
         furthest = self._refill()
         while furthest is not None:
             position, remaining = furthest
@@ -309,8 +345,22 @@ class _Batch:
         runs = []
         for number in range(len(self._starts)):
             taken, ending = self._endings.get(number, (0, "limit"))
-            runs.append(GeneratedRun(written[number, :taken].tolist(), ending))
+            ids = written[number, :taken].tolist() if self._turns is None else self._made[number]
+            runs.append(GeneratedRun(ids, ending))
         return runs
+
+    def _pass_on(self, turns: Turns, runs: list[int], taken: list[list[int]]) -> None:
+        """Let others act in `runs`, in which the model took its turn, and queue those that go on."""
+        for run, ids, (given, actions) in zip(runs, taken, turns(runs, taken), strict=True):
+            self._made[run] += [*ids, *given]
+            start = self._starts[run].after([*ids, *given], actions, self._host_rules)
+            room = self._room[run] - len(start.history)
+            stopped = any(made[-1] in self._last for made in (ids, given) if made)
+            if stopped or actions < 1 or room < 1:
+                self._endings[run] = (0, "stop" if stopped else "limit")
+            else:
+                self._starts[run] = replace(start, limit=min(actions, room))
+                self._waiting.append(run)
 
     def _refill(self) -> tuple[int, int] | None:
         """Give free rows to waiting runs; the furthest position and the most actions left, if any."""
@@ -333,6 +383,9 @@ class _Batch:
             return None
         known = torch.stack((state.position, state.limit - state.taken))[:, state.active]
         position, remaining = known.amax(dim=1).tolist()
+        if self._turns is not None:
+            usual = int(known[1].double().mean().ceil())
+            remaining = min(remaining, max(usual, _LEAST_STRIDE))
         return position, remaining
 
     def _fill(self, rows: Sequence[int], runs: Sequence[int]) -> None:
@@ -384,6 +437,10 @@ class _Batch:
             self._written[torch.tensor(runs, device=self.device)] = ids
             # An idle row still writes to the cache, which must not be beyond the next window.
             self._state.position[left] = 0
+            if self._turns is not None:
+                counts = (self._endings[run][0] for run in runs)
+                taken = [made[:size] for made, size in zip(ids.tolist(), counts, strict=True)]
+                self._pass_on(self._turns, runs, taken)
 
     def _close_ranks(self) -> None:
         """Move the last runs into a quarter of the rows, or a quarter of that, and step those alone."""
@@ -444,7 +501,7 @@ class _Batch:
         state.position.add_(active)
         state.taken.add_(active)
         state.last.copy_(torch.where(state.active, picked, state.last))
-        state.stopped.logical_or_(state.active & (picked == self._stop))
+        state.stopped.logical_or_(state.active & self._ends[picked])
         state.active.logical_and_(~state.stopped & (state.taken < state.limit))
 
 

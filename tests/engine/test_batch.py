@@ -365,3 +365,94 @@ def test_top_k_of_a_model_restricts_every_choice() -> None:
             canvas.apply(canvas.action(id))
             history.append(id)
     assert chosen_places == {0, 1, 2, 3}
+
+
+def test_runs_that_take_turns_with_nobody_are_as_they_would_be() -> None:
+    """Sampled in turns of any length, without anybody acting in between, a run stays the same."""
+    model = restless_model(5)
+    whole = generate(model, DELETES, PROMPTS * 3, seeds=range(18), max_actions=40, rows=5)
+    chosen: dict[int, list[int]] = {run: [] for run in range(18)}
+
+    def turns(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
+        for run, ids in zip(runs, taken, strict=True):
+            chosen[run] += ids
+        return [([], 1 + (run + len(chosen[run])) % 7) for run in runs]
+
+    made = generate(
+        model, DELETES, PROMPTS * 3, seeds=range(18), max_actions=40, rows=5, turns=turns
+    )
+    assert made == whole
+    assert [chosen[run] for run in range(18)] == [run.ids for run in whole]
+    assert {run.ending for run in whole} == {"stop", "limit"}
+
+
+def test_what_others_do_in_between_is_part_of_the_run() -> None:
+    """The model goes on as it would have if the others' actions had been its own."""
+    model = toy_model(seed=1)
+    drafts = [[65, 66, 256], [], [257] * 9, [70], [258, 259], [260, 261, 262]]
+    others: dict[int, list[list[int]]] = {
+        run: [[44], [], [65, 66]] if run % 2 else [[], [67]] for run in range(6)
+    }
+    turn = dict.fromkeys(range(6), 0)
+
+    def turns(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
+        told = []
+        for run in runs:
+            mine = others[run][turn[run] :][:1]
+            turn[run] += 1
+            told.append((mine[0] if mine else [], 3 if mine else 0))
+        return told
+
+    made = generate(
+        model,
+        DELETES,
+        PROMPTS,
+        seeds=[0] * 6,
+        suffixes=SUFFIXES,
+        drafts=drafts,
+        temperature=0,
+        max_actions=30,
+        rows=4,
+        turns=turns,
+    )
+    policy = ModelPolicy(TorchDecoder(model), DELETES)
+    for number, run in enumerate(made):
+        canvas, history = seed(DELETES, PROMPTS[number], SUFFIXES[number], draft=drafts[number])
+        greedy = Rollout(policy, canvas, history, Sampler.greedy())
+        for acts in others[number]:
+            if greedy.over:
+                break
+            for id in acts:
+                greedy.take(id)
+            for _ in range(3):
+                next(greedy, None)
+        assert run.ids == greedy.history[greedy.seeded :]
+        assert (run.ending == "stop") == canvas.stopped
+
+
+def test_a_run_in_turns_ends_with_the_others_stop_and_at_the_limit() -> None:
+    model = toy_model(seed=1)
+
+    def stops(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
+        return [([65, DELETES.stop_id], 5) for _ in runs]
+
+    made = generate(model, DELETES, [[256]], seeds=[0], temperature=0, turns=stops)
+    assert made == [GeneratedRun([65, DELETES.stop_id], "stop")]
+
+    def insists(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
+        return [([65], 2) for _ in runs]
+
+    (run,) = generate(model, AR, [[256]], seeds=[0], temperature=0, max_actions=10, turns=insists)
+    assert run.ending == "limit"
+    assert len(run.ids) == 10
+
+
+def test_other_ids_can_end_a_run() -> None:
+    model = toy_model(seed=2)
+    options: dict[str, Any] = {"seeds": [0] * 6, "temperature": 0, "max_actions": 40}
+    plain = generate(model, AR, PROMPTS, **options)
+    ends = {run.ids[at] for at, run in enumerate(plain)}
+    cut = generate(model, AR, PROMPTS, ends=ends, **options)
+    for long, short in zip(plain, cut, strict=True):
+        end = next(at for at, id in enumerate(long.ids) if id in ends)
+        assert short == GeneratedRun(long.ids[: end + 1], "stop")
