@@ -191,10 +191,10 @@ class Trainer:
         """The mean loss on held-out batches."""
         self.model.eval()
         summed, targets = 0.0, 0
-        for batch in batches:
-            with self._rounded(), self._precision():
+        with self._rounded(), self._precision():
+            for batch in batches:
                 summed += float(self.shared(*inputs_of(batch, self.world.device)))
-            targets += int(batch.mask[:, 1:].sum())
+                targets += int(batch.mask[:, 1:].sum())
         self.model.train()
         return self.world.total(summed) / self.world.total(targets)
 
