@@ -80,6 +80,33 @@ class Settings:
         return cls(**data | {"betas": tuple(data.get("betas", cls.betas))})
 
 
+# What each setting that is an option means, for --help.
+HELP = {
+    "history": "longest history of a sample, in ids",
+    "row_length": "ids in a row; several samples share one",
+    "rows": "rows in a pass, those of all processes together",
+    "accumulate": "passes in an optimizer step",
+    "steps": "length of the run in optimizer steps",
+    "minutes": "length of the run in minutes instead; the schedule follows the clock",
+    "peak_rate": "learning rate after the warmup",
+    "final_rate": "learning rate at the end",
+    "warmup_steps": "steps in which the rate rises",
+    "epsilon": "AdamW's epsilon",
+    "weight_decay": "AdamW's decay, of matrices alone",
+    "clip": "largest norm of a gradient",
+    "dropout": "share of the residual stream that is dropped; for a fresh model",
+    "ema": "keep an average of the weights with this decay, and make it the result",
+    "precision": "bf16 (exact weights stay in fp32) or fp32",
+    "objective": "reviser, or ar: every text from left to right, the matched baseline",
+    "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
+    "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
+    "round_from": "share of the run after which weights are rounded",
+    "seed": "of fresh weights, samples and dropout",
+    "evaluate_every": "steps between evaluations on --held-out",
+    "checkpoint_every": "steps between checkpoints",
+    "parallel": "none, ddp or fsdp; start with torchrun",
+}
+
 # The paper trains on 30 billion actions: 64 rows of 256, or 16 rows of 512 four times over.
 _PAPER_ACTIONS = 30_000_000_000
 
