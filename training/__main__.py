@@ -11,6 +11,7 @@ COMMANDS = {
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",
+    "ppo": "tune a model by reinforcement learning",
 }
 
 

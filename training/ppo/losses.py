@@ -1,0 +1,162 @@
+"""What PPO asks of a policy's scores, and the terms of its loss.
+
+    loss = - policy - c_entropy entropy + c_kl KL(policy, reference) + c_type KL(types)
+
+(The value loss belongs to a network of its own, see `training.ppo.value`.) The policy is the
+distribution that acted: scores masked by validity, divided by the temperature, nothing cut off. The
+logits of a batch would take gigabytes, so positions are taken in chunks whose logits are made again
+for the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from reviser.batch import Rules
+from reviser.vocabulary import KINDS, Vocabulary
+
+# Positions whose logits are held at once.
+_CHUNK = {"cpu": 512, "cuda": 4096}
+
+
+@dataclass(frozen=True)
+class Visited:
+    """The states in which actions were taken, as the mask sees them, and the actions: all (actions,)."""
+
+    actions: Tensor
+    left: Tensor
+    right: Tensor
+    room: Tensor
+
+    def __getitem__(self, part: slice) -> Visited:
+        return Visited(self.actions[part], self.left[part], self.right[part], self.room[part])
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Final states, and the table that makes logits of them."""
+
+    states: Tensor
+    table: Tensor
+
+    def log_probabilities(self, part: slice, valid: Tensor, temperature: float) -> Tensor:
+        """Of all ids at some places; in single precision, as ratios of them are taken."""
+        logits = functional.linear(self.states[part].float(), self.table.float())
+        return (logits / temperature).masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What the policy thinks of the states it was in.
+
+    `log_probabilities` of the actions taken, `entropy` and `kl` from the reference are (actions,);
+    `types` and `reference_types`, (kinds,), are the mean chances of each kind of action.
+    """
+
+    log_probabilities: Tensor
+    entropy: Tensor
+    kl: Tensor
+    types: Tensor
+    reference_types: Tensor
+
+
+def kind_matrix(vocabulary: Vocabulary, device: torch.device) -> Tensor:
+    """(ids, kinds): 1 where an id is an action of that kind."""
+    matrix = torch.zeros(vocabulary.size, len(KINDS))
+    matrix[: vocabulary.base_size, KINDS.index("insert")] = 1
+    first = vocabulary.first_replace_id
+    if first is not None:
+        matrix[first:, KINDS.index("replace")] = 1
+    for id in range(vocabulary.delete_id, vocabulary.size if first is None else first):
+        reserved = vocabulary.first_reserved_id <= id < vocabulary.first_extension_id
+        if not reserved and not vocabulary.is_marker(id):
+            matrix[id, KINDS.index(vocabulary.action(id).kind)] = 1
+    return matrix.to(device)
+
+
+def look(
+    policy: Scorer,
+    reference: Scorer,
+    visited: Visited,
+    rules: Rules,
+    kinds: Tensor,
+    temperature: float,
+) -> Looked:
+    """Everything about the visited states that losses and metrics ask for, with its gradient."""
+
+    def of_chunk(policy_states: Tensor, table: Tensor, part: slice) -> tuple[Tensor, ...]:
+        chunk = visited[part]
+        valid = rules.valid(chunk.left, chunk.right, chunk.room)
+        every = slice(None)
+        ours = Scorer(policy_states, table).log_probabilities(every, valid, temperature)
+        with torch.no_grad():
+            theirs = reference.log_probabilities(part, valid, temperature)
+        chances = ours.exp()
+        taken = ours.gather(1, chunk.actions[:, None]).squeeze(1)
+        # An id that is not valid has no chance; its infinite logarithm must not meet that zero.
+        ours, theirs = ours.masked_fill(~valid, 0.0), theirs.masked_fill(~valid, 0.0)
+        entropy = -(chances * ours).sum(dim=-1)
+        kl = (chances * (ours - theirs)).sum(dim=-1)
+        theirs_chances = theirs.exp() * valid
+        return taken, entropy, kl, chances.sum(0) @ kinds, theirs_chances.sum(0) @ kinds
+
+    size = _CHUNK[policy.states.device.type]
+    chunks = [slice(start, start + size) for start in range(0, len(visited), size)]
+    with torch.autocast(policy.states.device.type, enabled=False):
+        parts: Sequence[tuple[Tensor, ...]] = [
+            checkpoint(
+                of_chunk,
+                policy.states[part],
+                policy.table,
+                part,
+                use_reentrant=False,
+                preserve_rng_state=False,
+            )
+            for part in chunks
+        ]
+    taken, entropy, kl, types, others = zip(*parts, strict=True)
+    count = len(visited)
+    return Looked(
+        torch.cat(taken),
+        torch.cat(entropy),
+        torch.cat(kl),
+        torch.stack(types).sum(0) / count,
+        torch.stack(others).sum(0) / count,
+    )
+
+
+def clipped_loss(
+    log_probabilities: Tensor, acted: Tensor, advantages: Tensor, clip_ratio: float
+) -> tuple[Tensor, Tensor]:
+    """PPO's loss of each action, and where the clipping decides: there the gradient is 0."""
+    ratio = (log_probabilities - acted).exp()
+    free = ratio * advantages
+    held = ratio.clamp(1 - clip_ratio, 1 + clip_ratio) * advantages
+    return -torch.minimum(free, held), held < free
+
+
+def k3(log_probabilities: Tensor, acted: Tensor) -> Tensor:
+    """An estimate, for each action, of KL(the policy that acted, the policy now): never below 0.
+
+    It is r - 1 - ln r for the ratio r of their probabilities; its mean over actions is the KL.
+    """
+    difference = log_probabilities - acted
+    return difference.exp() - 1 - difference
+
+
+def type_loss(types: Tensor, target: Tensor) -> Tensor:
+    """KL(target, types): how far the mean chances of action types are from those wanted.
+
+    It compares means over many states: where the policy moves or stops is its own affair, how often is not.
+    """
+    wanted = target.clamp_min(1e-12)
+    return (target * (wanted.log() - types.clamp_min(1e-12).log())).sum()

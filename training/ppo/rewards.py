@@ -1,0 +1,233 @@
+"""Rewards of whole episodes, named on the command line and added up.
+
+    [WEIGHT*][rank:]NAME[:ARGUMENT]
+
+Every reward is a score in which more is better: penalties are 0 or less. With `rank:` the score
+only orders the candidates of a prompt, and the reward is linear in the rank. Judges are asked through
+a protocol, so that this module needs none of them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, median
+from typing import Protocol
+
+from reviser.errors import ReviserError
+from training.ppo.rollouts import Episode, Group, Prompt
+
+# Nats per token of a text that has none: worse than any real text.
+_WORST = 12.0
+_SPEC = re.compile(r"(?:([-+]?[0-9.]+)\*)?(rank:)?([a-z-]+)(?::(.+))?")
+REAL = "real"
+
+Scores = list[list[float]]
+Score = Callable[[Sequence[Group]], Scores]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a continuation costs under an evaluator."""
+
+    nats: float
+    tokens: int
+    size: int
+
+
+class Judges(Protocol):
+    """Whoever can be asked about texts: evaluators and pairwise judges, by name."""
+
+    def costs(self, evaluator: str, texts: Sequence[tuple[str, str]]) -> list[Cost]:
+        """What the continuation of each (prompt, continuation) costs."""
+
+    def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
+        """For each (prompt, a, b): 1 if a is better, 0 if b is, a half if the judge cannot tell."""
+
+    def real(self, prompts: Sequence[Prompt]) -> list[tuple[str, str]]:
+        """Prompts and how their documents really go on, as texts."""
+
+
+def rank_rewards(scores: Sequence[float]) -> list[float]:
+    """1 for the best of K, 0 for the worst, 1 - (r - 1) / (K - 1) for rank r; ties share their ranks."""
+    if len(scores) < 2:
+        raise ReviserError("a rank needs two candidates or more")
+    return [
+        (sum(other < score for other in scores) + 0.5 * (scores.count(score) - 1))
+        / (len(scores) - 1)
+        for score in map(float, scores)
+    ]
+
+
+def repeated(tokens: Sequence[int], n: int) -> float:
+    """The share of n-grams that have occurred before; 0 for a text too short to have any."""
+    grams = [tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1)]
+    return 1 - len(set(grams)) / len(grams) if grams else 0.0
+
+
+@dataclass(frozen=True)
+class Reward:
+    """One term of the sum: its name as it was given, its weight, and how it scores groups."""
+
+    name: str
+    weight: float
+    score: Score
+
+    def __call__(self, groups: Sequence[Group]) -> Scores:
+        return self.score(groups)
+
+
+def parse_rewards(
+    specs: Sequence[str], judges: Judges, prompts: Sequence[Prompt] = ()
+) -> list[Reward]:
+    """The rewards that the command line names; `prompts` show what real text costs."""
+    if not specs:
+        raise ReviserError("name at least one reward, such as rank:likelihood:smollm2")
+    return [_parse(spec, judges, prompts) for spec in specs]
+
+
+def _parse(spec: str, judges: Judges, prompts: Sequence[Prompt]) -> Reward:
+    found = _SPEC.fullmatch(spec)
+    if found is None or found[3] not in _MAKERS:
+        raise ReviserError(f"there is no reward {spec}: choose from {', '.join(_MAKERS)}")
+    weight, rank, name, argument = found.groups()
+    try:
+        factor = float(weight) if weight else 1.0
+        score = _MAKERS[name](argument or "", judges, prompts)
+    except ValueError:
+        raise ReviserError(f"the reward {spec} has a number that cannot be read") from None
+    return Reward(spec, factor, _ranked(score) if rank else score)
+
+
+def _ranked(score: Score) -> Score:
+    return lambda groups: [rank_rewards(row) for row in score(groups)]
+
+
+def _each(of_episode: Callable[[Episode], float]) -> Score:
+    return lambda groups: [[of_episode(episode) for episode in group] for group in groups]
+
+
+def _costs(judges: Judges, evaluator: str, groups: Sequence[Group]) -> list[list[Cost]]:
+    texts = [(episode.prompt_text, episode.continuation) for group in groups for episode in group]
+    costs = iter(judges.costs(evaluator, texts))
+    return [[next(costs) for _ in group] for group in groups]
+
+
+def _named(argument: str, what: str) -> str:
+    if not argument:
+        raise ReviserError(f"the reward needs the name of {what} after a colon")
+    return argument
+
+
+def _likelihood(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    evaluator = _named(argument, "an evaluator")
+    return lambda groups: [
+        [-min(cost.nats / cost.tokens, _WORST) if cost.tokens else -_WORST for cost in row]
+        for row in _costs(judges, evaluator, groups)
+    ]
+
+
+def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    evaluator = _named(argument, "an evaluator")
+    return lambda groups: [
+        [-min(cost.nats / cost.size, _WORST) if cost.tokens else -_WORST for cost in row]
+        for row in _costs(judges, evaluator, groups)
+    ]
+
+
+def _perplexity(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    """How near a text's perplexity is to the target: 1 there, a half at twice or at half of it."""
+    evaluator, _, wanted = _named(argument, "an evaluator").rpartition(":")
+    if not evaluator:
+        evaluator, wanted = wanted, REAL
+    if wanted == REAL:
+        real = judges.costs(evaluator, judges.real(prompts))
+        target = median(cost.nats / cost.tokens for cost in real if cost.tokens)
+    else:
+        target = math.log(float(wanted))
+    return lambda groups: [
+        [math.exp(-abs(cost.nats / cost.tokens - target)) if cost.tokens else 0.0 for cost in row]
+        for row in _costs(judges, evaluator, groups)
+    ]
+
+
+def _arena(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    """The share of the other candidates that a pairwise judge finds worse."""
+    judge = _named(argument, "a judge")
+
+    def score(groups: Sequence[Group]) -> Scores:
+        pairs = [list(combinations(range(len(group)), 2)) for group in groups]
+        cases = [
+            (group[a].prompt_text, group[a].continuation, group[b].continuation)
+            for group, met in zip(groups, pairs, strict=True)
+            for a, b in met
+        ]
+        points = iter(judges.points(judge, cases))
+        scores = []
+        for group, met in zip(groups, pairs, strict=True):
+            row = [0.0] * len(group)
+            for a, b in met:
+                won = next(points)
+                row[a] += won / (len(group) - 1)
+                row[b] += (1 - won) / (len(group) - 1)
+            scores.append(row)
+        return scores
+
+    return score
+
+
+def _length(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    """Minus the distance from the wanted length, in lengths; without one, minus hundreds of tokens."""
+    wanted = float(argument) if argument else 0.0
+    return _each(lambda episode: -abs(len(episode.tokens) - wanted) / (wanted or 100.0))
+
+
+def _compute(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    """Minus the share of the actions that left no token: 1 - 1 / (actions per token)."""
+    return _each(lambda episode: min(0.0, len(episode.tokens) / len(episode.ids) - 1))
+
+
+def _repetition(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    n = int(argument) if argument else 4
+    return _each(lambda episode: -repeated(episode.tokens, n))
+
+
+def _stop(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
+    """Minus 1 for an episode that ran into its limit."""
+    return _each(lambda episode: float(episode.ending == "stop") - 1)
+
+
+_MAKERS: dict[str, Callable[[str, Judges, Sequence[Prompt]], Score]] = {
+    "likelihood": _likelihood,
+    "likelihood-bytes": _likelihood_of_bytes,
+    "perplexity": _perplexity,
+    "arena": _arena,
+    "length": _length,
+    "compute": _compute,
+    "repetition": _repetition,
+    "stop": _stop,
+}
+
+
+@dataclass(frozen=True)
+class Rewarded:
+    """The reward of every episode, group by group, and the mean of each term before its weight."""
+
+    totals: Scores
+    means: dict[str, float]
+
+
+def reward(rewards: Sequence[Reward], groups: Sequence[Group]) -> Rewarded:
+    """All terms, weighed and added up."""
+    totals = [[0.0] * len(group) for group in groups]
+    means = {}
+    for term in rewards:
+        scores = term(groups)
+        means[term.name] = fmean(value for row in scores for value in row)
+        for total, row in zip(totals, scores, strict=True):
+            for place, value in enumerate(row):
+                total[place] += term.weight * value
+    return Rewarded(totals, means)

@@ -1,0 +1,198 @@
+"""Episodes: a prompt, the actions that were taken after it, and the text they wrote.
+
+An episode of the decision process starts from a prompt on the canvas. Its state is the history, from
+which canvas and cursor follow; an action is any id that the canvas accepts; it ends at Stop or after
+a number of actions. All candidates of a prompt start from the same state, oracle prefix included, so
+that they can be ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from reviser.batch import generate
+from reviser.decoding import seed
+from reviser.errors import ReviserError
+from reviser.model import Reviser
+from reviser.tokenizer import Tokenizer, decode
+from reviser.vocabulary import Vocabulary
+from training.boundaries import Classes
+from training.corpus import Corpus
+from training.generator import Generator, Texts
+from training.obfuscation import LOCAL, PAPER, PLAIN, STRUCTURED
+from training.obfuscation import Task as Writing
+from training.ppo.settings import PpoSettings
+from training.randomness import key, shuffled
+
+_PROMPTS, _ORACLE, _CANDIDATE = range(3)
+_WRITINGS = {
+    "plain": Writing(PLAIN),
+    "paper": Writing(PAPER, p_delete=0.95),
+    "structured": Writing(STRUCTURED),
+    "local": Writing(LOCAL),
+}
+# A document shorter than its prompt and so many tokens is left out.
+_LEAST_TEXT = 16
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The first tokens of a document, and how it really goes on."""
+
+    tokens: list[int]
+    text: list[int]
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What was done after a prompt.
+
+    `ids` are all actions; the first `played` of them were the oracle's. `tokens` is what they wrote.
+    """
+
+    prompt: list[int]
+    ids: list[int]
+    played: int
+    tokens: list[int]
+    ending: str
+    prompt_text: str
+    continuation: str
+
+    @property
+    def taken(self) -> list[int]:
+        """The policy's own actions."""
+        return self.ids[self.played :]
+
+
+Group = Sequence[Episode]
+
+
+class PromptSource(Protocol):
+    """Where prompts come from: the same number gives the same prompts, whenever it is asked for."""
+
+    def prompts(self, iteration: int) -> list[Prompt]: ...
+
+
+class DocumentPrompts:
+    """The beginnings of documents, each once before one comes again."""
+
+    def __init__(self, corpus: Corpus, settings: PpoSettings) -> None:
+        self._corpus = corpus
+        self._settings = settings
+        self._places = [
+            (number, document)
+            for number, shard in enumerate(corpus.shards)
+            for document in np.flatnonzero(
+                np.diff(shard.offsets) >= settings.prompt_tokens + _LEAST_TEXT
+            ).tolist()
+        ]
+        if not self._places:
+            raise ReviserError(
+                f"no document has the {settings.prompt_tokens + _LEAST_TEXT} tokens that a prompt "
+                "and its text need"
+            )
+
+    def prompts(self, iteration: int) -> list[Prompt]:
+        first = iteration * self._settings.prompts
+        return [self._prompt(number) for number in range(first, first + self._settings.prompts)]
+
+    def _prompt(self, number: int) -> Prompt:
+        epoch, index = divmod(number, len(self._places))
+        name = np.uint64(key(self._settings.seed, epoch, _PROMPTS))
+        number, document = self._places[shuffled(index, len(self._places), name)]
+        shard = self._corpus.shards[number]
+        start, end = shard.offsets[document : document + 2].tolist()
+        given = self._settings.prompt_tokens
+        tokens = shard.tokens[start : min(end, start + given + self._settings.text_tokens)].tolist()
+        return Prompt(tokens[:given], tokens[given:])
+
+
+class Oracle:
+    """Plays the beginning of a way to write the real text, as the supervised samples do."""
+
+    def __init__(self, vocabulary: Vocabulary, classes: Classes, settings: PpoSettings) -> None:
+        self._vocabulary = vocabulary
+        self._classes = classes
+        self._settings = settings
+
+    def share(self, done: float) -> float:
+        """The share of a restoration that is played when the share `done` of the run is over."""
+        until = self._settings.oracle_until
+        return self._settings.oracle_share * max(0.0, 1 - done / until) if until else 0.0
+
+    def prefixes(self, prompts: Sequence[Prompt], iteration: int, done: float) -> list[list[int]]:
+        """The ids that are played after each prompt; Stop is never among them."""
+        share = self.share(done)
+        if share == 0:
+            return [[] for _ in prompts]
+        writing = _WRITINGS[self._settings.oracle]
+        texts = [prompt.tokens + prompt.text for prompt in prompts]
+        tasks = [Writing(writing.kind, len(p.tokens), 0, writing.p_delete) for p in prompts]
+        generator = Generator(self._vocabulary, self._classes, 3 * max(map(len, texts)) + 16)
+        names = [key(self._settings.seed, iteration, _ORACLE, n) for n in range(len(prompts))]
+        histories = generator(Texts.of(texts, tasks), np.array(names, dtype=np.uint64))
+        played = []
+        for prompt, ids, length in zip(prompts, histories.ids, histories.lengths, strict=True):
+            restoration = ids[1 + len(prompt.tokens) : length - 1].tolist()
+            # The policy always has an action left to take.
+            most = min(int(share * len(restoration)), self._settings.max_actions - 1)
+            played.append(restoration[:most])
+        return played
+
+
+def roll_out(
+    model: Reviser,
+    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
+    prompts: Sequence[Prompt],
+    prefixes: Sequence[Sequence[int]],
+    settings: PpoSettings,
+    iteration: int,
+) -> list[list[Episode]]:
+    """Let the policy act `candidates` times after each prompt and what was played after it."""
+    each = settings.candidates
+    runs = generate(
+        model,
+        vocabulary,
+        [prompt.tokens for prompt in prompts for _ in range(each)],
+        seeds=[
+            key(settings.seed, iteration, _CANDIDATE, number)
+            for number in range(len(prompts) * each)
+        ],
+        begun=[prefix for prefix in prefixes for _ in range(each)],
+        temperature=settings.temperature,
+        top_k=None,
+        max_actions=settings.max_actions,
+        rows=settings.generation_rows,
+    )
+    groups = []
+    for number, (prompt, prefix) in enumerate(zip(prompts, prefixes, strict=True)):
+        shown = decode(tokenizer, prompt.tokens)
+        group = []
+        for run in runs[number * each : (number + 1) * each]:
+            tokens = _written(vocabulary, prompt.tokens, [*prefix, *run.ids])
+            whole = decode(tokenizer, prompt.tokens + tokens)
+            group.append(
+                Episode(
+                    prompt.tokens,
+                    [*prefix, *run.ids],
+                    len(prefix),
+                    tokens,
+                    run.ending,
+                    shown,
+                    whole[len(shown) :],
+                )
+            )
+        groups.append(group)
+    return groups
+
+
+def _written(vocabulary: Vocabulary, prompt: Sequence[int], ids: Sequence[int]) -> list[int]:
+    canvas, _ = seed(vocabulary, prompt)
+    for id in ids:
+        canvas.apply(canvas.action(id))
+    return canvas.tokens[len(prompt) :]

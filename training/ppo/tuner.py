@@ -1,0 +1,406 @@
+"""The PPO loop: let the policy write, reward it, and move it a little towards what was rewarded."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reviser.batch import Rules
+from reviser.checkpoints.home import Checkpoint
+from reviser.errors import ReviserError
+from reviser.model import Reviser, packed_span
+from reviser.vocabulary import KINDS
+from training.ppo.losses import (
+    Looked,
+    Scorer,
+    clipped_loss,
+    k3,
+    kind_matrix,
+    look,
+    type_loss,
+)
+from training.ppo.minibatches import Minibatch, minibatches
+from training.ppo.rewards import Rewarded, repeated
+from training.ppo.rollouts import Episode, Group, Oracle, PromptSource, roll_out
+from training.ppo.settings import PpoSettings
+from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
+from training.randomness import Random, key
+from training.schedule import learning_rate
+
+_BATCHES, _EPOCH = range(2)
+# The weight of the KL penalty is adapted by this factor, when the KL is off its target by as much.
+_ADAPTED = 1.5
+_KL_WEIGHTS = (1e-4, 100.0)
+# An iteration stops learning beyond so many times the KL that is meant to be its end.
+_BEYOND = 1.5
+
+Rewarder = Callable[[Sequence[Group]], Rewarded]
+
+
+@dataclass
+class Progress:
+    """How far a run has come; saved with every checkpoint."""
+
+    iteration: int = 0
+    updates: int = 0
+    seconds: float = 0.0
+    actions: int = 0
+    kl_weight: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What is known of all actions before the first update, in the order of `Minibatch.numbers`."""
+
+    acted: Tensor
+    values: Floats
+    entropy: float
+    kl: float
+    types: Tensor
+    reference_states: list[Tensor]
+
+
+@dataclass
+class _Figures:
+    """Sums over the minibatches of an iteration."""
+
+    count: int = 0
+    sums: dict[str, float] = field(default_factory=dict)
+
+    def add(self, **values: float | Tensor) -> None:
+        self.count += 1
+        for name, value in values.items():
+            number = value.item() if isinstance(value, Tensor) else value
+            self.sums[name] = self.sums.get(name, 0.0) + number
+
+    def means(self) -> dict[str, float]:
+        return {name: value / self.count for name, value in self.sums.items()}
+
+
+class Tuner:
+    """One run on one device: the policy, the frozen reference it came from, and its value head."""
+
+    def __init__(
+        self,
+        settings: PpoSettings,
+        parts: Checkpoint,
+        source: PromptSource,
+        oracle: Oracle | None,
+        rewarder: Rewarder,
+        device: torch.device,
+    ) -> None:
+        config = parts.model.config
+        if config.uses_canvas:
+            raise ReviserError("a model conditioned on the canvas cannot be tuned here")
+        if settings.longest > config.context:
+            raise ReviserError(
+                f"the model reads {config.context} ids, and prompts with their actions have up to "
+                f"{settings.longest}"
+            )
+        self.settings = settings
+        self.device = device
+        self.vocabulary = parts.vocabulary
+        self._tokenizer = parts.tokenizer
+        self._source = source
+        self._oracle = oracle
+        self._rewarder = rewarder
+        # Dropout would make the policy that learns another one than the policy that acted.
+        self.model = parts.model.to(device).eval()
+        self._reference = copy.deepcopy(self.model).requires_grad_(False)
+        self._writer = self._make_writer()
+        torch.manual_seed(settings.seed)
+        self.value = ValueHead(config.width).to(device)
+        groups: list[dict[str, Any]] = [
+            {"params": list(self.model.parameters())},
+            {"params": list(self.value.parameters()), "lr": settings.value_rate},
+        ]
+        self.optimizer = torch.optim.AdamW(
+            groups,
+            lr=settings.peak_rate,
+            betas=(0.9, 0.95),
+            weight_decay=0.0,
+            fused=device.type == "cuda",
+        )
+        self._rules = Rules.of(self.vocabulary, device)
+        self._kinds = kind_matrix(self.vocabulary, device)
+        self._type_target = self._wanted_types()
+        self.progress = Progress(kl_weight=settings.kl_weight)
+        if self._compiled:
+            for block in (*self.model.blocks, *self._reference.blocks):
+                block.compile()
+
+    @property
+    def _compiled(self) -> bool:
+        return self.settings.compile and self.device.type == "cuda"
+
+    @property
+    def done(self) -> float:
+        """The share of the run that is over."""
+        if self.settings.iterations is not None:
+            return self.progress.iteration / self.settings.iterations
+        assert self.settings.minutes is not None
+        return self.progress.seconds / (60 * self.settings.minutes)
+
+    def _make_writer(self) -> Reviser:
+        """The model that acts: on a GPU a copy in half precision, which decodes twice as fast."""
+        if self.device.type != "cuda" or self.settings.precision == "fp32":
+            return self.model
+        return copy.deepcopy(self.model).to(torch.bfloat16).requires_grad_(False)
+
+    def _wanted_types(self) -> Tensor | None:
+        shares = self.settings.type_shares()
+        if not shares:
+            return None
+        return torch.tensor([shares.get(kind, 0.0) for kind in KINDS], device=self.device)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.device.type != "cuda" or self.settings.precision == "fp32":
+            return nullcontext()
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+
+    def iterate(self) -> dict[str, Any]:
+        """One iteration: act, reward, learn. Returns its figures."""
+        started = time.perf_counter()
+        settings, number = self.settings, self.progress.iteration
+        groups, share = self._act(number)
+        acted_at = time.perf_counter()
+        rewarded = self._rewarder(groups)
+        rewarded_at = time.perf_counter()
+        episodes = [episode for group in groups for episode in group]
+        totals = [total for row in rewarded.totals for total in row]
+        batches = minibatches(
+            episodes,
+            self.vocabulary,
+            self._rules,
+            self.device,
+            row_length=settings.row_length,
+            rows=settings.minibatch_rows,
+            same_shape=self._compiled,
+            name=key(settings.seed, number, _BATCHES),
+        )
+        before = self._look_back(batches)
+        lengths = [len(episode.taken) for episode in episodes]
+        gains, returns = advantages(
+            before.values, lengths, totals, settings.gamma, settings.gae_lambda
+        )
+        kl_weight = self.progress.kl_weight
+        learned = self._learn(batches, before, normalised(gains), returns)
+        self._adapt(before.kl)
+        ended = time.perf_counter()
+        self.progress.iteration += 1
+        self.progress.actions += sum(lengths)
+        self.progress.seconds += ended - started
+        return {
+            "step": self.progress.iteration,
+            "seconds": round(self.progress.seconds, 2),
+            "reward": fmean(totals),
+            "reward_spread": float(np.std(totals)),
+            "rewards": rewarded.means,
+            "kl": before.kl,
+            "kl_weight": kl_weight,
+            "entropy": before.entropy,
+            "explained_variance": explained_variance(before.values, returns),
+            **learned,
+            **self._described(episodes, before.types),
+            "oracle_share": share,
+            "acting_s": round(acted_at - started, 3),
+            "judging_s": round(rewarded_at - acted_at, 3),
+            "learning_s": round(ended - rewarded_at, 3),
+        }
+
+    def _act(self, number: int) -> tuple[list[list[Episode]], float]:
+        if self._writer is not self.model:
+            with torch.no_grad():
+                for kept, new in zip(
+                    self._writer.parameters(), self.model.parameters(), strict=True
+                ):
+                    kept.copy_(new)
+        prompts = self._source.prompts(number)
+        prefixes: list[list[int]] = [[] for _ in prompts]
+        share = 0.0
+        if self._oracle is not None:
+            prefixes = self._oracle.prefixes(prompts, number, self.done)
+            share = self._oracle.share(self.done)
+        groups = roll_out(
+            self._writer,
+            self.vocabulary,
+            self._tokenizer,
+            prompts,
+            prefixes,
+            self.settings,
+            number,
+        )
+        if self.device.type == "cuda":
+            # Generation takes a stream of its own each time, whose freed memory no other would reuse.
+            torch.cuda.empty_cache()
+        return groups, share
+
+    def _states(self, model: Reviser, batch: Minibatch) -> Tensor:
+        """The final states in which actions were taken."""
+        with self._precision():
+            states = model.hidden_packed(batch.ids, packed_span(batch.samples, batch.positions))
+        return states.flatten(0, 1).index_select(0, batch.places)
+
+    def _look(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> Looked:
+        return look(
+            Scorer(states, _table(self.model)),
+            Scorer(reference_states, _table(self._reference)),
+            batch.visited,
+            self._rules,
+            self._kinds,
+            self.settings.temperature,
+        )
+
+    def _look_back(self, batches: Sequence[Minibatch]) -> _Before:
+        """What the policy that acted thinks of its actions, by the very pass that will be trained.
+
+        Generation has kernels of its own, whose rounding must not pass for a change of the policy: so
+        nothing is taken from there. Gradients stay on, as the model computes in other ways without.
+        """
+        count = sum(len(batch.visited) for batch in batches)
+        acted = torch.empty(count, device=self.device)
+        values = np.empty(count, dtype=np.float32)
+        types = torch.zeros(len(KINDS), device=self.device)
+        entropy = kl = 0.0
+        reference_states = []
+        for batch in batches:
+            with torch.no_grad():
+                reference_states.append(self._states(self._reference, batch))
+            states = self._states(self.model, batch)
+            looked = self._look(states, reference_states[-1], batch)
+            with torch.no_grad():
+                numbers = torch.from_numpy(batch.numbers).to(self.device)
+                acted[numbers] = looked.log_probabilities.detach()
+                values[batch.numbers] = self.value(states).cpu().numpy()
+                share = len(batch.visited) / count
+                types += looked.types.detach() * share
+                entropy += float(looked.entropy.mean()) * share
+                kl += float(looked.kl.mean()) * share
+        return _Before(acted, values, entropy, kl, types, reference_states)
+
+    def _learn(
+        self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats
+    ) -> dict[str, float]:
+        """Several epochs of updates, fewer if the policy has moved far enough."""
+        settings = self.settings
+        chosen = torch.from_numpy(gains).to(self.device)
+        targets = torch.from_numpy(returns).to(self.device)
+        figures = _Figures()
+        first_ratio = 1.0
+        moved = 0.0
+        for epoch in range(settings.epochs):
+            for at in _order(len(batches), key(settings.seed, self.progress.iteration, epoch)):
+                batch = batches[at]
+                numbers = torch.from_numpy(batch.numbers).to(self.device)
+                states = self._states(self.model, batch)
+                looked = self._look(states, before.reference_states[at], batch)
+                acted = before.acted[numbers]
+                with torch.no_grad():
+                    moved = float(k3(looked.log_probabilities, acted).mean())
+                    if not figures.count:
+                        ratio = (looked.log_probabilities - acted).exp()
+                        first_ratio = float(ratio[(ratio - 1).abs().argmax()])
+                if moved > _BEYOND * settings.stop_kl:
+                    return self._summed_up(figures, moved, first_ratio)
+                policy, clipped = clipped_loss(
+                    looked.log_probabilities, acted, chosen[numbers], settings.clip_ratio
+                )
+                wanted = self._type_target
+                if wanted is None:
+                    wanted = looked.reference_types
+                typed = type_loss(looked.types, wanted)
+                loss = (
+                    policy.mean()
+                    - settings.entropy_weight * looked.entropy.mean()
+                    + self.progress.kl_weight * looked.kl.mean()
+                    + settings.type_weight * typed
+                )
+                value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
+                gradient = self._update(loss, value)
+                figures.add(
+                    loss=loss,
+                    policy_loss=policy.mean(),
+                    value_loss=value,
+                    type_loss=typed,
+                    clip_fraction=clipped.float().mean(),
+                    gradient=gradient,
+                )
+        return self._summed_up(figures, moved, first_ratio)
+
+    def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> dict[str, float]:
+        return figures.means() | {
+            "update_kl": moved,
+            "updates": figures.count,
+            "first_ratio": first_ratio,
+            "rate": self.optimizer.param_groups[0]["lr"],
+        }
+
+    def _update(self, loss: Tensor, value: Tensor) -> Tensor:
+        settings = self.settings
+        self.optimizer.param_groups[0]["lr"] = learning_rate(
+            settings, self.progress.updates, self.done
+        )
+        # The two have no weight in common, so their sum gives each its own gradient.
+        torch.autograd.backward(loss + value)
+        nn.utils.clip_grad_norm_(self.value.parameters(), settings.clip)
+        gradient = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.progress.updates += 1
+        return gradient
+
+    def _adapt(self, kl: float) -> None:
+        """Hold the policy tighter when it is too far from the reference, looser when it is near."""
+        target = self.settings.kl_target
+        if target is None:
+            return
+        weight = self.progress.kl_weight
+        if kl > target * _ADAPTED:
+            weight *= _ADAPTED
+        elif kl < target / _ADAPTED:
+            weight /= _ADAPTED
+        self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
+
+    def _described(self, episodes: Sequence[Episode], types: Tensor) -> dict[str, float]:
+        """How long, how ended and how varied the texts are, and how often each type of action is chosen."""
+        written = [episode.tokens for episode in episodes]
+        taken = np.concatenate([episode.taken for episode in episodes])
+        first = self.vocabulary.first_move_id
+        moves = (taken >= first) & (taken < self.vocabulary.first_reserved_id)
+        likely = zip(KINDS, types.tolist(), strict=True)
+        return {
+            "tokens": fmean(map(len, written)),
+            "actions": fmean(len(episode.ids) for episode in episodes),
+            "stopped": fmean(episode.ending == "stop" for episode in episodes),
+            "moves": float(moves.mean()),
+            "repeated_4": fmean(repeated(tokens, 4) for tokens in written),
+            "distinct_2": fmean(1 - repeated(tokens, 2) for tokens in written),
+            **{f"p_{kind}": share for kind, share in likely if share > 0},
+        }
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs beside the model's and the value head's weights."""
+        return {"progress": vars(self.progress).copy(), "optimizer": self.optimizer.state_dict()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.progress = Progress(**state["progress"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def _table(model: Reviser) -> Tensor:
+    return model.embedding.weight if model.head is None else model.head.weight
+
+
+def _order(count: int, name: int) -> list[int]:
+    """The numbers below `count`, in an order drawn by chance."""
+    random = Random(name, _EPOCH)
+    return sorted(range(count), key=lambda _: random.bits())

@@ -1,0 +1,70 @@
+"""The value head: what reward an episode can expect, read from the trunk's states; and GAE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+Floats = NDArray[np.float32]
+
+
+class ValueHead(nn.Module):
+    """A small network on the model's final states.
+
+    It takes them as they are: its loss reaches no weight of the model, so what is learned about
+    rewards cannot spoil what is known about text. It is saved apart from the model, which never needs it.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+        self.outer = nn.Linear(width, 1)
+        # No opinion at first: then advantages are plain rewards.
+        nn.init.zeros_(self.outer.weight)
+        nn.init.zeros_(self.outer.bias)
+
+    def forward(self, states: Tensor) -> Tensor:
+        with torch.autocast(states.device.type, enabled=False):
+            values: Tensor = self.outer(torch.tanh(self.inner(states.detach().float())))
+        return values.squeeze(-1)
+
+
+def advantages(
+    values: Floats,
+    lengths: Sequence[int],
+    rewards: Sequence[float],
+    gamma: float,
+    gae_lambda: float,
+) -> tuple[Floats, Floats]:
+    """Generalised advantages and returns of episodes whose reward comes with their last action.
+
+    `values` are those of the states in which actions were taken, episode after episode.
+    """
+    found = np.zeros_like(values)
+    end = 0
+    for length, reward in zip(lengths, rewards, strict=True):
+        start, end = end, end + length
+        following, later = 0.0, 0.0
+        for at in range(end - 1, start - 1, -1):
+            gain = reward if at == end - 1 else 0.0
+            error = gain + gamma * following - values[at]
+            later = error + gamma * gae_lambda * later
+            found[at] = later
+            following = values[at]
+    return found, found + values
+
+
+def normalised(values: Floats) -> Floats:
+    """The same with mean 0 and deviation 1."""
+    scaled: Floats = (values - values.mean()) / (values.std() + 1e-8)
+    return scaled
+
+
+def explained_variance(values: Floats, returns: Floats) -> float:
+    """1 if the values foretell the returns, 0 if a constant would do as well; NaN where all are the same."""
+    variance = float(returns.var())
+    return 1 - float((returns - values).var()) / variance if variance > 0 else float("nan")
