@@ -3,19 +3,37 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as vscode from 'vscode';
+import type { Changes } from './changes';
 import { findServer } from './finding';
 import type { RunNews, Status, Target } from './protocol';
 import type { Server } from './server';
 
 const run = promisify(execFile);
 
-export function registerCommands(server: Server, refresh: () => Promise<void>): vscode.Disposable {
-  const commands: Record<string, () => Promise<unknown> | void> = {
+type Command = (target?: Target) => Promise<unknown> | void;
+
+export function registerCommands(
+  server: Server,
+  changes: Changes,
+  refresh: () => Promise<void>,
+): vscode.Disposable {
+  const decide = (command: string) => (target?: Target) => decideAbout(server, changes, command, target);
+  const commands: Record<string, Command> = {
     continueWriting: () => write(server, 'reviser.continue', (editor) => ({ position: editor.selection.end })),
     fillIn: () =>
       write(server, 'reviser.infill', ({ selection }) => ({
         range: { start: selection.start, end: selection.end },
       })),
+    reviseText: () =>
+      write(server, 'reviser.revise', ({ selection }) => ({
+        range: { start: selection.start, end: selection.end },
+      })),
+    keepChange: decide('reviser.acceptChange'),
+    putBackChange: decide('reviser.rejectChange'),
+    keepAllChanges: (target) => aboutRun(server, 'reviser.acceptAllChanges', target),
+    putBackAllChanges: (target) => aboutRun(server, 'reviser.rejectAllChanges', target),
+    nextChange: () => changes.go(here(), 1),
+    previousChange: () => changes.go(here(), -1),
     stopWriting: () => (server.isUp ? server.execute('reviser.stop') : undefined),
     undoRun: () => aboutRun(server, 'reviser.undo'),
     rejectRun: () => aboutRun(server, 'reviser.reject'),
@@ -29,7 +47,9 @@ export function registerCommands(server: Server, refresh: () => Promise<void>): 
   };
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, command]) =>
-      vscode.commands.registerCommand(`reviser.${name}`, () => sayErrors(command)),
+      vscode.commands.registerCommand(`reviser.${name}`, (target?: Target) =>
+        sayErrors(() => command(target)),
+      ),
     ),
   );
 }
@@ -79,10 +99,27 @@ async function offerToSwitchOn(server: Server, document: vscode.TextDocument): P
   return true;
 }
 
-async function aboutRun(server: Server, command: string): Promise<void> {
+async function aboutRun(server: Server, command: string, target?: Target): Promise<void> {
   if (server.isUp) {
-    await server.execute(command, { uri: here().document.uri.toString() });
+    await server.execute(command, target?.uri ? target : { uri: here().document.uri.toString() });
   }
+}
+
+/** About the change that was clicked; else about the one at the cursor, which goes on to the next. */
+async function decideAbout(
+  server: Server,
+  changes: Changes,
+  command: string,
+  target?: Target,
+): Promise<void> {
+  if (target?.changeId) {
+    await aboutRun(server, command, target);
+    return;
+  }
+  const editor = here();
+  const place = { uri: editor.document.uri.toString(), position: editor.selection.active };
+  await aboutRun(server, command, place);
+  changes.go(editor, 1);
 }
 
 async function setEnabled(
@@ -133,6 +170,7 @@ async function showStatus(server: Server): Promise<void> {
         ...(isWriting ? [does('$(debug-stop) Stop', 'stopWriting')] : []),
         does('$(edit) Continue here', 'continueWriting'),
         does('$(sparkle) Fill in here', 'fillIn', 'with a look at what follows'),
+        does('$(pencil) Revise', 'reviseText', 'the selection, or the paragraph here'),
         does(
           status.enabled ? '$(circle-slash) Switch off here' : '$(check) Switch on here',
           'toggle',

@@ -93,7 +93,8 @@ export class Drawing implements vscode.Disposable {
       drawn.fresh = [];
     }
     const isEmpty = drawn.region.start === drawn.region.end;
-    if (!drawn.underWay && isEmpty) {
+    // What a revision leaves is drawn change by change.
+    if (!drawn.underWay && (isEmpty || news.kind === 'revise')) {
       this.forget(uri);
       return;
     }

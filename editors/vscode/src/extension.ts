@@ -1,12 +1,13 @@
 /** Reviser in VS Code: brings the server, the drawing and the commands together. */
 
 import * as vscode from 'vscode';
+import { Changes } from './changes';
 import { registerCommands } from './commands';
 import { Drawing } from './drawing';
 import { RunEdits } from './edits';
 import { watchPython } from './finding';
 import { isUnderWay, type RunNews, type Status } from './protocol';
-import { Server, type Condition } from './server';
+import { SCHEMES, Server, type Condition } from './server';
 import { StatusBar } from './statusBar';
 
 // Where the server works unless told otherwise.
@@ -19,22 +20,26 @@ class Reviser {
   private readonly edits = new RunEdits();
   private readonly server = new Server(this.edits);
   private readonly drawing = new Drawing();
+  private readonly changes = new Changes(SCHEMES);
   private readonly bar = new StatusBar();
   private status: Status | undefined;
   private enabledHere = true;
 
   constructor(context: vscode.ExtensionContext) {
-    const { server, drawing, bar } = this;
+    const { server, drawing, changes, bar } = this;
     context.subscriptions.push(
       drawing,
+      changes,
       bar,
-      registerCommands(server, () => this.askAboutDocument()),
+      registerCommands(server, changes, () => this.askAboutDocument()),
       server.onRun((news) => this.takeRun(news)),
+      server.onChanges((news) => changes.show(news)),
       server.onStatus((status) => this.takeStatus(status)),
       server.onDidChangeCondition((condition) => this.takeCondition(condition)),
       // The server takes the settings over once it has this answer.
       server.onSettings(() => setTimeout(() => this.askAboutDocument(), 100)),
       drawing.onDidChangePending(() => this.setPending()),
+      changes.onDidChange(() => this.setPending()),
       vscode.window.onDidChangeActiveTextEditor(() => this.changeDocument()),
       vscode.workspace.onDidOpenTextDocument(() => this.startIfWanted()),
       vscode.workspace.onDidChangeConfiguration((event) => this.changeSettings(event)),
@@ -105,7 +110,7 @@ class Reviser {
     }
     this.setWriting(underWay);
     this.drawing.show(news);
-    if (news.state === 'stopped' && news.reason && !OWN_WISH.test(news.reason)) {
+    if (news.state === 'stopped' && news.reason && !news.said && !OWN_WISH.test(news.reason)) {
       this.tellWhyStopped(news);
     }
   }
@@ -130,6 +135,7 @@ class Reviser {
       this.status = undefined;
       this.setWriting(false);
       this.drawing.clear();
+      this.changes.clear();
     }
     if (condition.state === 'missing') {
       this.bar.show(condition);
@@ -158,7 +164,9 @@ class Reviser {
   private setPending(): void {
     const document = vscode.window.activeTextEditor?.document;
     const pending = document !== undefined && this.drawing.isPending(document);
+    const changes = document !== undefined && this.changes.isPending(document);
     void vscode.commands.executeCommand('setContext', 'reviser.pending', pending);
+    void vscode.commands.executeCommand('setContext', 'reviser.changes', changes);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Position, Range } from 'vscode-languageclient/node';
 
+export const CHANGES = 'reviser/changes';
 export const RUN = 'reviser/run';
 export const STATUS = 'reviser/status';
 
@@ -12,6 +13,7 @@ export interface RunNews {
   uri: string;
   version: number;
   runId: string;
+  kind: 'continue' | 'infill' | 'revise';
   state: RunState;
   region: Range;
   cursor: Position;
@@ -19,6 +21,15 @@ export interface RunNews {
   actions: number;
   actionsPerSecond: number;
   reason: string | null;
+  /** Whether the server has told the user the reason. */
+  said: boolean;
+}
+
+/** All changes of a document that wait to be kept or put back, in positions of that version of it. */
+export interface ChangesNews {
+  uri: string;
+  version: number;
+  changes: { id: string; runId: string; range: Range; old: string; new: string }[];
 }
 
 export interface Status {
@@ -38,6 +49,7 @@ export interface Target {
   uri?: string;
   position?: Position;
   range?: Range;
+  changeId?: string;
   enabled?: boolean;
   model?: string;
 }

@@ -13,11 +13,11 @@ import {
 } from 'vscode-languageclient/node';
 import type { RunEdits } from './edits';
 import { findServer } from './finding';
-import { RUN, STATUS, type RunNews, type Status, type Target } from './protocol';
+import { CHANGES, RUN, STATUS, type ChangesNews, type RunNews, type Status, type Target } from './protocol';
 import { Suggestions } from './suggestions';
 
 const MAX_RESTARTS = 3;
-const SCHEMES = ['file', 'untitled'];
+export const SCHEMES = ['file', 'untitled'];
 // Settings of the extension alone; the server would call them unknown.
 const OWN_SETTINGS = ['server', 'view'];
 const INSTALL = "pip install 'reviser[lsp]'";
@@ -46,11 +46,13 @@ export class Server implements vscode.Disposable {
   private readonly log = vscode.window.createOutputChannel('Reviser', { log: true });
   private readonly conditionChanged = new vscode.EventEmitter<Condition>();
   private readonly runNews = new vscode.EventEmitter<RunNews>();
+  private readonly changesNews = new vscode.EventEmitter<ChangesNews>();
   private readonly statusNews = new vscode.EventEmitter<Status>();
   private readonly settingsTaken = new vscode.EventEmitter<void>();
 
   readonly onDidChangeCondition = this.conditionChanged.event;
   readonly onRun = this.runNews.event;
+  readonly onChanges = this.changesNews.event;
   readonly onStatus = this.statusNews.event;
   /** The server has asked for the settings. */
   readonly onSettings = this.settingsTaken.event;
@@ -101,6 +103,7 @@ export class Server implements vscode.Disposable {
       this.log,
       this.conditionChanged,
       this.runNews,
+      this.changesNews,
       this.statusNews,
       this.settingsTaken,
     ).dispose();
@@ -134,6 +137,7 @@ export class Server implements vscode.Disposable {
     );
     client.registerFeature(new DrawsRuns());
     client.onNotification(RUN, (news: RunNews) => this.runNews.fire(news));
+    client.onNotification(CHANGES, (news: ChangesNews) => this.changesNews.fire(news));
     client.onNotification(STATUS, (status: Status) => this.statusNews.fire(status));
     client.onDidChangeState(({ newState }) => {
       if (client === this.client && newState === State.Stopped) {

@@ -64,6 +64,12 @@ def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that deletes and replaces."""
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "revising", revises=True)
+
+
+@pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> CodeServer:
     """VS Code with the extension, not yet running."""
     if not (EDITORS / ".vscode-ready").exists():

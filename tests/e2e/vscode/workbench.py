@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -62,8 +63,17 @@ _CURSOR = """(colour) => {
 _TINTED = """(colours) => [...document.querySelectorAll('.editor-instance .view-overlays .cdr')]
     .filter((part) => colours.includes(getComputedStyle(part).backgroundColor)).length"""
 
+_STRUCK_OUT = """() => [...document.querySelectorAll('.editor-instance .view-line span')]
+    .map((span) => getComputedStyle(span, '::before'))
+    .filter((style) => style.textDecorationLine === 'line-through' && style.content !== 'none')
+    .map((style) => JSON.parse(style.content))"""
+
 _CURSOR_COLOUR = "rgb(232, 163, 61)"
-_TINTS = {"fresh": "rgba(232, 163, 61, 0.3)", "region": "rgba(232, 163, 61, 0.1)"}
+_TINTS = {
+    "fresh": "rgba(232, 163, 61, 0.3)",
+    "region": "rgba(232, 163, 61, 0.1)",
+    "change": "rgba(63, 185, 80, 0.3)",
+}
 
 
 class CodeServer:
@@ -215,9 +225,24 @@ class Workbench:
         return (found[0], found[1]) if found else None
 
     def tinted(self, kind: str) -> int:
-        """How many stretches are shown as freshly inserted, or as a run's region."""
+        """How many stretches are shown as freshly inserted, as a run's region or as a change."""
         count: int = self.page.evaluate(_TINTED, [_TINTS[kind]])
         return count
+
+    def lenses(self) -> list[str]:
+        """The words to click above the lines, from top to bottom."""
+        found = self.page.locator(".editor-instance .codelens-decoration a").all_inner_texts()
+        return [text.replace("\u00a0", " ").strip() for text in found]
+
+    def click_lens(self, pattern: str) -> None:
+        """Click on the first words above a line that fit a pattern."""
+        lenses = self.page.locator(".editor-instance .codelens-decoration a")
+        lenses.filter(has_text=re.compile(pattern)).first.click()
+
+    def struck_out(self) -> list[str]:
+        """The old texts that are shown struck out before new ones."""
+        texts: list[str] = self.page.evaluate(_STRUCK_OUT)
+        return [text.replace("\u00a0", " ") for text in texts]
 
     def status(self) -> str:
         """What Reviser says of itself in the status bar."""
