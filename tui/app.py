@@ -27,15 +27,16 @@ from tui.bars import StatusLine, TabBar
 from tui.commands import COMMANDS, GROUPS, INTRODUCTION, footer_order
 from tui.dialogs import Choice, Help, Prompt, Question
 from tui.disk import OpenFile
-from tui.document import Draft, Selection
-from tui.editor import FADE_SECONDS, Editor
+from tui.document import Draft, Selection, paragraph_at
+from tui.editor import Editor
 from tui.find_bar import FindBar
 from tui.journal import Journal, Leftover, leftovers
 from tui.panels import SidePanel, Timeline
-from tui.runs import Node, Run
+from tui.review import Review
+from tui.runs import FADE_SECONDS, Node, Run
 from tui.settings import SPEEDS, Settings, journal_folder
 from tui.sheet import Sheet
-from tui.writer import Live, Loader, Writer, load_model
+from tui.writer import Live, Loader, Task, Writer, load_model
 
 if TYPE_CHECKING:
     from reviser.tokenizer import Tokenizer
@@ -93,6 +94,7 @@ _LIGHT = Theme(
 )
 
 _RUN_ACTIONS = {"pause", "step", "rewrite", "keep", "discard", "speed", "timeline"}
+_REVIEW_ACTIONS = {"decide", "look"}
 _ENDINGS = {
     "stop": "the model stopped",
     "limit": "limit of actions reached",
@@ -224,7 +226,11 @@ class EditorApp(App[None], inherit_bindings=False):
         widget.screen.set_focus(widget)
 
     def on_editor_changed(self, event: Editor.Changed) -> None:
-        self._update_bars()
+        run = self.sheet.run
+        if run is not None and run.notice():
+            self._update()
+        else:
+            self._update_bars()
 
     def _update(self) -> None:
         """Bring everything around the text up to date."""
@@ -236,7 +242,10 @@ class EditorApp(App[None], inherit_bindings=False):
             self._focus(self.editor)
         self._update_panel()
         # The footer is put together anew for this, so only where it can be another.
-        commands = (run is not None, run is not None and run.recorded)
+        commands = (
+            run is not None and (run.recorded, run.reviewable),
+            self.sheet.review is not None,
+        )
         if commands != self._footer_for:
             self._footer_for = commands
             self.refresh_bindings()
@@ -260,6 +269,9 @@ class EditorApp(App[None], inherit_bindings=False):
 
     def _told(self) -> str:
         """What the run is doing, in a few words."""
+        if review := self.sheet.review:
+            left = len(review.open_items)
+            return f"change {review.number} of {len(review.items)} · {left} to decide"
         run = self.run_now
         if run is None:
             return ""
@@ -276,6 +288,8 @@ class EditorApp(App[None], inherit_bindings=False):
             rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
             return f"writing · {steps} steps · {rate}"
         over = _ENDINGS.get(run.ending or "")
+        if run.revising and over and not run.reviewable:
+            over = "nothing to change"
         return f"{over or 'paused'} · {steps} steps"
 
     def _tick(self) -> None:
@@ -283,7 +297,7 @@ class EditorApp(App[None], inherit_bindings=False):
         now = self.clock()
         changed = False
         for sheet in self.sheets:
-            if sheet.run is not None and sheet.open_run is not None:
+            if sheet.run is not None and sheet.run.state != "closed":
                 changed = sheet.run.tick(now) or changed
                 self._handle_failure(sheet, sheet.run)
         self._time_the_loading(now)
@@ -292,7 +306,7 @@ class EditorApp(App[None], inherit_bindings=False):
             self.timeline.update_from(self.run_now)
             self._drawn_at = now
         elif self._fading(now) and now - self._drawn_at > _FADE_INTERVAL:
-            self.editor.refresh()
+            self.editor.fade()
             self._drawn_at = now
         run = self.run_now
         self._update_bars()
@@ -333,6 +347,12 @@ class EditorApp(App[None], inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Commands for a run are there while there is one."""
         run = self.run_now
+        if action in _REVIEW_ACTIONS:
+            return self.sheet.run is not None and self.sheet.run.reviewable
+        if self.sheet.review is not None and action in ("keep", "discard"):
+            return True
+        if self.sheet.review is not None and action in ("pause", "step"):
+            return run is not None and run.ending is None
         if action == "rewrite":
             return run is not None and not run.recorded
         return run is not None if action in _RUN_ACTIONS else True
@@ -351,25 +371,38 @@ class EditorApp(App[None], inherit_bindings=False):
         from reviser.session import final_line_ending
 
         text = self.sheet.draft.text
-        self._start(len(text) - len(final_line_ending(text)), None, text)
+        end = len(text) - len(final_line_ending(text))
+        self._start("continue", end, end, text)
 
     def action_infill(self) -> None:
         """Write at the cursor, or in the place of the selection."""
         selection = self.sheet.draft.selection
-        self._start(selection.start, selection.end, self.sheet.draft.text)
+        self._start("infill", selection.start, selection.end, self.sheet.draft.text)
 
-    def _start(self, start: int, end: int | None, text: str) -> None:
+    def action_revise(self) -> None:
+        """Revise the selection, or the paragraph at the cursor."""
+        draft = self.sheet.draft
+        chosen = draft.selection
+        if chosen.empty:
+            chosen = paragraph_at(draft.buffer, chosen.cursor)
+        if not draft.buffer.slice(chosen.start, chosen.end).strip():
+            self.notify("There is nothing to revise here.", severity="warning")
+            return
+        self._start("revise", chosen.start, chosen.end, draft.text)
+
+    def _start(self, task: Task, start: int, end: int, text: str) -> None:
         if not text.strip():
             self.notify("Write a few words for the model to go on from.", severity="warning")
             return
         for sheet in self.sheets:
-            if run := sheet.open_run:
+            if run := sheet.run:
                 run.keep() if sheet is self.sheet else run.pause()
         draft = self.sheet.draft
-        region = draft.open_region(start, start if end is None else end)
-        root = Node(None, "", 0)
-        live = Live(self.writer, text, start, end, root, self.settings)
-        self._adopt(self.sheet, Run(draft, region, root, live, None))
+        region = draft.open_region(start, end)
+        revising = task == "revise"
+        root = Node(None, text[start:end], end - start) if revising else Node(None, "", 0)
+        live = Live(self.writer, task, text, start, end, root, self.settings)
+        self._adopt(self.sheet, Run(draft, region, root, live, revising=revising))
 
     def _adopt(self, sheet: Sheet, run: Run) -> None:
         """Let a sheet have this run, and play it."""
@@ -400,14 +433,41 @@ class EditorApp(App[None], inherit_bindings=False):
             self._wake()
 
     def action_keep(self) -> None:
-        if run := self.run_now:
+        if self.sheet.review is not None:
+            self._review(lambda review: review.decide_rest(True))
+        elif run := self.run_now:
             run.keep()
             self._wake()
 
     def action_discard(self) -> None:
-        if run := self.run_now:
+        if self.sheet.review is not None:
+            self._review(lambda review: review.decide_rest(False))
+        elif run := self.run_now:
             run.discard()
             self._wake()
+
+    def action_look(self, by: int) -> None:
+        """Look at the next change, or at the first where nobody has looked yet."""
+        if review := self.sheet.review:
+            review.look(by)
+        self._review(lambda review: None)
+
+    def action_decide(self, accepted: bool) -> None:
+        self._review(lambda review: review.decide(accepted))
+
+    def _review(self, act: Callable[[Review], None]) -> None:
+        """Do something with the changes of the run, whose review begins with that if it must."""
+        run = self.sheet.run
+        review = run.begin_review() if run is not None else None
+        if run is None or review is None:
+            return
+        act(review)
+        self.sheet.follows_model = True
+        if not review.active:
+            accepted = sum(item.accepted is not False for item in review.items)
+            self.notify(f"{accepted} of {len(review.items)} changes kept.", timeout=3)
+        run.end_review()
+        self._wake()
 
     def action_escape(self) -> None:
         """Close what is open, go back to the text, or stop the run: one thing at a time."""
@@ -417,6 +477,7 @@ class EditorApp(App[None], inherit_bindings=False):
             self._focus(self.editor)
         elif (run := self.run_now) is not None:
             run.pause()
+            run.begin_review()
             self._wake()
 
     def action_speed(self, by: int) -> None:

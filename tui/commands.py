@@ -45,6 +45,14 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Write at the cursor, or in the place of the selection",
             "Write here",
         ),
+        Command(
+            "revise",
+            "ctrl+e",
+            "revise",
+            "Revise",
+            "Revise the selection, or the paragraph at the cursor",
+            "Revise",
+        ),
         Command("pause", "f7", "pause", "Pause or play", "Halt the run, or let it go on", "Pause"),
         Command("step", "f8", "step", "One step", "Take one step and wait", "Step"),
         Command(
@@ -55,13 +63,47 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Let the model choose anew from the step that is shown",
             "Other way",
         ),
-        Command("keep", "ctrl+k", "keep", "Keep the run", "Accept what was written", "Keep"),
         Command(
-            "discard", "ctrl+d", "discard", "Discard the run", "Reject what was written", "Discard"
+            "keep",
+            "ctrl+k",
+            "keep",
+            "Keep the run",
+            "Accept what was written, or all changes that are not decided",
+            "Keep",
+        ),
+        Command(
+            "discard",
+            "ctrl+d",
+            "discard",
+            "Discard the run",
+            "Reject what was written, or all changes that are not decided",
+            "Discard",
         ),
         Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
         Command("faster", "ctrl+up", "speed(1)", "Faster", "More actions a second"),
         Command("slower", "ctrl+down", "speed(-1)", "Slower", "Fewer actions a second"),
+    ),
+    "Looking through changes": (
+        Command(
+            "accept",
+            "alt+a",
+            "decide(True)",
+            "Accept the change",
+            "Leave the change as it is, and go to the next",
+            "Accept",
+        ),
+        Command(
+            "reject",
+            "alt+r",
+            "decide(False)",
+            "Reject the change",
+            "Put the old text back, and go to the next",
+            "Reject",
+        ),
+        Command(
+            "next-change", "alt+down", "look(1)", "Next change", "Look at the next one", "Next"
+        ),
+        Command("previous-change", "alt+up", "look(-1)", "Previous change", "Look back by one"),
     ),
     "Looking at a run": (
         Command(
@@ -141,6 +183,9 @@ COMMANDS = [command for group in GROUPS.values() for command in group]
 # What matters at the moment comes first; a narrow footer shows no more than that.
 _FOOTER = (
     "help",
+    "accept",
+    "reject",
+    "next-change",
     "pause",
     "step",
     "rewrite",
@@ -150,6 +195,7 @@ _FOOTER = (
     "panel",
     "continue",
     "infill",
+    "revise",
     "save",
     "find",
     "quit",
@@ -165,5 +211,6 @@ INTRODUCTION = (
     "Type as in any editor. F5 lets the model write on at the end, F6 at your cursor or in the place "
     "of what you have selected. Its cursor is the coloured one; what it has just written fades to the "
     "colour of your text. Go on typing elsewhere while it writes; where you type into its words, it stops. "
+    "Ctrl+E lets it revise a paragraph; each change is then yours to accept or reject. "
     "Ctrl+Z takes a whole run back in one step."
 )

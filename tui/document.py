@@ -4,11 +4,16 @@ A run is kept apart from the history of edits for as long as it is open. The his
 region still held its original text; what the run has made of it lies on top. So the user can type and
 undo elsewhere while the model writes, the run can go back and forth at will, and when it is closed
 it becomes one entry, undone in one step without the user's own words.
+
+A run that revises is looked through when it is over. Its region is then parted: each change is a patch of
+its own, put back or left as the user says, and between the patches the text is free for typing. An
+edit inside a patch settles that one: the run so far becomes an entry below the edit, and the other
+patches stay open on top of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -70,24 +75,25 @@ class Selection:
 
 @dataclass(eq=False)
 class Entry:
-    """One step of undo, in the coordinates of the text without an open run."""
+    """One step of undo, in the coordinates of the text without an open run.
 
-    change: Change
+    Its changes are carried out one after the other, each in the text that the ones before have left.
+    """
+
+    changes: tuple[Change, ...]
     before: Selection
     after: Selection
     kind: Kind = "other"
 
 
 @dataclass(eq=False)
-class Region:
-    """Where a run writes: from `start`, `written` stands in the place of `original`."""
+class Patch:
+    """From `start`, `written` stands in the place of `original`."""
 
     start: int
     original: str
     written: str
-    # How many entries there were when the run began; the ones above are the user's, made during it.
-    depth: int
-    selection: Selection
+    # Whether the user has not yet typed into it.
     open: bool = True
 
     @property
@@ -101,17 +107,61 @@ class Region:
     def touches(self, start: int, end: int) -> bool:
         return start <= self.end and end >= self.start
 
+
+@dataclass(eq=False)
+class Region:
+    """Where a run writes: one patch, or, while its changes are looked through, one for each of them."""
+
+    patches: list[Patch]
+    # How many entries there were when the run began; the ones above are the user's, made during it.
+    depth: int
+    open: bool = True
+    # Of a parted region: what the one patch replaced, and how much lies around the changes.
+    original: str = ""
+    lead: int = 0
+    tail: int = 0
+    parted: bool = False
+    # Whether the user has typed among the changes, so that the text is not the run's alone any more.
+    mixed: bool = False
+    # Whether the run is already an entry, and only what was put back since lies on top.
+    settled: bool = False
+
+    @property
+    def start(self) -> int:
+        return self.patches[0].start - self.lead
+
+    @property
+    def end(self) -> int:
+        return self.patches[-1].end + self.tail
+
+    @property
+    def changed(self) -> bool:
+        return any(patch.written != patch.original for patch in self.patches)
+
     def to_base(self, offset: int) -> int:
-        """A place in the text as if the region held its original."""
-        if offset <= self.start:
-            return offset
-        if offset >= self.end:
-            return offset - self.growth
-        return min(offset, self.start + len(self.original))
+        """A place in the text as if the patches held their originals."""
+        shift = 0
+        for patch in self.patches:
+            if offset <= patch.start:
+                break
+            if offset < patch.end:
+                return min(offset, patch.start + len(patch.original)) - shift
+            shift += patch.growth
+        return offset - shift
 
     def from_base(self, offset: int) -> int:
         """A place in the text as it is."""
-        return offset if offset <= self.start else max(offset + self.growth, self.start)
+        for patch in self.patches:
+            if offset <= patch.start:
+                break
+            offset = max(offset + patch.growth, patch.start)
+        return offset
+
+    def without(self, text: str) -> str:
+        """`text`, in which the region lies, with the originals in it."""
+        for patch in reversed(self.patches):
+            text = text[: patch.start] + patch.original + text[patch.end :]
+        return text
 
 
 class Draft:
@@ -138,8 +188,7 @@ class Draft:
         """Put `text` in the place of `start` to `end`; the cursor goes behind it."""
         if start == end and not text:
             return
-        if self.region is not None and self.region.touches(start, end):
-            self.close_region()
+        self._settle(start, end)
         base = self._to_base
         change = Change(base(start), self.buffer.slice(start, end), text)
         before = self.selection.map(base)
@@ -147,6 +196,27 @@ class Draft:
         self.selection = Selection.at(start + len(text))
         self._remember(change, before, kind)
         self._redo.clear()
+
+    def _settle(self, start: int, end: int) -> None:
+        """Let the user have what an edit touches: the run as a whole, or the patches of a parted region."""
+        region = self.region
+        if region is None:
+            return
+        rest = [patch for patch in region.patches if not patch.touches(start, end)]
+        if len(rest) == len(region.patches):
+            region.mixed |= start <= region.end and end >= region.start
+            return
+        for patch in region.patches:
+            patch.open = patch in rest
+        if not rest or not region.parted:
+            self.close_region()
+            return
+        self._enter(region)
+        for patch in rest:
+            patch.original = patch.written
+        region.patches, region.lead, region.tail = rest, 0, 0
+        region.depth = len(self._undo)
+        region.mixed = region.settled = True
 
     def become(self, text: str) -> None:
         """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
@@ -159,11 +229,11 @@ class Draft:
     def _remember(self, change: Change, before: Selection, kind: Kind) -> None:
         after = self.selection.map(self._to_base)
         last = self._undo[-1] if self._undo and not self._sealed else None
-        joined = None if last is None or last.kind != kind else _join(last.change, change, kind)
+        joined = None if last is None or last.kind != kind else _join(last.changes, change, kind)
         if last is not None and joined is not None:
-            last.change, last.after = joined, after
+            last.changes, last.after = (joined,), after
         else:
-            self._undo.append(Entry(change, before, after, kind))
+            self._undo.append(Entry((change,), before, after, kind))
         self._sealed = kind == "other"
 
     def seal(self) -> None:
@@ -177,7 +247,8 @@ class Draft:
 
     @property
     def undoable(self) -> int:
-        return len(self._undo) + (self.region is not None)
+        region = self.region
+        return len(self._undo) + (region is not None and (region.changed or not region.settled))
 
     @property
     def redoable(self) -> int:
@@ -187,13 +258,15 @@ class Draft:
         """Take back the last entry, or the open run if the user has typed nothing since; False: nothing to do."""
         region = self.region
         if region is not None and len(self._undo) <= region.depth:
+            idle = not region.changed and not region.settled
             self.close_region()
-            if region.written == region.original:
+            if idle:
                 return True  # it had not written anything yet
         if not self._undo:
             return False
         entry = self._undo.pop()
-        self._apply(self._placed(entry.change.inverse()))
+        for change in reversed(entry.changes):
+            self._apply(self._placed(change.inverse()))
         self.selection = entry.before.map(self._from_base)
         self._redo.append(entry)
         self.seal()
@@ -204,7 +277,8 @@ class Draft:
         if not self._redo:
             return False
         entry = self._redo.pop()
-        self._apply(self._placed(entry.change))
+        for change in entry.changes:
+            self._apply(self._placed(change))
         self.selection = entry.after.map(self._from_base)
         self._undo.append(entry)
         self.seal()
@@ -218,19 +292,49 @@ class Draft:
         self.seal()
         self._redo.clear()
         original = self.buffer.slice(start, end)
-        self.region = Region(start, original, original, len(self._undo), self.selection)
+        self.region = Region([Patch(start, original, original)], len(self._undo))
         return self.region
 
     def write_region(self, text: str) -> None:
         """Make the open region hold `text`; only what differs is changed."""
+        if self.region is not None:
+            self.write_patch(self.region.patches[0], text)
+
+    def write_patch(self, patch: Patch, text: str) -> None:
+        """Make a patch of the open region hold `text`."""
         region = self.region
-        if region is None or region.written == text:
+        if region is None or patch.written == text:
             return
-        start, removed, inserted = difference(region.written, text)
-        change = Change(region.start + start, removed, inserted)
-        region.written = text
+        start, removed, inserted = difference(patch.written, text)
+        change = Change(patch.start + start, removed, inserted)
+        patch.written = text
+        for following in region.patches[region.patches.index(patch) + 1 :]:
+            following.start += change.growth
         self._change_buffer(change)
         self.selection = self.selection.map(change.follow)
+
+    def part_region(self, parts: Sequence[Change]) -> list[Patch]:
+        """Make a patch of each change, given by its place in what the region holds; the rest is free."""
+        assert self.region is not None
+        region, (whole,) = self.region, self.region.patches
+        last = parts[-1]
+        region.patches = [
+            Patch(whole.start + part.start, part.removed, part.inserted) for part in parts
+        ]
+        region.original, region.parted = whole.original, True
+        region.lead = parts[0].start
+        region.tail = len(whole.written) - last.start - len(last.inserted)
+        return region.patches
+
+    def join_region(self) -> None:
+        """Make one patch again of a parted region in which the user has not typed."""
+        region = self.region
+        if region is None or not region.parted or region.mixed:
+            return
+        written = self.buffer.slice(region.start, region.end)
+        region.patches = [Patch(region.start, region.original, written)]
+        region.lead = region.tail = 0
+        region.parted = False
 
     def close_region(self) -> None:
         """End the run: what it wrote becomes one entry, as if made just now."""
@@ -240,19 +344,28 @@ class Draft:
         saved = not self.modified
         region.open = False
         self.region = None
-        if region.growth or region.written != region.original:
-            change = Change(region.start, region.original, region.written)
-            before = self.selection.map(region.to_base)
-            self._undo.append(Entry(change, before, self.selection))
-            self._redo.clear()
+        self._enter(region)
         self.seal()
         if saved:
             self._saved = self._state()
 
+    def _enter(self, region: Region) -> None:
+        """Make an entry of what the region holds, if that is not what was there before."""
+        if not region.changed:
+            return
+        changes = tuple(
+            Change(patch.start, patch.original, patch.written)
+            for patch in region.patches
+            if patch.written != patch.original
+        )
+        self._undo.append(Entry(changes, self.selection.map(region.to_base), self.selection))
+        self._redo.clear()
+
     def reject_region(self) -> None:
         """End the run and give back the original; no entry is left."""
         if self.region is not None:
-            self.write_region(self.region.original)
+            for patch in self.region.patches:
+                self.write_patch(patch, patch.original)
             self.close_region()
 
     # Saving
@@ -266,11 +379,13 @@ class Draft:
         self.seal()
         self._saved = self._state()
 
-    def _state(self) -> tuple[Entry | None, str | None]:
+    def _state(self) -> tuple[Entry | None, tuple[str, ...]]:
+        """What tells this text from others: the last entry, and what an open run has made of it."""
         top = self._undo[-1] if self._undo else None
         region = self.region
-        changed = region is not None and region.written != region.original
-        return top, region.written if region is not None and changed else None
+        if region is None or not region.changed:
+            return top, ()
+        return top, tuple(patch.written for patch in region.patches)
 
     def _to_base(self, offset: int) -> int:
         return offset if self.region is None else self.region.to_base(offset)
@@ -284,10 +399,9 @@ class Draft:
     def _apply(self, change: Change) -> None:
         """Carry out a change outside the open region, which moves along."""
         self._change_buffer(change)
-        region = self.region
-        if region is not None and change.start < region.start:
-            region.start += change.growth
-            region.selection = region.selection.map(change.follow)
+        for patch in self.region.patches if self.region is not None else ():
+            if change.start < patch.start:
+                patch.start += change.growth
 
     def _change_buffer(self, change: Change) -> None:
         end = change.start + len(change.removed)
@@ -299,8 +413,9 @@ class Draft:
             observer(change)
 
 
-def _join(last: Change, new: Change, kind: Kind) -> Change | None:
+def _join(entered: tuple[Change, ...], new: Change, kind: Kind) -> Change | None:
     """Both changes as one, if the second goes on where the first ended and no word or line begins."""
+    last = entered[-1]
     if kind == "typing" and not new.removed and new.start == last.start + len(last.inserted):
         begins_word = last.inserted[-1:].isspace() and not new.inserted.isspace()
         if begins_word or "\n" in new.inserted:
@@ -330,3 +445,16 @@ def _shared(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+def paragraph_at(buffer: Buffer, offset: int) -> Selection:
+    """The lines around a place, as far as none of them is blank."""
+    here = buffer.line_of(offset)
+    if not buffer.line(here).strip():
+        return Selection.at(offset)
+    first = last = here
+    while first > 0 and buffer.line(first - 1).strip():
+        first -= 1
+    while last + 1 < buffer.line_count and buffer.line(last + 1).strip():
+        last += 1
+    return Selection(buffer.line_start(first), buffer.line_end(last))

@@ -22,12 +22,13 @@ from textual.widget import Widget
 
 from tui.disk import plain_newlines
 from tui.document import Kind, Selection
-from tui.layout import Layout, Place
-from tui.runs import TRAIL_SECONDS, Run, Trail
+from tui.ghosts import Ghost, Haunted, shown_as
+from tui.layout import Layout, Lines, Place
+from tui.review import Review
+from tui.runs import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
 from tui.searching import Search
 from tui.sheet import Sheet
 
-FADE_SECONDS = 2.4
 _FADE_STEPS = 8
 _TRAIL_CELLS = 32
 _TRAILS = 4
@@ -71,12 +72,19 @@ class Looks:
     match: Style
     region: Style
     model: Style
+    # A change under review: what it puts away and what it puts there, and both where one looks at it.
+    old: Style
+    new: Style
+    old_here: Style
+    new_here: Style
     track: Style
     thumb: Style
     # From the look of a fresh insertion to that of plain text.
     fades: tuple[Style, ...]
     # From the background to the look of where the model's cursor has just been.
     tails: tuple[Style, ...]
+    # From the look of what was just erased to where it is gone.
+    losses: tuple[Style, ...]
 
     @classmethod
     def of(cls, editor: Editor) -> Looks:
@@ -86,6 +94,10 @@ class Looks:
         ground = editor.background_colors[1]
         ink = editor.get_component_styles("editor--fresh").color
         shades = [ink.blend(editor.styles.color, step / _FADE_STEPS) for step in range(_FADE_STEPS)]
+        gone = editor.get_component_styles("editor--erased").color
+        old, new, old_here, new_here = (
+            style(f"editor--{name}") for name in ("old", "new", "old-here", "new-here")
+        )
         return cls(
             editor.rich_style,
             style("editor--gutter"),
@@ -96,6 +108,10 @@ class Looks:
             style("editor--match"),
             Style(bgcolor=style("editor--region").bgcolor),
             style("editor--model"),
+            old,
+            _over(new),
+            old_here,
+            _over(new_here),
             style("editor--track"),
             style("editor--thumb"),
             tuple(
@@ -106,7 +122,21 @@ class Looks:
                 Style(bgcolor=ground.blend(tail, step / _FADE_STEPS * 0.8).rich_color)
                 for step in range(_FADE_STEPS + 1)
             ),
+            tuple(
+                Style(color=gone.blend(ground, step / _FADE_STEPS * 0.8).rich_color, strike=True)
+                for step in range(_FADE_STEPS)
+            ),
         )
+
+
+def _over(style: Style) -> Style:
+    """A style that leaves the colour of the letters as it is."""
+    return Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline)
+
+
+def _fade_step(since: float) -> int:
+    """How far something has faded that was new so many seconds ago."""
+    return max(min(int(since / FADE_SECONDS * _FADE_STEPS), _FADE_STEPS - 1), 0)
 
 
 class Editor(Widget, can_focus=True):
@@ -122,6 +152,11 @@ class Editor(Widget, can_focus=True):
         "editor--region",
         "editor--fresh",
         "editor--model",
+        "editor--erased",
+        "editor--old",
+        "editor--new",
+        "editor--old-here",
+        "editor--new-here",
         "editor--trail",
         "editor--track",
         "editor--thumb",
@@ -180,6 +215,8 @@ class Editor(Widget, can_focus=True):
         self.search: Search | None = None
         # Read by tests in place of the time.
         self.clock: Callable[[], float] = time.monotonic
+        # The moment that is drawn: one for all rows, so that they fit together.
+        self._now = 0.0
         self._goal: int | None = None
         self._rows: list[Place] = []
         self._rows_for: object = None
@@ -214,16 +251,25 @@ class Editor(Widget, can_focus=True):
         return max(self.size.width - self.gutter_width - 2, 4)
 
     @property
+    def view(self) -> Haunted:
+        """The text as it is on the screen, with what is shown and is not there."""
+        return Haunted(self._sheet.draft.buffer, self._ghosts())
+
+    @property
     def layout_now(self) -> Layout:
+        return self._layout(self.view)
+
+    def _layout(self, text: Lines) -> Layout:
         width = self.text_width if self.word_wrap else None
-        return Layout(self._sheet.draft.buffer, width, self.tab_width)
+        return Layout(text, width, self.tab_width)
 
     def rows(self) -> list[Place]:
-        """The rows on the screen."""
-        sheet = self._sheet
+        """The rows on the screen, in the places of the view."""
+        sheet, view = self._sheet, self.view
         key = (
             id(sheet),
             sheet.draft.version,
+            view.ghosts,
             sheet.top,
             self.size,
             self.word_wrap,
@@ -231,8 +277,8 @@ class Editor(Widget, can_focus=True):
             self.tab_width,
         )
         if key != self._rows_for:
-            layout = self.layout_now
-            first = layout.place(min(sheet.top, sheet.draft.buffer.length))
+            layout = self._layout(view)
+            first = layout.place(view.shown_before(min(sheet.top, sheet.draft.buffer.length)))
             self._rows = layout.from_place(first, max(self.size.height, 1))
             self._rows_for = key
         return self._rows
@@ -240,7 +286,7 @@ class Editor(Widget, can_focus=True):
     @property
     def cursor_place(self) -> Offset | None:
         """Where the user's cursor is on the widget; None if it is out of sight."""
-        offset = self._sheet.draft.selection.cursor
+        offset = self.view.shown(self._sheet.draft.selection.cursor)
         for y, place in enumerate(self.rows()):
             if place.start <= offset <= place.end and (offset < place.end or place.last_of_line):
                 return Offset(self.gutter_width + place.x_of(offset) - self._sheet.left, y)
@@ -248,26 +294,35 @@ class Editor(Widget, can_focus=True):
 
     def scroll_rows(self, count: int) -> None:
         """Scroll the view, not the cursor; the last row stays on the screen."""
-        layout, sheet = self.layout_now, self._sheet
-        first = layout.moved(layout.place(sheet.top), count)
-        sheet.top = min(first.start, self._last_top(layout))
-        sheet.follows_model = False
+        layout = self.layout_now
+        first = layout.moved(self.rows()[0], count)
+        self._put_on_top(layout, min(first, self._last_top(layout), key=_start), count)
+        self._sheet.follows_model = False
         self._changed()
 
-    def _last_top(self, layout: Layout) -> int:
-        last = layout.place(self._sheet.draft.buffer.length)
-        return layout.moved(last, 1 - max(self.size.height, 1)).start
+    def _put_on_top(self, layout: Layout, place: Place, direction: int = -1) -> None:
+        """Let a row be the first on the screen, or the next that does not begin inside a ghost."""
+        view = self.view
+        step = layout.following if direction > 0 else layout.preceding
+        while view.in_ghost(place.start) and (other := step(place)) is not None:
+            place = other
+        self._sheet.top = view.real(place.start)
+
+    def _last_top(self, layout: Layout) -> Place:
+        last = layout.place(layout.buffer.length)
+        return layout.moved(last, 1 - max(self.size.height, 1))
 
     def reveal(self, offset: int, *, margin: int = _MARGIN) -> None:
         """Scroll as little as it takes to show `offset`; far away, to the middle."""
-        sheet, layout = self._sheet, self.layout_now
+        layout, view = self.layout_now, self.view
         height = self.size.height
         if height <= 0:
             return
         margin = min(margin, (height - 1) // 2)
-        place = layout.place(offset)
-        self._reveal_column(place, offset)
-        starts = [row.start for row in self.rows()]
+        place = layout.place(view.shown(offset))
+        self._reveal_column(place, view.shown(offset))
+        rows = self.rows()
+        starts = [row.start for row in rows]
         if place.start in starts:
             y = starts.index(place.start)
             room_below = layout.following(place) is not None
@@ -277,9 +332,9 @@ class Editor(Widget, can_focus=True):
         else:
             shift = self._rows_between(layout, place, starts[-1], 1) + margin
         if abs(shift) > height:
-            sheet.top = layout.moved(place, -(height // 2)).start
+            self._put_on_top(layout, layout.moved(place, -(height // 2)))
         elif shift:
-            sheet.top = layout.moved(layout.place(sheet.top), shift).start
+            self._put_on_top(layout, layout.moved(rows[0], shift), shift)
         self.refresh()
 
     def _rows_between(self, layout: Layout, place: Place, edge: int, direction: int) -> int:
@@ -376,29 +431,81 @@ class Editor(Widget, can_focus=True):
 
     def _coats(self, place: Place) -> list[Coat]:
         """What is painted on a row, the lowest coat first; a line's ending is one character wide."""
-        looks, sheet = self.looks, self._sheet
+        looks, sheet, view = self.looks, self._sheet, self.view
         selection = sheet.draft.selection
         start, end = place.start, place.end + place.last_of_line
         coats: list[Coat] = [(first, last, looks.match) for first, last in self._matches]
-        if run := sheet.open_run:
-            coats += self._run_coats(run, start, end)
+        if review := sheet.review:
+            coats += self._review_coats(review)
+        elif run := sheet.open_run:
+            coats += self._run_coats(run, view.real(start), view.real(place.end) + 1)
         if not selection.empty:
             coats.append((selection.start, selection.end, looks.selection))
         mine = looks.cursor if self.has_focus else looks.resting
         coats.append((selection.cursor, selection.cursor + 1, mine))
+        if view.ghosts:
+            coats = [piece for coat in coats for piece in self._around_ghosts(view, coat)]
+            coats += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
         return [coat for coat in coats if coat[0] < end and coat[1] > start]
+
+    def _around_ghosts(self, view: Haunted, coat: Coat) -> Iterator[Coat]:
+        """A coat of the text where its characters are shown; ghosts among them stay bare."""
+        start, end, style = coat
+        inside = [ghost.at for ghost in view.ghosts if start < ghost.at < end]
+        for first, last in pairwise([start, *inside, end]):
+            if first < last:
+                yield view.shown(first), view.shown(last - 1) + 1, style
+
+    def _ghosts(self) -> list[Ghost]:
+        """What is not there any more and can still be seen."""
+        if review := self._sheet.review:
+            return self._old_texts(review)
+        run = self._sheet.open_run
+        return self._losses(run) if run is not None and run.erased else []
+
+    def _old_texts(self, review: Review) -> list[Ghost]:
+        """What the open changes have replaced, beside what they have put there."""
+        here, looks = review.current, self.looks
+        return [
+            self._ghost(item.patch.start, item.old, looks.old_here if item is here else looks.old)
+            for item in review.open_items
+            if item.old
+        ]
+
+    def _losses(self, run: Run) -> list[Ghost]:
+        """What the run has just erased, as long as it has not faded."""
+        found = []
+        for at, gone in groupby(run.erased, lambda erased: erased.at):
+            ages = {erased: self._now - erased.author.shown_at for erased in gone}
+            fresh = [erased for erased, age in ages.items() if age < FADE_SECONDS]
+            if fresh:
+                style = self.looks.losses[_fade_step(min(ages.values()))]
+                text = "".join(erased.text for erased in fresh)
+                found.append(self._ghost(run.region.start + at, text, style))
+        return found
+
+    def _ghost(self, at: int, text: str, style: Style) -> Ghost:
+        # Without colour a line through the letters alone could be missed, or not be drawn at all.
+        shown = shown_as(text)
+        return Ghost(at, f"[-{shown}-]" if self.app.no_color else shown, style)
+
+    def _review_coats(self, review: Review) -> Iterator[Coat]:
+        """The changes that are still open, the one that is looked at before the others."""
+        here = review.current
+        for item in review.open_items:
+            style = self.looks.new_here if item is here else self.looks.new
+            yield item.patch.start, item.patch.end, style
 
     def _run_coats(self, run: Run, start: int, end: int) -> list[Coat]:
         """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
-        looks, region, now = self.looks, run.region, self.clock()
+        looks, region, now = self.looks, run.region, self._now
         coats: list[Coat] = [(region.start, region.end, looks.region)]
         offset = max(start, region.start)
         shown = run.authors[offset - region.start : max(end - region.start, 0)]
         for author, letters in groupby(shown):
             reach = offset + sum(1 for _ in letters)
             if author is not None and now - author.shown_at < FADE_SECONDS:
-                step = max(int((now - author.shown_at) / FADE_SECONDS * _FADE_STEPS), 0)
-                coats.append((offset, reach, looks.fades[step]))
+                coats.append((offset, reach, looks.fades[_fade_step(now - author.shown_at)]))
             offset = reach
         for trail in run.trails[-_TRAILS:]:
             coats += self._trail_coats(run, trail, now)
@@ -417,7 +524,7 @@ class Editor(Widget, can_focus=True):
             yield place, place + 1, looks.tails[int(share * (len(looks.tails) - 1))]
 
     def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
-        length, height = self._sheet.draft.buffer.length, self.size.height
+        length, height = self.view.length, self.size.height
         if rows[0].start == 0 and rows[-1].end == length:
             return Segment(" ", self.looks.base)
         shown = max(1, rows[-1].end - rows[0].start)
@@ -434,6 +541,7 @@ class Editor(Widget, can_focus=True):
     # Changes
 
     def _changed(self) -> None:
+        self._now = self.clock()
         self._find_matches()
         self.refresh()
         if self.has_focus and (place := self.cursor_place) is not None:
@@ -445,17 +553,26 @@ class Editor(Widget, can_focus=True):
         self._matches = []
         if self.search is None or not self.size.height:
             return
-        rows = self.rows()
-        start = max(0, rows[0].start - _WORD_REACH)
-        text = self._sheet.draft.buffer.slice(start, rows[-1].end + _WORD_REACH)
+        rows, view = self.rows(), self.view
+        start = max(0, view.real(rows[0].start) - _WORD_REACH)
+        text = self._sheet.draft.buffer.slice(start, view.real(rows[-1].end) + _WORD_REACH)
         self._matches = [(start + a, start + b) for a, b in self.search.matches_in(text)]
 
     def look_again(self) -> None:
         """The text was changed by other hands: the model's, or the disk's."""
-        run = self._sheet.open_run
-        if run is not None and self._sheet.follows_model:
+        self._now = self.clock()
+        run, review = self._sheet.open_run, self._sheet.review
+        if review is not None and self._sheet.follows_model:
+            self.reveal(review.current.patch.end)
+            self.reveal(review.current.patch.start)
+        elif run is not None and self._sheet.follows_model:
             self.reveal(run.region.start + max(run.current.cursor, 0), margin=2)
         self._changed()
+
+    def fade(self) -> None:
+        """Draw what fades as it looks now."""
+        self._now = self.clock()
+        self.refresh()
 
     def on_resize(self, event: events.Resize) -> None:
         self._settle_top()
@@ -471,7 +588,9 @@ class Editor(Widget, can_focus=True):
         """Rows begin elsewhere now; keep what was at the top there, and the cursor on the screen."""
         sheet = self._sheet
         if self.size.height:
-            sheet.top = self.layout_now.place(min(sheet.top, sheet.draft.buffer.length)).start
+            shown = self.view.shown_before(min(sheet.top, sheet.draft.buffer.length))
+            layout = self.layout_now
+            self._put_on_top(layout, layout.place(shown))
             self.reveal(sheet.draft.selection.cursor)
 
     def on_focus(self) -> None:
@@ -540,14 +659,15 @@ class Editor(Widget, can_focus=True):
 
     def _target(self, where: str, cursor: int) -> int:
         """Where a movement along the text leads."""
-        layout, buffer = self.layout_now, self._sheet.draft.buffer
+        buffer = self._sheet.draft.buffer
+        layout = self._layout(buffer)
         ways: dict[str, Callable[[], int]] = {
             "left": lambda: layout.previous_character(cursor),
             "right": lambda: layout.next_character(cursor),
             "word_left": lambda: self._word_left(cursor),
             "word_right": lambda: self._word_right(cursor),
-            "row_start": lambda: self._row_start(layout, cursor),
-            "row_end": lambda: self._row_end(layout, cursor),
+            "row_start": lambda: self._row_start(cursor),
+            "row_end": lambda: self._row_end(cursor),
             "start": lambda: 0,
             "end": lambda: buffer.length,
         }
@@ -563,17 +683,20 @@ class Editor(Widget, can_focus=True):
         found = re.match(r"\W*\w+", after)
         return cursor + (found.end() if found else len(after))
 
-    def _row_end(self, layout: Layout, cursor: int) -> int:
+    def _row_end(self, cursor: int) -> int:
         """The row's end; from there the line's."""
-        place = layout.place(cursor)
-        end = place.offset_at(1 << 30)
+        view = self.view
+        place = self._layout(view).place(view.shown(cursor))
+        end = view.real(place.offset_at(1 << 30))
         return self._sheet.draft.buffer.line_end(place.line) if cursor == end else end
 
-    def _row_start(self, layout: Layout, cursor: int) -> int:
+    def _row_start(self, cursor: int) -> int:
         """The row's start; from there the line's; from its first word and back, where it is indented."""
-        place = layout.place(cursor)
-        if cursor != place.start and not place.first_of_line:
-            return place.start
+        view = self.view
+        place = self._layout(view).place(view.shown(cursor))
+        start = view.real(place.start)
+        if cursor != start and not place.first_of_line:
+            return start
         line_start = self._sheet.draft.buffer.line_start(place.line)
         line = self._sheet.draft.buffer.slice(line_start, line_start + 200)
         first_word = line_start + len(line) - len(line.lstrip(" \t"))
@@ -581,16 +704,21 @@ class Editor(Widget, can_focus=True):
         return line_start if cursor == first_word else first_word
 
     def _vertical(self, where: str) -> int:
-        layout, cursor = self.layout_now, self._sheet.draft.selection.cursor
+        layout, view = self.layout_now, self.view
+        cursor = view.shown(self._sheet.draft.selection.cursor)
         place = layout.place(cursor)
         if self._goal is None:
             self._goal = place.x_of(cursor)
         page = max(self.size.height - 2, 1)
         rows = {"up": -1, "down": 1, "page_up": -page, "page_down": page}[where]
         other = layout.moved(place, rows)
-        if other.start == place.start:
-            return 0 if rows < 0 else self._sheet.draft.buffer.length
-        return other.offset_at(self._goal)
+        # A row that is all ghost leads back to where the cursor is.
+        while view.shown(view.real(other.offset_at(self._goal))) == cursor:
+            further = layout.moved(other, -1 if rows < 0 else 1)
+            if further.start == other.start:
+                return 0 if rows < 0 else self._sheet.draft.buffer.length
+            other = further
+        return view.real(other.offset_at(self._goal))
 
     def action_erase(self, where: str) -> None:
         draft = self._sheet.draft
@@ -646,11 +774,11 @@ class Editor(Widget, can_focus=True):
     # Mouse
 
     def _offset_under(self, event: events.MouseEvent) -> int:
-        rows = self.rows()
+        rows, view = self.rows(), self.view
         place = rows[max(0, min(event.y, len(rows) - 1))]
         if event.y >= len(rows):
-            return place.end
-        return place.offset_at(event.x - self.gutter_width + self._sheet.left)
+            return view.real(place.end)
+        return view.real(place.offset_at(event.x - self.gutter_width + self._sheet.left))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self.screen.set_focus(self)
@@ -701,9 +829,13 @@ class Editor(Widget, can_focus=True):
         self.scroll_rows(-3)
 
     def _scroll_to_share(self, y: int) -> None:
-        layout, sheet = self.layout_now, self._sheet
+        layout = self.layout_now
         share = max(0.0, min(1.0, y / max(self.size.height - 1, 1)))
-        wanted = layout.place(int(share * sheet.draft.buffer.length)).start
-        sheet.top = min(wanted, self._last_top(layout))
-        sheet.follows_model = False
+        wanted = layout.place(int(share * layout.buffer.length))
+        self._put_on_top(layout, min(wanted, self._last_top(layout), key=_start))
+        self._sheet.follows_model = False
         self._changed()
+
+
+def _start(place: Place) -> int:
+    return place.start

@@ -10,10 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from rich.cells import split_graphemes
-
-from tui.buffer import Buffer
 
 # Longer lines are folded into units of this many characters, so that no row costs more than one unit.
 FOLD = 2000
@@ -193,10 +192,23 @@ class Place:
         return self.unit + offset
 
 
-class Layout:
-    """A buffer at some width."""
+class Lines(Protocol):
+    """What is asked of a text that is laid out."""
 
-    def __init__(self, buffer: Buffer, width: int | None, tab: int = 4) -> None:
+    @property
+    def length(self) -> int: ...
+    @property
+    def line_count(self) -> int: ...
+    def slice(self, start: int, end: int) -> str: ...
+    def line_of(self, offset: int) -> int: ...
+    def line_start(self, line: int) -> int: ...
+    def line_end(self, line: int) -> int: ...
+
+
+class Layout:
+    """A text at some width."""
+
+    def __init__(self, buffer: Lines, width: int | None, tab: int = 4) -> None:
         self.buffer = buffer
         self.width = width
         self.tab = tab

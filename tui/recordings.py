@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from reviser.errors import ReviserError
@@ -13,7 +14,7 @@ from reviser.tokenizer import Tokenizer
 from reviser.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.viewer import ViewerTrajectory, render_page
 from tui.document import Draft
-from tui.runs import Node, Run, Seed, Taken
+from tui.runs import Node, Run, Seed, Taken, full_label
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"
@@ -52,9 +53,8 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
     run = Run(
         draft,
         draft.open_region(start, end),
-        Node(None, text[start:end], cursor),
-        None,
-        Seed(seed, tokenizer),
+        Node(None, text[start:end], cursor, seed=Seed(seed, tokenizer)),
+        revising=trajectory.draft_tokens is not None,
     )
     known = trajectory.others.get(_PROBABILITIES)
     probabilities = known if isinstance(known, list) else []
@@ -63,33 +63,42 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
             text = edit.apply_to(text)
         step = frame.step
         probability = probabilities[index] if index < len(probabilities) else None
-        taken = Taken(step.id, frame.label, step.action.kind, probability)
+        taken = Taken(step.id, full_label(frame), step.action.kind, probability)
         written = text[start : len(text) - behind]
         run.add_recorded(run.tip.after(written, frame.cursor.chars - start, taken))
     run.tip.ending = "stop" if canvas.stopped else "end"
     return run
 
 
-def trajectory_of(run: Run, leaf: Node) -> Trajectory:
-    """The branch of a run that ends with `leaf`."""
-    if run.seed is None:
+def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[Taken]]]:
+    """The branch that ends with `leaf`, one trajectory for each time the model began, with its steps."""
+    lineage = leaf.lineage()
+    if lineage[0].seed is None:
         raise ReviserError("the run has no steps yet")
-    nodes = [node.taken for node in leaf.lineage() if node.taken is not None]
-    seed = run.seed.trajectory
+    begins = [node.depth for node in lineage if node.seed is not None]
+    for first, last in pairwise([*begins, len(lineage)]):
+        seed = lineage[first].seed
+        steps = [node.taken for node in lineage[first + 1 : last + 1] if node.taken is not None]
+        if seed is not None and (steps or first == 0):
+            yield _recorded(seed, steps), steps
+
+
+def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
+    seed = begun.trajectory
     others = dict(seed.others)
-    if any(taken.probability is not None for taken in nodes):
+    if any(taken.probability is not None for taken in steps):
         others[_PROBABILITIES] = [
-            None if taken.probability is None else round(taken.probability, 4) for taken in nodes
+            None if taken.probability is None else round(taken.probability, 4) for taken in steps
         ]
-    ids = seed.action_ids + tuple(taken.id for taken in nodes)
+    ids = seed.action_ids + tuple(taken.id for taken in steps)
     bare = replace(seed, action_ids=ids, final_text=None, cursor=None, others=others)
-    done = replay(bare, run.seed.tokenizer)
+    done = replay(bare, begun.tokenizer)
     return replace(bare, final_text=done.final_text, cursor=done.cursor)
 
 
 def save_run(run: Run, path: Path) -> int:
     """Write all branches of a run to a trajectory file, the one shown first; returns how many."""
-    trajectories = [trajectory_of(run, leaf) for leaf in run.leaves()]
+    trajectories = [each for leaf in run.leaves() for each, _ in trajectories_of(leaf)]
     write_atomically(path, dump_trajectories(trajectories).encode("utf-8"))
     return len(trajectories)
 
@@ -100,20 +109,18 @@ def export_page(run: Run, path: Path) -> None:
         raise ReviserError("the run has no steps yet")
     tokenizer = run.seed.tokenizer
     shown = [
-        _with_probabilities(replay(trajectory_of(run, leaf), tokenizer), leaf)
+        _with_probabilities(replay(trajectory, tokenizer), steps)
         for leaf in run.leaves()
+        for trajectory, steps in trajectories_of(leaf)
     ]
     write_atomically(path, render_page(shown).encode("utf-8"))
 
 
-def _with_probabilities(done: Replayed, leaf: Node) -> ViewerTrajectory:
+def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTrajectory:
     page = done.for_viewer()
-    likely: Sequence[float | None] = [
-        node.taken.probability for node in leaf.lineage() if node.taken is not None
-    ]
     steps = tuple(
-        replace(step, probability=probability)
-        for step, probability in zip(page.steps, likely, strict=True)
+        replace(step, probability=each.probability)
+        for step, each in zip(page.steps, taken, strict=True)
     )
     return replace(page, steps=steps)
 
@@ -121,11 +128,10 @@ def _with_probabilities(done: Replayed, leaf: Node) -> ViewerTrajectory:
 def export_diff(run: Run, path: Path, name: str, newline: str = "\n") -> None:
     """Write what the run has done to its text, whose file has these line endings, as a patch."""
     text, region = run.draft.text, run.region
-    if region.open:
-        before = text[: region.start] + region.original + text[region.end :]
+    if region.open and not region.settled:
+        before = region.without(text)
     elif run.seed is not None:
-        done = replay(trajectory_of(run, run.current), run.seed.tokenizer)
-        before, text = done.start_text, done.final_text
+        before, text = run.began_in, run.ended_in
     else:
         raise ReviserError("the run has no steps yet")
     before, after = (side.replace("\n", newline) for side in (before, text))

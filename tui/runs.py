@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.document import Draft, Region, difference
+from tui.document import Change, Draft, Region, difference
+from tui.review import Review, changes_between
 
 if TYPE_CHECKING:
+    from reviser.frames import Frame
     from reviser.tokenizer import Tokenizer
     from reviser.trajectory import Trajectory
 
@@ -19,6 +21,8 @@ State = Literal["waiting", "playing", "paused", "closed"]
 # Recorded steps at full speed: fast enough to be called so, slow enough to be seen.
 _FULL_SPEED = 60
 TRAIL_SECONDS = 0.7
+# How long what is new, or gone, can be told from the rest.
+FADE_SECONDS = 2.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,15 @@ class Taken:
     options: tuple[Option, ...] = ()
 
 
+def full_label(frame: Frame) -> str:
+    """What a step did, in a few words; of one that erases, with what it took away."""
+    removed = "".join(edit.removed for edit in frame.edits)
+    if frame.step.action.kind not in ("delete", "span_delete") or not removed:
+        return frame.label
+    shown = "".join([char if char.isprintable() else repr(char)[1:-1] for char in removed])
+    return f'{frame.label} "{shown}"'
+
+
 @dataclass(eq=False, slots=True)
 class Node:
     """The region after a step: what it holds and where the model's cursor is, from the region's start."""
@@ -53,6 +66,8 @@ class Node:
     depth: int = 0
     children: list[Node] = field(default_factory=list)
     shown_at: float = float("-inf")
+    # Where the model begins afresh, as at the root and at each line to be revised: how it begins.
+    seed: Seed | None = None
 
     def after(self, written: str, cursor: int, taken: Taken) -> Node:
         """The node one step on; it becomes a child when a run takes it in."""
@@ -98,10 +113,6 @@ class Source(Protocol):
     def busy(self) -> bool: ...
     @property
     def status(self) -> str: ...
-    @property
-    def seed(self) -> Seed | None:
-        """The run before its first step; None until the source has begun."""
-
     def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
         """Begin to produce steps after `node`, the first one as the option says."""
 
@@ -118,6 +129,15 @@ class Trail:
     at: float
 
 
+@dataclass(eq=False, slots=True)
+class Erased:
+    """Text that a step took away, and where it stood in the region."""
+
+    at: int
+    text: str
+    author: Node
+
+
 class Run:
     """A run in a draft's region. `current` is the step shown, on the way from the root to `tip`."""
 
@@ -126,9 +146,11 @@ class Run:
         draft: Draft,
         region: Region,
         root: Node,
-        source: Source | None,
-        seed: Seed | None,
+        source: Source | None = None,
+        *,
+        revising: bool = False,
     ) -> None:
+        """A run that is `revising` ends with a review of its changes."""
         self.draft = draft
         self.region = region
         self.root = root
@@ -136,20 +158,27 @@ class Run:
         self.path = [root]
         self.state: State = "waiting"
         self.failure: str | None = None
-        self.kept = True
         self.trails: list[Trail] = []
         # For each character of the region the step that wrote it; None for those that were there.
         self.authors: list[Node | None] = [None] * len(root.written)
+        self.erased: list[Erased] = []
         self.seconds = 0.0
+        self.revising = revising
+        self.review: Review | None = None
+        # What was decided at the steps that were reviewed.
+        self._decided: dict[Node, tuple[bool | None, ...]] = {}
         self._source = source
-        self._seed = seed
         self._speed = 0
         self._last = 0.0
+        self.began_in = draft.text
+        self._place = region.start, region.end
+        self._outcome: str | None = None
         draft.write_region(root.written)
 
     @property
     def seed(self) -> Seed | None:
-        return self._seed if self._source is None else self._source.seed
+        """The run before its first step; None until the source has begun."""
+        return self.root.seed
 
     @property
     def recorded(self) -> bool:
@@ -162,7 +191,7 @@ class Run:
 
     @property
     def open(self) -> bool:
-        return self.state != "closed"
+        return self.state != "closed" and self.region.open and not self.region.mixed
 
     @property
     def writing(self) -> bool:
@@ -194,6 +223,8 @@ class Run:
     def play(self, now: float) -> None:
         """Go on: through the steps that are known, then with new ones."""
         if self.open:
+            if self.ending is None:
+                self._leave_review()
             self.state = "playing"
             self._last = now
             self._ask_for_more()
@@ -213,7 +244,9 @@ class Run:
             self._show(self.path[self.current.depth + 1], now)
             self._write()
         elif self._source is not None and self.tip.ending is None and not self._source.busy:
+            self._leave_review()
             self._source.extend(self.tip, once=True)
+        self._review_at_end()
 
     def go_to(self, node: Node, now: float) -> None:
         """Show the state after some step of any branch, and stay there."""
@@ -227,6 +260,7 @@ class Run:
                 self.path.append(following)
         self._show(node, now)
         self._write()
+        self._review_at_end()
 
     def scrub(self, depth: int, now: float) -> None:
         """Show the state after so many steps."""
@@ -252,6 +286,7 @@ class Run:
         if node is None or self._source is None or not self.open:
             return False
         self._stop_source()
+        self._leave_review()
         self.path = node.lineage()
         self._show(node, now)
         self._write()
@@ -262,8 +297,7 @@ class Run:
 
     def tick(self, now: float) -> bool:
         """Show what is due; returns whether anything has changed."""
-        if self.open and not self.region.open:
-            self._end()
+        if self.notice():
             return True
         before, state = self.current, self.state
         count = len(self.path)
@@ -276,8 +310,18 @@ class Run:
             self._advance(now)
         if self.open and self.current is not before:
             self._write()
+        self._review_at_end()
+        self.erased = [gone for gone in self.erased if now - gone.author.shown_at < FADE_SECONDS]
         self.trails = [trail for trail in self.trails if now - trail.at < TRAIL_SECONDS]
         return (before, state, count) != (self.current, self.state, len(self.path))
+
+    def notice(self) -> bool:
+        """Take in what the user's typing has ended; returns whether there was something."""
+        before = (self.state, self.review)
+        if self.state != "closed" and not self.open:
+            self._end()
+        self.end_review()
+        return before != (self.state, self.review)
 
     def _take_in(self, produced: Produced, now: float) -> None:
         if produced.failure is not None:
@@ -315,30 +359,70 @@ class Run:
         if self._source is not None:
             self._source.stop()
 
+    # Reviewing
+
+    @property
+    def reviewable(self) -> bool:
+        """Whether there are changes that can be looked through now."""
+        if self.review is not None and self.review.active:
+            return True
+        changed = self.current.written != self.root.written
+        return self.revising and self.open and not self.writing and changed
+
+    def begin_review(self) -> Review | None:
+        """Look through the changes up to the step that is shown; None if there are none."""
+        if self.review is None and self.reviewable:
+            changes = changes_between([node.written for node in self.current.lineage()])
+            self.review = Review(self.draft, self.region, changes)
+            if known := self._decided.get(self.current):
+                self.review.repeat(known)
+            self.end_review()
+        return self.review
+
+    def end_review(self) -> None:
+        """When all is decided the run is over, and what was accepted is kept."""
+        if self.review is not None and not self.review.active:
+            self.review = None
+            self.keep()
+
+    def _review_at_end(self) -> None:
+        if self.ending is not None:
+            self.begin_review()
+
+    def _leave_review(self) -> None:
+        if self.review is not None:
+            self._decided[self.current] = self.review.decisions
+            self.review = None
+            self.draft.join_region()
+
     # Ending
 
     def keep(self) -> None:
         """End the run and keep what is shown."""
-        if self.open:
+        region = self.region
+        if region.open:
+            if not region.mixed:
+                self._outcome = self.draft.buffer.slice(region.start, region.end)
             self.draft.close_region()
-            self._end()
+        self._end()
 
     def discard(self) -> None:
         """End the run and give back what was there before."""
-        if self.open:
-            self.kept = False
+        if self.region.open:
             self.draft.reject_region()
-            self._end()
+        self._end()
 
     def _end(self) -> None:
         self._stop_source()
         self.state = "closed"
         self.trails.clear()
+        self.erased.clear()
 
     # Showing
 
     def _show(self, node: Node, now: float) -> None:
         previous = self.current
+        self._leave_review()
         if node.parent is previous:
             self._follow(previous, node)
             if node.taken is not None and node.taken.kind == "move":
@@ -353,16 +437,31 @@ class Run:
         self.draft.write_region(self.current.written)
 
     def _follow(self, old: Node, new: Node) -> None:
-        start, removed, inserted = difference(old.written, new.written)
-        self.authors[start : start + len(removed)] = [new] * len(inserted)
+        change = Change(*difference(old.written, new.written))
+        start, end = change.start, change.start + len(change.removed)
+        self.authors[start:end] = [new] * len(change.inserted)
+        left = [gone for gone in self.erased if gone.at <= start]
+        right = [gone for gone in self.erased if gone.at > start]
+        for gone in right:
+            gone.at = change.follow(gone.at)
+        here = [Erased(start, change.removed, new)] if change.removed else []
+        self.erased = [*left, *here, *right]
 
     def _retrace(self, node: Node) -> None:
         self.authors = [None] * len(self.root.written)
+        self.erased = []
         lineage = node.lineage()
         for old, new in pairwise(lineage):
             self._follow(old, new)
 
     # Telling
+
+    @property
+    def ended_in(self) -> str:
+        """The text in which the run began, with what was kept of it and without the user's own words."""
+        start, end = self._place
+        kept = self.current.written if self._outcome is None else self._outcome
+        return self.began_in[:start] + kept + self.began_in[end:]
 
     def add_recorded(self, node: Node) -> None:
         """Append a known step to the path."""

@@ -29,6 +29,7 @@ class Settings:
     threads: int | None = None
     max_actions: int = 256
     temperature: float = 0.9
+    revise_temperature: float = 0.0
     top_k: int = 50
     top_p: float = 1.0
     min_p: float = 0.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from tui.disk import OpenFile
 from tui.document import Change, Draft
 from tui.journal import Journal
+from tui.review import Review
 from tui.runs import Run
 
 
@@ -47,6 +48,12 @@ class Sheet:
     @property
     def open_run(self) -> Run | None:
         return self.run if self.run is not None and self.run.open else None
+
+    @property
+    def review(self) -> Review | None:
+        """The changes that are looked through, while there are any to decide."""
+        review = None if self.run is None else self.run.review
+        return review if review is not None and review.active else None
 
     def save(self, path: Path | None = None) -> None:
         """Write the text to its file, or to another, which becomes its own."""

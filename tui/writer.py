@@ -7,13 +7,13 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from reviser.errors import ReviserError
-from tui.runs import Node, Option, Produced, Seed, Taken
+from tui.runs import Node, Option, Produced, Seed, Taken, full_label
 from tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _SEEDS = 1 << 32
 # A key passes through the event loop several times, and each time the thread may hold it up this long.
 _SWITCH_SECONDS = 0.0005
 
+Task = Literal["continue", "infill", "revise"]
 Loader = Callable[[Callable[[str], None]], "Engine"]
 
 
@@ -92,25 +93,41 @@ class Writer:
             self.busy = False
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Leg:
+    """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
+
+    It begins with the state after `begin`. What it writes stands between `head` and `tail`, the parts
+    of the region that are not its business.
+    """
+
+    begin: Node
+    number: int
+    head: str
+    tail: str
+
+
 class Live:
     """New steps from the model, for one run; a source for `Run`."""
 
     def __init__(
         self,
         writer: Writer,
+        task: Task,
         text: str,
         start: int,
-        end: int | None,
+        end: int,
         root: Node,
         settings: Settings,
     ) -> None:
-        """Write at `start`: to `end` between what is there, or, for an `end` of None, at the text's end."""
+        """Write in the place of `start` to `end`, between what is there, or revise what is there."""
         self.speed = settings.speed
-        self.seed: Seed | None = None
         self._writer = writer
+        self._task = task
         self._text = text
         self._start, self._end = start, end
         self._settings = settings
+        self._root = root
         self._produced: deque[tuple[int, Produced]] = deque()
         # Each call of `extend` has a number; steps with an old one are not wanted any more.
         self._number = 0
@@ -119,8 +136,11 @@ class Live:
         self._reading = False
         self._wake = threading.Event()
         # The rest belongs to the thread.
-        self._generation: Generation | None = None
         self._session: Session | None = None
+        self._passages: list[tuple[int, int]] = [(start, end)]
+        self._legs: dict[Node, Leg] = {}
+        self._leg: Leg | None = None
+        self._generation: Generation | None = None
         self._origin = 0
         self._held = 0
         self._at = root
@@ -175,18 +195,20 @@ class Live:
     def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
         if not self._wanted(number):
             return
-        generation = self._begin()
-        self._return_to(node, generation)
-        first = True
+        generation = self._return_to(node)
+        tried = frozenset(child.taken.id for child in node.children if child.taken is not None)
         while self._wanted(number):
-            made = self._take(generation, option) if first and option else self._next(generation)
+            made = self._take(generation, option) if option else self._next(generation, tried)
+            if made is None and (following := self._following()) is not None:
+                generation = self._enter(following)
+                continue
             if made is None:
                 ending = str(generation.rollout.ending)
                 self._produced.append((number, Produced(self._at, ending)))
                 return
             self._reading = False
             self._produced.append((number, Produced(made)))
-            first = False
+            option, tried = None, frozenset()
             if once:
                 return
             if self.speed:
@@ -195,39 +217,78 @@ class Live:
     def _wanted(self, number: int) -> bool:
         return number == self._number and number != self._halted
 
-    def _begin(self) -> Generation:
-        """The generation, at its first step when called for the first time."""
+    def _begin(self) -> Leg:
+        """The first leg of the run."""
+        if not self._legs:
+            self._session = self._writer.engine().session(self._text)
+            if self._task == "revise":
+                self._passages = self._session.passages(self._start, self._end)
+            self._legs[self._root] = self._leg_at(self._root, 0)
+        return self._legs[self._root]
+
+    def _leg_at(self, begin: Node, number: int) -> Leg:
+        if self._task != "revise":
+            return Leg(begin, number, "", "")
+        # Passages come one after the other, so behind this one all is as it was.
+        first, last = self._passages[number]
+        first = len(begin.written) - (self._end - first)
+        last = len(begin.written) - (self._end - last)
+        return Leg(begin, number, begin.written[:first], begin.written[last:])
+
+    def _following(self) -> Leg | None:
+        """The leg after this one, which is over; None if it was the last."""
+        assert self._leg is not None
+        if self._leg.number + 1 == len(self._passages):
+            return None
+        if self._at not in self._legs:
+            self._legs[self._at] = self._leg_at(self._at, self._leg.number + 1)
+        return self._legs[self._at]
+
+    def _enter(self, leg: Leg) -> Generation:
+        """Begin a leg, also one that was left: its steps are then taken again."""
         from reviser.trajectory import Trajectory
 
-        if self._generation is None:
-            engine = self._writer.engine()
-            session = engine.session(self._text)
-            sampler = self._sampler()
-            limit = self._settings.max_actions
-            if self._end is None:
-                generation = session.continue_(sampler, max_actions=limit)
-            else:
-                generation = session.infill(self._start, self._end, sampler, max_actions=limit)
-            window = generation.window
-            self._held = len(window.held)
-            self._origin = len(window.before) + len(window.prefix) + self._held
-            self._session, self._generation = session, generation
+        session = self._session
+        assert session is not None
+        engine, sampler = self._writer.engine(), self._sampler()
+        limit = self._settings.max_actions
+        if self._task == "continue":
+            generation = session.continue_(sampler, max_actions=limit)
+        elif self._task == "infill":
+            generation = session.infill(self._start, self._end, sampler, max_actions=limit)
+        else:
+            written = leg.begin.written
+            session.text = self._text[: self._start] + written + self._text[self._end :]
+            first = self._start + len(leg.head)
+            last = self._start + len(written) - len(leg.tail)
+            generation = session.revise(first, last, sampler, max_actions=limit)
+        window = generation.window
+        self._held = len(window.held)
+        self._origin = len(window.before) + len(window.prefix) + self._held
+        self._leg, self._generation, self._at = leg, generation, leg.begin
+        if leg.begin.seed is None:
             begun = Trajectory.record(generation.rollout, engine.tokenizer, engine.name)
-            self.seed = Seed(begun, engine.tokenizer)
-        return self._generation
+            leg.begin.seed = Seed(begun, engine.tokenizer)
+        return generation
 
     def _sampler(self) -> Sampler:
         from reviser.decoding import Sampler
+        from tui.choosing import Likeliest
 
         chosen = self._settings
         seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
-        return Sampler(
-            chosen.temperature, chosen.top_k or None, chosen.top_p, chosen.min_p, seed=seed
-        )
+        warmth = chosen.revise_temperature if self._task == "revise" else chosen.temperature
+        kind = Sampler if warmth else Likeliest
+        return kind(warmth or 1.0, chosen.top_k or None, chosen.top_p, chosen.min_p, seed=seed)
 
-    def _return_to(self, node: Node, generation: Generation) -> None:
+    def _return_to(self, node: Node) -> Generation:
         """Bring the generation from where it is to the state after `node`."""
         lineage = node.lineage()
+        first = self._begin()
+        leg = next((self._legs[each] for each in reversed(lineage) if each in self._legs), first)
+        generation = self._generation
+        if generation is None or leg is not self._leg:
+            generation = self._enter(leg)
         while self._at.depth > node.depth or lineage[self._at.depth] is not self._at:
             generation.take_back()
             assert self._at.parent is not None
@@ -236,9 +297,14 @@ class Live:
             assert following.taken is not None
             generation.take(following.taken.id)
             self._at = following
+        return generation
 
-    def _next(self, generation: Generation) -> Node | None:
+    def _next(self, generation: Generation, tried: frozenset[int]) -> Node | None:
+        from tui.choosing import Likeliest
+
         before = generation.rollout.canvas.cursor
+        if isinstance(generation.rollout.sampler, Likeliest):
+            generation.rollout.sampler.tried = tried
         frame = next(generation, None)
         if frame is None:
             return None
@@ -268,11 +334,13 @@ class Live:
         probability: float,
         options: tuple[Option, ...],
     ) -> Node:
-        step = frame.step
-        taken = Taken(step.id, frame.label, step.action.kind, probability, options)
-        written = generation.written[self._held :]
-        node = self._at.after(written, generation.cursor.chars - self._origin, taken)
-        if generation.rollout.over:
+        step, leg = frame.step, self._leg
+        assert leg is not None
+        written = leg.head + generation.written[self._held :] + leg.tail
+        cursor = len(leg.head) + generation.cursor.chars - self._origin
+        taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
+        node = self._at.after(written, cursor, taken)
+        if generation.rollout.over and leg.number + 1 == len(self._passages):
             node.ending = generation.rollout.ending
         self._at = node
         return node

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 from textual import events
 from textual.pilot import Pilot
 
+from reviser.actions import Stop
+from reviser.canvas import Canvas
+from reviser.decoding import Scores
 from reviser.engine import Engine
-from tests.toys import ToyTokenizer, toy_policy
+from reviser.policy import ModelPolicy
+from reviser.tokenizer import decode
+from reviser.torch_policy import TorchDecoder
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from tests.toys import ToyTokenizer, toy_model, toy_policy
+from training.edits import revising_actions
 from tui.app import EditorApp
 from tui.settings import Settings
 
@@ -23,6 +32,48 @@ QUICK = Settings(seed=5, max_actions=30)
 def toy_engine(say: Callable[[str], None]) -> Engine:
     say("making a toy")
     return Engine("toy", toy_policy(seed=1, context=256, canvas_length=256), ToyTokenizer())
+
+
+def revising_engine(say: Callable[[str], None]) -> Engine:
+    """A tiny random model that may delete: it changes everything, and nothing for the better."""
+    vocabulary = Vocabulary(ToyTokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy")
+    model = toy_model(seed=1, context=256, canvas_length=256)
+    policy = ModelPolicy(TorchDecoder(model), vocabulary, max_length=256)
+    return Engine("toy", policy, ToyTokenizer())
+
+
+class Corrector:
+    """A policy that knows what each line of a text should say, and goes there the shortest way."""
+
+    context = 4000
+    max_length = None
+
+    def __init__(self, wanted: str, *, extensions: tuple[str, ...] = ()) -> None:
+        self._lines = wanted.split("\n")
+        self._tokenizer = ToyTokenizer()
+        kinds = PAPER_KINDS | {"delete"} | set(extensions)
+        self.vocabulary = Vocabulary(
+            ToyTokenizer.size, extensions=extensions, kinds=kinds, name="toy"
+        )
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        tokens = canvas.tokens
+        before = decode(self._tokenizer, tokens[: canvas.low]).split("\n")
+        behind = decode(self._tokenizer, tokens[canvas.high :]).split("\n")
+        line = self._lines[len(before) - 1].removeprefix(before[-1]).removesuffix(behind[0])
+        draft = tokens[canvas.low : canvas.high]
+        way = revising_actions(
+            self.vocabulary,
+            draft,
+            self._tokenizer.encode(line),
+            cursor=canvas.cursor - canvas.low,
+        )
+        scores = np.full(self.vocabulary.size, -5.0, dtype=np.float32)
+        scores[self.vocabulary.id((way or [Stop()])[0])] = 5.0
+        return scores
+
+    def load(self, say: Callable[[str], None]) -> Engine:
+        return Engine("corrector", self, self._tokenizer)
 
 
 def editor(
@@ -52,6 +103,11 @@ async def strike(app: EditorApp, pilot: Pilot[None], *keys: str) -> None:
     """Press keys as fast as they can be taken, and wait once for all of them."""
     for key in keys:
         app.post_message(events.Key(key, key if len(key) == 1 else None))
+    # Keys pass through the app to the editor; what follows them the same way comes after them.
+    done = asyncio.Event()
+    behind = events.Callback(callback=done.set)
+    app.post_message(events.Callback(callback=lambda: app.editor.post_message(behind)))
+    await done.wait()
     await pilot.pause()
 
 

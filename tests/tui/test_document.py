@@ -147,7 +147,7 @@ class DraftMachine(RuleBasedStateMachine):
         region = self.draft.region
         assert (region is not None) == (self.plain.written is not None)
         if region is not None:
-            assert self.draft.buffer.slice(region.start, region.end) == region.written
+            assert self.draft.buffer.slice(region.start, region.end) == region.patches[0].written
             assert region.start == self.plain.start
         selection = self.draft.selection
         assert 0 <= selection.start <= selection.end <= self.draft.buffer.length

@@ -436,7 +436,7 @@ def test_authors_know_who_wrote_what() -> None:
 
     draft = Draft("ab")
     root = Node(None, "", 0)
-    run = Run(draft, draft.open_region(1, 1), root, None, None)
+    run = Run(draft, draft.open_region(1, 1), root)
     taken = Taken(0, "x", "insert", None)
     for written, cursor in (("XY", 2), ("XzY", 2), ("zY", 1)):
         run.add_recorded(run.tip.after(written, cursor, taken))

@@ -17,10 +17,11 @@ from textual.widgets._footer import FooterKey
 
 from reviser.tokenizer import Gpt2Tokenizer
 from tests.conftest import PAPER_TRAJECTORIES
-from tests.tui.driving import QUICK, drive, until
+from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
 from tui.recordings import read_recordings, recorded_run
 from tui.settings import Settings
+from tui.writer import Loader
 
 SIZES = [(40, 16), (80, 24), (120, 36)]
 
@@ -33,6 +34,12 @@ noon, and it did not mean to find out by itself.
 
 It was a quiet
 """
+
+BETTER = (
+    TEXT.replace("sat on the mat and looked", "lay on a rug and listened")
+    .replace("told it that", "told it")
+    .replace("until\nnoon", "until\nthe afternoon")
+)
 
 PICTURES = Path(__file__).parent / "pictures"
 
@@ -49,10 +56,10 @@ class Still:
         return self.now
 
 
-def still_app(tmp_path: Path, settings: Settings = QUICK) -> EditorApp:
+def still_app(tmp_path: Path, settings: Settings = QUICK, load: Loader | None = None) -> EditorApp:
     path = tmp_path / "morning.md"
     path.write_text(TEXT)
-    app = EditorApp([path], settings, journals=tmp_path / "journals")
+    app = EditorApp([path], settings, load=load, journals=tmp_path / "journals")
     app.clock = Still()
     return app
 
@@ -154,3 +161,15 @@ def test_a_question(tmp_path: Path, size: tuple[int, int]) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 2)
 
     compare(still_app(tmp_path), "question", size, before)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_looking_through_changes(tmp_path: Path, theme: str, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "down", "ctrl+e")
+        await until(pilot, lambda: app.sheet.review is not None)
+        await pilot.press("alt+down")
+
+    settings = Settings(theme=theme, max_actions=200)
+    app = still_app(tmp_path, settings, Corrector(BETTER).load)
+    compare(app, f"review-{theme}", size, before)
