@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reviser.actions import Stop
 from reviser.canvas import Canvas
 from reviser.errors import ReviserError
-from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from reviser.vocabulary import MOVES, PAPER_KINDS, Vocabulary
 from training.alignment import Tokens, find_hunks
 from training.edits import Order, means_of, revising_actions
 from training.generator import Histories
@@ -232,6 +232,7 @@ class Episodes:
         begun = revisions.histories(epoch, first, last, start)
         count, width = begun.ids.shape
         self.oracle_share = oracle_share
+        self._vocabulary = vocabulary
         self._given = begun.counted.argmax(1).astype(np.int64)
         self._corpus, self._bounds = revisions.after(revisions.chosen(start + first, start + last))
         self._ids = ids_of(vocabulary, means_of(vocabulary))
@@ -251,11 +252,28 @@ class Episodes:
             self._scripts[episode, : size - given] = begun.ids[episode, given:size]
         self._numbers[:, LENGTH] = self._numbers[:, CURSOR] = drafts
         self._numbers[:, END] = begun.lengths - self._given
+        # Texts that need no change: Stop is all that is to be done.
+        self.finished = self._numbers[:, END] == 1
         self._numbers[:, SIZE] = self._given
         self._numbers[:, LIMIT] = np.minimum(self._given + max_actions, width)
 
     def __len__(self) -> int:
         return len(self._given)
+
+    @property
+    def stop_id(self) -> int:
+        return self._vocabulary.stop_id
+
+    def start(self, episode: int) -> tuple[list[int], list[int], list[int]]:
+        """What an episode starts from: its left neighbour, its draft and its right neighbour."""
+        given = self.given(episode)
+        marker = given.index(self._vocabulary.draft_id)
+        tokens = [id for id in given[1:marker] if id < self._vocabulary.base_size]
+        way_back = sum(
+            MOVES[id - self._vocabulary.first_move_id] for id in given[1 + len(tokens) : marker]
+        )
+        left = len(tokens) + way_back
+        return tokens[:left], given[marker + 1 :], tokens[left:]
 
     def given(self, episode: int) -> list[int]:
         """The history that an episode starts from."""

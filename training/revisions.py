@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -341,8 +342,10 @@ def _usable(
 
 
 @compiled
-def _chosen(first: int, last: int, usable: NDArray[np.int64], seed: np.uint64) -> NDArray[np.int64]:
-    """Edits number `first` to `last` of an endless stream in which every edit comes once in each pass."""
+def in_passes(
+    first: int, last: int, usable: NDArray[np.int64], seed: np.uint64
+) -> NDArray[np.int64]:
+    """Number `first` to `last` of an endless stream in which every one of `usable` comes once in each pass."""
     made = np.empty(last - first, dtype=np.int64)
     for number in range(first, last):
         turn, index = divmod(number, usable.size)
@@ -410,7 +413,7 @@ class Revisions:
 
     def chosen(self, first: int, last: int) -> NDArray[np.int64]:
         """Which edits samples `first` to `last` of the stream are made from."""
-        return _chosen(first, last, self.usable, np.uint64(key(self.seed, _PASS)))
+        return in_passes(first, last, self.usable, np.uint64(key(self.seed, _PASS)))
 
     def names(self, epoch: int, first: int, last: int) -> State:
         """The names of the random streams that samples are drawn from."""
@@ -441,10 +444,16 @@ class Revisions:
         return Histories(ids, counted, lengths, 0)
 
 
+class EditSource(Protocol):
+    """Where samples of edits come from: the same numbers give the same samples."""
+
+    def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories: ...
+
+
 class MixedSamples:
     """Samples of texts and of edits, as many of each as the mixture says, evenly mixed."""
 
-    def __init__(self, texts: Samples, revisions: Revisions) -> None:
+    def __init__(self, texts: Samples, revisions: EditSource) -> None:
         if not texts.mixture.edits:
             raise ReviserError("the mixture has no share of edits")
         self.texts = texts
@@ -466,8 +475,12 @@ class MixedSamples:
         begun, ended = int(edits_before[0]), int(edits_before[-1])
         texts = self.texts.histories(epoch, first - begun, last - ended)
         revised = self.revisions.histories(epoch, begun, ended, epoch * edits)
-        is_edit = np.diff(edits_before) > 0
-        order = np.empty(last - first, dtype=np.int64)
-        order[is_edit] = len(texts) + np.arange(len(revised))
-        order[~is_edit] = np.arange(len(texts))
-        return Histories.joined((texts, revised)).taken(order)
+        return interleaved(texts, revised, np.diff(edits_before) > 0)
+
+
+def interleaved(some: Histories, others: Histories, is_other: NDArray[np.bool_]) -> Histories:
+    """Two kinds of histories in one order, each kind in its own."""
+    order = np.empty(len(is_other), dtype=np.int64)
+    order[is_other] = len(some) + np.arange(len(others))
+    order[~is_other] = np.arange(len(some))
+    return Histories.joined((some, others)).taken(order)

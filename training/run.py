@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from reviser.torch_policy import run_batch
 from reviser.vocabulary import EXTENSIONS, Vocabulary
 from training.batches import Loader, SampleSource, samples_of
 from training.corpus import Corpus
+from training.generator import Histories
 from training.metrics import MetricsLog, PlainView, make_view
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, packed
@@ -30,7 +31,7 @@ from training.parallel import World, join_world
 from training.revisions import Revisions
 from training.samples import Samples
 from training.saving import resume, save_result, save_run, save_settings
-from training.settings import PRESETS, Settings, preset_settings
+from training.settings import HELP, PRESETS, Settings, preset_settings
 from training.trainer import Measured, Trainer, interruptible
 
 _REPORT_SECONDS = 2.0
@@ -124,9 +125,10 @@ class Reporter:
         self._view = view
         self._rate = matrix_rate(trainer.world.device)
         self._parameters = sum(p.numel() for p in trainer.model.parameters())
-        self._mark()
+        self.mark()
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
+        """Count time and actions from now on."""
         self._at = time.perf_counter()
         self._actions = 0
         self._waited = self.trainer.source.waited
@@ -161,7 +163,7 @@ class Reporter:
         if self._rate:
             entry["mfu"] = round(6 * self._parameters * speed / self._rate / trainer.world.size, 4)
         self.write(entry | more)
-        self._mark()
+        self.mark()
 
     def write(self, entry: dict[str, Any]) -> None:
         if self._log is not None:
@@ -235,8 +237,15 @@ def examiner_for(
 def edit_rows(revisions: Revisions, settings: Settings, world: World) -> list[Rows]:
     """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
     histories = revisions.histories(0, 0, min(len(revisions), _EVALUATION_EDITS))
+    return evaluation_rows(histories, revisions.start_id, settings, world)
+
+
+def evaluation_rows(
+    histories: Histories, padding: int, settings: Settings, world: World
+) -> list[Rows]:
+    """Histories in rows, in batches as large as in training."""
     count = int(histories.lengths.sum() / settings.row_length / (1 - SLACK))
-    rows = packed(histories, max(count, 1), settings.row_length, revisions.start_id)
+    rows = packed(histories, max(count, 1), settings.row_length, padding)
     size = settings.rows // world.size
     whole = range(0, len(rows) - size + 1, size)
     return [rows[at : at + size] for at in whole] or [rows]
@@ -280,7 +289,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     metadata = {"settings": settings.to_dict(), **facts}
     with view, interruptible() as asked:
         reporter = Reporter(trainer, log, view)
-        finished = _loop(trainer, reporter, examiner, out, parts, metadata, asked)
+        finished = run_steps(trainer, reporter, examiner, out, parts, metadata, asked)
         if finished:
             examiner.examine(trainer, reporter)
         save_run(out, trainer, parts, metadata)
@@ -292,7 +301,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
         log.close()
 
 
-def _loop(
+def run_steps(
     trainer: Trainer,
     reporter: Reporter,
     examiner: Examiner,
@@ -300,8 +309,9 @@ def _loop(
     parts: Checkpoint,
     metadata: dict[str, Any],
     asked: list[bool],
+    until: int | None = None,
 ) -> bool:
-    """Train until the run is over (True) or was asked to stop (False)."""
+    """Train until the run is over, or step `until` is done (True), or it was asked to stop (False)."""
     settings = trainer.settings
     measured = None
     for measured in trainer.steps():
@@ -313,6 +323,8 @@ def _loop(
             save_run(out, trainer, parts, metadata)
         if trainer.world.total(float(bool(asked))):
             return False
+        if step == until:
+            break
     if measured is not None and reporter.unreported:
         reporter.report(measured)
     return True
@@ -337,25 +349,34 @@ def _parser() -> argparse.ArgumentParser:
         "--resume", action="store_true", help="go on from the run's last checkpoint"
     )
     parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
+    add_settings(parser)
+    return parser
+
+
+def add_settings(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """An option for every setting of a run but for some."""
     for field in dataclasses.fields(Settings):
         flag = "--" + field.name.replace("_", "-")
-        if field.name in ("model", "betas", "compile"):
+        if field.name in ("model", "betas", "compile", *without):
             continue
         kinds = {"int": int, "float": float, "int | None": int, "float | None": float}
-        parser.add_argument(flag, type=kinds.get(str(field.type), str), default=None)
+        kind = kinds.get(str(field.type), str)
+        parser.add_argument(flag, type=kind, default=None, metavar="X", help=HELP[field.name])
     parser.add_argument("--no-compile", dest="compile", action="store_false", default=None)
-    return parser
+
+
+def chosen_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that options name, None where they leave the preset's."""
+    names = {field.name for field in dataclasses.fields(Settings)}
+    return {name: value for name, value in vars(options).items() if name in names}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     options = _parser().parse_args(words)
     options.words = words
-    names = {field.name for field in dataclasses.fields(Settings)} - {"model", "betas"}
     try:
-        settings = preset_settings(
-            options.preset, **{name: getattr(options, name) for name in names}
-        )
+        settings = preset_settings(options.preset, **chosen_settings(options))
         with join_world(settings.parallel) as world:
             train(options, settings, world)
     except ReviserError as error:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+import json
+import random
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,20 +18,33 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from reviser.canvas import Canvas
+from reviser.checkpoints import load
+from reviser.checkpoints.home import Checkpoint, save
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
-from tests.training.histories import BASE, PAPER_VOCABULARY, small_corpus
+from tests.checkpoints.parts import toy_tokenizer_json
+from tests.toys import ToyTokenizer
+from tests.training.histories import BASE, PAPER_VOCABULARY, small_corpus, some_classes
 from tests.training.test_revisions import MIXTURE, VOCABULARIES, corpus_of, edits
 from training.batches import Loader
+from training.corpus import Corpus
+from training.dagger import Data, Plan, Rounds
+from training.dagger import main as dagger
+from training.data import main as make_data
 from training.generator import Histories
+from training.metrics import MetricsLog, PlainView, read_metrics
 from training.mixture import Mixture
 from training.oracle import Episodes, Oracle
 from training.packing import Rows, bucketed, packed
+from training.parallel import World
 from training.randomness import Random
 from training.revisions import Parts, Revisions
+from training.run import Reporter, loader_of
 from training.samples import Samples
-from training.trainer import Objective, inputs_of
+from training.settings import preset_settings
+from training.trainer import Measured, Objective, Trainer, inputs_of
+from training.visits import Visited
 
 TEXTS = Samples(small_corpus(30), PAPER_VOCABULARY, Mixture(max_history=160), 3)
 
@@ -304,3 +323,239 @@ def test_actions_that_the_oracle_does_not_know_are_refused() -> None:
     revisions = Revisions(corpus_of([([], [1], [2], [])]), swaps, MIXTURE)
     with pytest.raises(ReviserError, match="does not know swap"):
         Episodes(revisions, swaps, 0, 0, 1, oracle_share=0.5, max_actions=8)
+
+
+# Runs --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Models this small lose more by handing work to threads than they gain."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shards of texts and of edits in bytes, and a random model that could revise them."""
+    folder = tmp_path_factory.mktemp("dagger")
+    tokenizer = folder / "tokenizer.json"
+    tokenizer.write_bytes(toy_tokenizer_json())
+    chooser = random.Random(0)
+    words = ["the cat", "a dog", "sat", "ran", "in all"]
+    lines = [" ".join(chooser.choices(words, k=4)) for _ in range(120)]
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"text": x}) + "\n" for x in lines))
+    rows = [{"before": x, "after": x.replace("the cat", "the hen"), "left": "So"} for x in lines]
+    (folder / "edits.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["--tokenizer", str(tokenizer), "--workers", "1"]
+    assert make_data([str(folder / "texts"), str(folder / "texts.jsonl"), *given]) == 0
+    assert make_data([str(folder / "edits"), str(folder / "edits.jsonl"), "--edits", *given]) == 0
+    corpus = Corpus.open(folder / "edits")
+    vocabulary = corpus.vocabulary(kinds=PAPER_KINDS | {"delete"})
+    torch.manual_seed(0)
+    model = Reviser(preset("tiny", vocab_size=vocabulary.size, dropout=0.1, context=160))
+    told = {"mixture": replace(MIXTURE, plain=1.0, edits=1.0).to_dict()}
+    save(folder / "model", model, vocabulary, tokenizer.read_bytes(), metadata=told)
+    return folder
+
+
+def words_of(folder: Path, out: Path, *more: str) -> list[str]:
+    return [
+        "tiny",
+        *("--init", str(folder / "model"), "--data", str(folder / "texts")),
+        *("--edits", str(folder / "edits"), "--held-out-edits", str(folder / "edits")),
+        *("--out", str(out), "--history", "96", "--row-length", "96", "--rows", "2"),
+        *("--rounds", "2", "--updates", "4", "--episodes", "16", "--max-actions", "8"),
+        *("--beta", "0.6", "--workers", "1", "--evaluate-every", "100"),
+        *more,
+    ]
+
+
+@pytest.fixture
+def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.run._REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("training.dagger._EVALUATION_EPISODES", 8)
+
+
+def kept(out: Path) -> list[dict[str, Any]]:
+    """What a run said about itself, but for what depends on the clock."""
+    timed = {"seconds", "rollout_seconds", "actions_per_s", "waited_share"}
+    return [
+        {name: value for name, value in entry.items() if name not in timed}
+        for entry in read_metrics(out / "metrics.jsonl")
+    ]
+
+
+@pytest.mark.usefixtures("every_step", "one_thread")
+def test_a_resumed_run_equals_one_that_was_never_interrupted(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    assert dagger(words_of(folder, whole)) == 0
+    entries = kept(whole)
+    rounds = [entry for entry in entries if "oracle_share" in entry]
+    assert [(entry["step"], entry["oracle_share"]) for entry in rounds] == [(0, 0.6), (4, 0.3)]
+    assert all(entry["visited_right"] < 1 for entry in rounds)
+    looks = [entry["step"] for entry in entries if "held_out_visited_loss" in entry]
+    assert looks == [0, 4, 8]
+    assert load(whole / "model").metadata["dagger"]["rounds"] == 2
+    assert (whole / "round-01" / "model").is_dir()
+
+    steps = Trainer.steps
+
+    def some(self: Trainer) -> Iterator[Measured]:
+        for measured in steps(self):
+            yield measured
+            if self.progress.step == 2:
+                raise KeyboardInterrupt
+
+    def dies(self: Visited, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    # The process ends within a round, and before the next one's episodes are kept.
+    often = words_of(folder, broken, "--checkpoint-every", "1")
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "steps", some)
+        with pytest.raises(KeyboardInterrupt):
+            dagger(often)
+    with monkeypatch.context() as patched:
+        patched.setattr(Visited, "save", dies)
+        with pytest.raises(KeyboardInterrupt):
+            dagger([*often, "--resume"])
+    assert not (broken / "visited-02.npz").exists()
+    assert dagger(words_of(folder, broken, "--resume")) == 0
+    assert kept(broken) == entries
+    one, other = (load(out / "model").model.state_dict() for out in (whole, broken))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.usefixtures("every_step", "one_thread")
+def test_a_run_asked_to_stop_saves_what_it_has(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "run"
+    visit = Rounds.begin
+
+    def interrupted(self: Rounds, number: int) -> None:
+        visit(self, number)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Rounds, "begin", interrupted)
+    assert dagger(words_of(folder, out)) == 0
+    assert not (out / "model").exists()
+    assert (out / "visited-01.npz").exists()
+    monkeypatch.setattr(Rounds, "begin", visit)
+    before = (out / "visited-01.npz").stat().st_mtime_ns
+    assert dagger(words_of(folder, out, "--resume")) == 0
+    assert (out / "visited-01.npz").stat().st_mtime_ns == before
+    assert (out / "model").exists()
+
+
+@pytest.mark.usefixtures("every_step", "one_thread")
+def test_the_plain_baseline_takes_as_many_steps_without_rollouts(
+    folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "plain"
+    assert dagger(words_of(folder, out, "--plain")) == 0
+    entries = kept(out)
+    assert not any("oracle_share" in entry for entry in entries)
+    assert not list(out.glob("visited*"))
+    assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 9))
+    assert load(out / "model").metadata["dagger"]["plain"]
+
+
+def test_what_cannot_be_trained_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mixture = tmp_path / "mixture.json"
+    mixture.write_text('{"plain": 1}')
+    for more, why in (
+        (["--mixture", str(mixture)], "no share of edits"),
+        (["--beta", "2"], "between 0 and 1"),
+        (["--rounds", "0"], "1 or more"),
+        (["--resume"], "no checkpoint"),
+    ):
+        assert dagger(words_of(folder, tmp_path / "out", *more)) == 2
+        assert why in capsys.readouterr().err
+    corpus = Corpus.open(folder / "edits")
+    vocabulary = corpus.vocabulary(kinds=PAPER_KINDS)
+    tokenizer = (folder / "tokenizer.json").read_bytes()
+    writer = Reviser(preset("tiny", vocab_size=vocabulary.size))
+    save(tmp_path / "writer", writer, vocabulary, tokenizer)
+    assert dagger(words_of(folder, tmp_path / "out", "--init", str(tmp_path / "writer"))) == 2
+    assert "not trained to revise" in capsys.readouterr().err
+    damaged = tmp_path / "visited.npz"
+    damaged.write_bytes(b"PK nothing")
+    with pytest.raises(ReviserError, match="damaged"):
+        Visited.load(damaged)
+
+
+# Learning ----------------------------------------------------------------------------------------
+
+TOY = Vocabulary(BASE, kinds=PAPER_KINDS | {"delete"})
+TOY_MIXTURE = Mixture(
+    *(1.0, 0.0, 0.0, 0.0),
+    edits=9.0,
+    unchanged=0.1,
+    edit_orders=((1.0, "forward"),),
+    max_history=64,
+)
+
+
+def toy_edits(count: int, seed: int) -> Corpus:
+    """Texts of ten tokens in which every 0 becomes 1 2, and every 3 goes: a wrong step asks for others."""
+    chooser = random.Random(seed)
+    rows: list[Parts] = []
+    for _ in range(count):
+        before = [chooser.randrange(12) for _ in range(10)]
+        after = [new for old in before for new in {0: [1, 2], 3: []}.get(old, [old])]
+        rows.append(([], before, after, []))
+    return corpus_of(rows)
+
+
+def trained(start: Reviser, plan: Plan, rate: float, out: Path) -> tuple[Reviser, float]:
+    """A model after all rounds, and its loss in the states that it comes by itself."""
+    model = copy.deepcopy(start)
+    settings = preset_settings(
+        "tiny",
+        steps=plan.rounds * plan.updates,
+        history=64,
+        row_length=64,
+        rows=8,
+        peak_rate=rate,
+        final_rate=rate / 10,
+    )
+    world = World(0, 1, torch.device("cpu"), "none")
+    noise = np.random.default_rng(0).integers(0, 12, (100, 30)).tolist()
+    data = Data(
+        Samples(Corpus.of(noise, some_classes()), TOY, TOY_MIXTURE, 0),
+        Revisions(toy_edits(2000, 1), TOY, TOY_MIXTURE, 0),
+        Revisions(toy_edits(100, 2), TOY, TOY_MIXTURE, 0),
+    )
+    trainer = Trainer(settings, model, loader_of(data.source([], 0.0), settings, world, 1), world)
+    log = MetricsLog(out / "metrics.jsonl", -1)
+    parts = Checkpoint(model, TOY, ToyTokenizer())
+    rounds = Rounds(plan, data, trainer, Reporter(trainer, log, PlainView()), parts, out, 1)
+    for number in range(plan.rounds):
+        rounds.begin(number)
+        for _ in trainer.steps():
+            if trainer.progress.step == (number + 1) * plan.updates:
+                break
+    rounds.examine(plan.rounds)
+    log.close()
+    return model, read_metrics(log.path)[-1]["held_out_visited_loss"]
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_dagger_lowers_the_loss_where_the_model_comes_by_itself(tmp_path: Path) -> None:
+    """Both go on from the same supervised model for the same number of updates, at the same rates."""
+    torch.manual_seed(0)
+    fresh = Reviser(preset("tiny", vocab_size=TOY.size, dropout=0.0, context=64))
+    supervised = Plan(rounds=1, updates=50, max_actions=24, plain=True)
+    start, _ = trained(fresh, supervised, 3e-3, tmp_path)
+    plan = Plan(rounds=2, updates=25, episodes=128, beta=0.3, max_actions=24, batch=128)
+    _, corrected = trained(start, plan, 2e-3, tmp_path)
+    _, plain = trained(start, replace(plan, plain=True), 2e-3, tmp_path)
+    assert corrected < plain - 0.1
