@@ -161,7 +161,7 @@ class LiveRuns:
 
     async def _undo(self, run: LiveRun) -> bool:
         for _ in range(_RETRIES):
-            document = self._documents[run.uri]
+            document = self._open(run.uri)
             change = run.restoration(document.text)
             if change is None:
                 return False
@@ -170,6 +170,13 @@ class LiveRuns:
             if document.text == wanted or run.left:
                 return True
         raise ReviserError(_REFUSED)
+
+    def _open(self, uri: str) -> Document:
+        """A document that may have been closed meanwhile."""
+        document = self._documents.get(uri)
+        if document is None:
+            raise ReviserError("the document was closed")
+        return document
 
     async def _ask(self, label: str, document: Document, change: Change) -> bool:
         """Ask for an edit, and see the document changed; whether the editor says that it did it."""
@@ -219,7 +226,7 @@ class LiveRuns:
             hunks = [hunk for hunk in run.hunks if hunk in hunks]
             if not hunks:
                 return
-            document = self._documents[run.uri]
+            document = self._open(run.uri)
             change = run.hunks.restoration(document.text, hunks)
             self._restoring = Restoring(run, hunks, change.apply_to(document.text))
             try:
@@ -227,9 +234,9 @@ class LiveRuns:
             finally:
                 self._restoring = None
             if applied:
-                # The user's change came with ours. Where the old text holds the new, what stands there
-                # now does not tell whether it was put back: better once too few than twice.
-                run.hunks.forget([hunk for hunk in hunks if hunk.new in hunk.old])
+                # A change of the user's came between, or with ours. Where the text does not tell whether
+                # the old one was put back, better once too few than twice.
+                run.hunks.forget([hunk for hunk in hunks if hunk.hidden])
         raise ReviserError(_REFUSED)
 
     def _conclude(self, uri: str) -> None:

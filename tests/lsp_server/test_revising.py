@@ -228,7 +228,9 @@ def test_a_run_that_changes_nothing_says_so(editor: ToyEditor) -> None:
     assert not editor.changes()
 
 
-def test_the_user_types_elsewhere_meanwhile(editor: ToyEditor) -> None:
+@pytest.mark.parametrize("manner", ["check", "silent"])
+def test_the_user_types_elsewhere_meanwhile(editor: ToyEditor, manner: str) -> None:
+    editor.manner = manner
     editor.set(revise={"maxActions": 60, "temperature": 0.9}, live={"editsPerSecond": 100})
     typed = iter("mine")
 
@@ -307,6 +309,37 @@ def test_a_change_that_cannot_be_put_back_stays_pending(editor: ToyEditor, manne
     editor.manner = "check"
     assert editor.command("reviser.acceptAllChanges", uri=URI)["changes"] == []
     assert len(changes) >= 2
+
+
+@pytest.mark.parametrize("manner", ["check", "silent"])
+def test_a_change_is_put_back_once_while_the_user_types(editor: ToyEditor, manner: str) -> None:
+    """The edit comes for a text that is no more: it is asked for again, and never carried out twice."""
+    for _ in range(4):
+        change, *_ = revised(editor)
+        low, high = place_of(editor, change)
+        text, typed = editor.text, iter("#§")
+
+        def user(typed: Iterator[str] = typed) -> None:
+            if letter := next(typed, None):
+                editor.edit(0, 0, letter)
+
+        editor.manner = manner
+        editor.before_apply = user
+        editor.command("reviser.rejectChange", uri=URI, changeId=change["id"])
+        assert editor.mirror() == editor.text
+        assert editor.text.lstrip("#§") == text[:low] + change["old"] + text[high:]
+        assert editor.text.startswith("§#")
+        assert change["id"] not in {left["id"] for left in editor.changes()}
+
+
+def test_a_document_closed_while_a_change_is_put_back(editor: ToyEditor) -> None:
+    first, *_ = revised(editor)
+    editor.before_apply = editor.close
+    with pytest.raises(Refused, match=r"refused|closed"):
+        editor.command("reviser.rejectChange", uri=URI, changeId=first["id"])
+    editor.before_apply = lambda: None
+    editor.open(DRAFT)
+    assert editor.mirror() == DRAFT
 
 
 def test_a_run_that_is_stopped_leaves_its_changes_to_decide_about(editor: ToyEditor) -> None:
