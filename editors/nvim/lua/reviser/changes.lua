@@ -27,7 +27,10 @@ end
 
 local function draw(buffer, change)
   local first, last = change.range.start, change.range["end"]
-  local old = change.old ~= "" and { { short(change.old), "ReviserOld" } } or nil
+  local old = nil
+  if change.old ~= "" then
+    old = { { short(change.old), "ReviserOld" }, { change.new:match("^%s") and "" or " " } }
+  end
   pcall(vim.api.nvim_buf_set_extmark, buffer, namespace, first.line, first.character, {
     end_row = last.line,
     end_col = last.character,

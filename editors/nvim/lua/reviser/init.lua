@@ -5,12 +5,18 @@ local M = {}
 
 local group = vim.api.nvim_create_augroup("reviser", { clear = true })
 
+--- What is removed looks as it does in a diff, and is struck out.
+local function struck_out()
+  local removed = vim.api.nvim_get_hl(0, { name = "DiffDelete", link = false })
+  return vim.tbl_extend("force", removed, { strikethrough = true, default = true })
+end
+
 local function set_highlights()
   vim.api.nvim_set_hl(0, "ReviserGhost", { link = "NonText", default = true })
   vim.api.nvim_set_hl(0, "ReviserFresh", { link = "DiffAdd", default = true })
   vim.api.nvim_set_hl(0, "ReviserCursor", { link = "WarningMsg", default = true })
   vim.api.nvim_set_hl(0, "ReviserChange", { link = "DiffAdd", default = true })
-  vim.api.nvim_set_hl(0, "ReviserOld", { link = "DiffDelete", default = true })
+  vim.api.nvim_set_hl(0, "ReviserOld", struck_out())
 end
 
 --- Who draws suggestions: Neovim itself where it can, else this plugin.
