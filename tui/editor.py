@@ -625,14 +625,13 @@ class Editor(Widget, can_focus=True):
     async def on_key(self, event: events.Key) -> None:
         """Type, or carry out what the key is bound to.
 
-        Both happen here, so that keys that come faster than they are handled keep their order.
+        Both happen here, so that keys that come faster than they are handled keep their order. A key that
+        means nothing now ends here too: further on it could meet what the keys behind it have begun.
         """
         text = {"enter": "\n", "tab": "\t"}.get(event.key)
         if text is None and event.is_printable and not _MODIFIERS & set(event.key.split("+")):
             text = event.character
         bound = None if text is not None else self.screen.active_bindings.get(event.key)
-        if text is None and bound is None:
-            return
         event.stop()
         event.prevent_default()
         if text is not None:

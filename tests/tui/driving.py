@@ -61,11 +61,13 @@ class Corrector:
         before = decode(self._tokenizer, tokens[: canvas.low]).split("\n")
         behind = decode(self._tokenizer, tokens[canvas.high :]).split("\n")
         line = self._lines[len(before) - 1].removeprefix(before[-1]).removesuffix(behind[0])
-        draft = tokens[canvas.low : canvas.high]
+        return self._towards(line, canvas)
+
+    def _towards(self, wanted: str, canvas: Canvas) -> Scores:
         way = revising_actions(
             self.vocabulary,
-            draft,
-            self._tokenizer.encode(line),
+            canvas.tokens[canvas.low : canvas.high],
+            self._tokenizer.encode(wanted),
             cursor=canvas.cursor - canvas.low,
         )
         scores = np.full(self.vocabulary.size, -5.0, dtype=np.float32)
@@ -74,6 +76,21 @@ class Corrector:
 
     def load(self, say: Callable[[str], None]) -> Engine:
         return Engine("corrector", self, self._tokenizer)
+
+
+class Translator(Corrector):
+    """A policy that makes of each draft it is given what a function makes of it."""
+
+    def __init__(self, translate: Callable[[str], str]) -> None:
+        super().__init__("")
+        self._translate = translate
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        draft = canvas.tokens[canvas.low : canvas.high]
+        given = list(history)[list(history).index(self.vocabulary.draft_id) + 1 :]
+        if given == list(draft):  # nothing is done yet
+            self._wanted = self._translate(decode(self._tokenizer, draft))
+        return self._towards(self._wanted, canvas)
 
 
 def editor(

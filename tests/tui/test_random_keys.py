@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -11,20 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
-from tests.tui.driving import drive, editor, strike, until
+from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
-from tui.document import Selection
+from tui.document import Change, Selection, difference
 
 CHARACTERS = ["a", "b", "漢", "é", " "]
 MOVES = ["left", "right", "shift+left", "shift+right", "ctrl+home", "ctrl+end", "ctrl+a"]
 EDITS = ["enter", "tab", "backspace", "delete", "ctrl+x", "ctrl+c", "ctrl+v"]
 HISTORY = ["ctrl+z", "ctrl+y", "ctrl+s"]
+REVIEW = ["ctrl+e", "ctrl+e", "alt+a", "alt+r", "alt+down", "alt+up", "ctrl+k", "ctrl+d"]
+ALL = (CHARACTERS, CHARACTERS, MOVES, EDITS, HISTORY, REVIEW, REVIEW)
 
-keys = st.lists(
-    st.one_of(*(st.sampled_from(each) for each in (CHARACTERS, CHARACTERS, MOVES, EDITS, HISTORY))),
-    max_size=60,
-)
+keys = st.lists(st.one_of(*(st.sampled_from(each) for each in ALL)), max_size=60)
 starts = st.sampled_from(["", "one two\nthree\n", "漢字 and\n\nmore"])
+
+
+def translated(draft: str) -> str:
+    """What the model of these tests makes of a line: words come, go, grow and stay."""
+    return draft.replace("o", "ou").replace("a", "").replace("b", "x y").replace("漢", "é漢")
 
 
 @dataclass
@@ -39,14 +44,33 @@ class Entry:
     before: State
     after: State
     kind: str
+    # Where the changes of an open run stood before and after, in the text without it.
+    pieces_before: list[int]
+    pieces_after: list[int]
     # What was typed or erased, and where the next key would go on from.
     piece: str
     place: int
 
 
+@dataclass(eq=False)
+class Piece:
+    """A change under review: at `at` of the text without the run, `shown` stands for `base`."""
+
+    at: int
+    base: str
+    shown: str
+    # What rejecting it gives back; the same as `base` until the run has become an entry.
+    old: str
+    open: bool = True
+
+    @property
+    def growth(self) -> int:
+        return len(self.shown) - len(self.base)
+
+
 @dataclass
 class Plain:
-    """An editor in forty lines: no buffers, no offsets that shift, whole texts in its history."""
+    """An editor without buffers or offsets that shift: whole texts in its history, and a run's changes beside them."""
 
     now: State
     saved: str
@@ -54,11 +78,22 @@ class Plain:
     undo: list[Entry] = field(default_factory=list)
     redo: list[Entry] = field(default_factory=list)
     sealed: bool = True
+    # The changes of an open run, None without one; and all that were to be decided.
+    pieces: list[Piece] | None = None
+    items: list[Piece] = field(default_factory=list)
+    parted: bool = False
+    settled: bool = False
+    depth: int = 0
+    looked_at: int = 0
 
     def press(self, key: str) -> None:
         now = self.now
         low, high = sorted((now.anchor, now.cursor))
-        if key in CHARACTERS or key in ("enter", "tab"):
+        if key in REVIEW:
+            self.decide(key)
+        elif key in HISTORY:
+            self.history(key)
+        elif key in CHARACTERS or key in ("enter", "tab"):
             text = {"enter": "\n", "tab": "\t"}.get(key, key)
             self.replace(low, high, text, "typing" if low == high else "other")
         elif key == "backspace":
@@ -73,16 +108,172 @@ class Plain:
         elif key == "ctrl+v":
             if self.clipboard:
                 self.replace(low, high, self.clipboard, "other")
-        elif key == "ctrl+s":
-            self.saved, self.sealed = now.text, True
-        elif key == "ctrl+z" and self.undo:
-            self.redo.append(self.undo.pop())
-            self.now, self.sealed = self.redo[-1].before, True
-        elif key == "ctrl+y" and self.redo:
-            self.undo.append(self.redo.pop())
-            self.now, self.sealed = self.undo[-1].after, True
-        elif key not in HISTORY:
+        else:
             self.move(key, low, high)
+
+    def history(self, key: str) -> None:
+        if key == "ctrl+s":
+            self.saved, self.sealed = self.now.text, True
+        elif key == "ctrl+z":
+            self.take_back()
+        elif self.redo:
+            self.undo.append(self.redo.pop())
+            self.restore(self.undo[-1].after, self.undo[-1].pieces_after)
+
+    def take_back(self) -> None:
+        if self.pieces is not None and len(self.undo) <= self.depth:
+            idle = not self.settled and not self.changed
+            self.close()
+            if idle:
+                return
+        if self.undo:
+            self.redo.append(self.undo.pop())
+            self.restore(self.redo[-1].before, self.redo[-1].pieces_before)
+
+    def restore(self, base: State, places: list[int]) -> None:
+        """Go to a text of the history, with the open run in it."""
+        for piece, place in zip(self.pieces or [], places, strict=bool(self.pieces)):
+            piece.at = place
+        self.now, self.sealed = self.shown(base), True
+
+    # The run
+
+    @property
+    def changed(self) -> bool:
+        return any(piece.shown != piece.base for piece in self.pieces or [])
+
+    @property
+    def places(self) -> list[int]:
+        return [piece.at for piece in self.pieces or []]
+
+    @property
+    def undoable(self) -> int:
+        return len(self.undo) + (self.pieces is not None and (self.changed or not self.settled))
+
+    @property
+    def open_pieces(self) -> list[Piece]:
+        return [piece for piece in self.items if piece.open and piece in (self.pieces or [])]
+
+    def place_of(self, piece: Piece) -> int:
+        """Where a change stands in the text as it is."""
+        before = (self.pieces or [])[: (self.pieces or []).index(piece)]
+        return piece.at + sum(each.growth for each in before)
+
+    def base(self, state: State) -> State:
+        """The text without the run, with the same places in it."""
+        text = state.text
+        for piece in reversed(self.pieces or []):
+            start = self.place_of(piece)
+            text = text[:start] + piece.base + text[start + len(piece.shown) :]
+        return State(text, self.base_place(state.anchor), self.base_place(state.cursor))
+
+    def base_place(self, offset: int) -> int:
+        for piece in reversed(self.pieces or []):
+            start = self.place_of(piece)
+            if offset > start:
+                if offset < start + len(piece.shown):
+                    return piece.at + min(offset - start, len(piece.base))
+                return piece.at + len(piece.base) + offset - start - len(piece.shown)
+        return offset
+
+    def shown(self, base: State) -> State:
+        """The text with the run in it, and places in the text without it as they are there."""
+        text = base.text
+        for piece in reversed(self.pieces or []):
+            text = text[: piece.at] + piece.shown + text[piece.at + len(piece.base) :]
+        return State(text, self.shown_place(base.anchor), self.shown_place(base.cursor))
+
+    def shown_place(self, offset: int) -> int:
+        for piece in reversed(self.pieces or []):
+            if offset > piece.at:
+                inside = offset - piece.at - len(piece.base)
+                return self.place_of(piece) + max(len(piece.shown) + inside, 0)
+        return offset
+
+    def revise(self, app: EditorApp) -> None:
+        """What ctrl+e does to the text, once the model is done; where changes are cut is the app's to say."""
+        text = self.now.text
+        start, end = sorted((self.now.anchor, self.now.cursor))
+        if start == end:
+            start, end = self.paragraph(start)
+        if not text[start:end].strip():
+            return
+        self.close()
+        lines = [
+            line if not line.strip() else translated(line) for line in text[start:end].split("\n")
+        ]
+        made = "\n".join(lines)
+        self.redo.clear()
+        self.depth, self.settled, self.looked_at, self.sealed = len(self.undo), False, 0, True
+        review, selection = app.sheet.review, app.sheet.draft.selection
+        self.parted = review is not None
+        assert (made == text[start:end]) == (review is None)
+        self.now = State(text[:start] + made + text[end:], selection.anchor, selection.cursor)
+        self.pieces = [Piece(start, text[start:end], made, text[start:end])]
+        self.items = []
+        if review is not None:
+            self.pieces = []
+            for item in review.items:
+                at = item.patch.start - sum(piece.growth for piece in self.pieces)
+                self.pieces.append(Piece(at, item.old, item.new, item.old))
+            self.items = list(self.pieces)
+        assert self.base(self.now).text == text
+
+    def paragraph(self, offset: int) -> tuple[int, int]:
+        text = self.now.text
+        start, end = text.rfind("\n", 0, offset) + 1, (text + "\n").find("\n", offset)
+        if not text[start:end].strip():
+            return offset, offset
+        while start and text[text.rfind("\n", 0, start - 1) + 1 : start].strip():
+            start = text.rfind("\n", 0, start - 1) + 1
+        while end < len(text) and text[end : (text + "\n").find("\n", end + 1)].strip():
+            end = (text + "\n").find("\n", end + 1)
+        return start, end
+
+    def close(self) -> None:
+        """The run becomes one entry."""
+        if self.pieces is None:
+            return
+        before = self.base(self.now)
+        changed, self.pieces, self.sealed = self.changed, None, True
+        if changed:
+            self.undo.append(Entry(before, self.now, "other", [], [], "", 0))
+            self.redo.clear()
+
+    def current(self) -> Piece:
+        found = self.open_pieces
+        return next((p for p in found if self.items.index(p) >= self.looked_at), found[0])
+
+    def decide(self, key: str) -> None:
+        if not self.open_pieces:
+            if key in ("ctrl+k", "ctrl+d"):
+                self.close()
+            return
+        found = self.open_pieces
+        if key in ("alt+down", "alt+up"):
+            step = 1 if key == "alt+down" else -1
+            beside = found[(found.index(self.current()) + step) % len(found)]
+            self.looked_at = self.items.index(beside)
+            return
+        if key in ("alt+a", "alt+r"):
+            found = [self.current()]
+            self.looked_at = self.items.index(found[0])
+        for piece in found:
+            piece.open = False
+            if key in ("alt+r", "ctrl+d"):
+                self.put_back(piece)
+        if not self.open_pieces:
+            self.close()
+
+    def put_back(self, piece: Piece) -> None:
+        start, now = self.place_of(piece), self.now
+        first, removed, inserted = difference(piece.shown, piece.old)
+        change = Change(start + first, removed, inserted)
+        text = now.text[:start] + piece.old + now.text[start + len(piece.shown) :]
+        self.now = State(text, change.follow(now.anchor), change.follow(now.cursor))
+        piece.shown = piece.old
+
+    # The user
 
     def move(self, key: str, low: int, high: int) -> None:
         now, end = self.now, len(self.now.text)
@@ -104,16 +295,43 @@ class Plain:
         elif start != end:
             self.replace(start, end, "", kind)
 
+    def settle(self, start: int, end: int) -> None:
+        """A change that is typed into is the user's; the run so far becomes an entry below that."""
+        if self.pieces is None:
+            return
+        rest = []
+        for piece in self.pieces:
+            place = self.place_of(piece)
+            if not (start <= place + len(piece.shown) and end >= place):
+                rest.append(piece)
+        if len(rest) == len(self.pieces):
+            return
+        places, sealed = [self.place_of(piece) for piece in rest], self.sealed
+        self.close()
+        if self.parted and any(piece.open for piece in rest):
+            for piece, place in zip(rest, places, strict=True):
+                piece.at, piece.base = place, piece.shown
+            self.pieces, self.settled, self.depth = rest, True, len(self.undo)
+            self.sealed = sealed
+
     def replace(self, start: int, end: int, text: str, kind: str) -> None:
         if start == end and not text:
             return
-        before = self.now
+        self.settle(start, end)
+        before, pieces_before = self.base(self.now), self.places
+        piece = text if kind == "typing" else self.now.text[start:end]
+        goes_on_at = self.base_place(end if kind == "erasing" else start)
         cursor = start + len(text)
-        self.now = State(before.text[:start] + text + before.text[end:], cursor, cursor)
+        first = self.base_place(start)
+        base = before.text[:first] + text + before.text[first + end - start :]
+        for each in self.pieces or []:
+            if each.at > first:
+                each.at += len(text) - (end - start)
+        self.now = State(self.now.text[:start] + text + self.now.text[end:], cursor, cursor)
+        after = self.base(self.now)
+        assert after.text == base
         self.redo.clear()
-        piece = text if kind == "typing" else before.text[start:end]
-        place = cursor if kind == "typing" else start
-        goes_on_at = end if kind == "erasing" else start
+        place = first + len(text) if kind == "typing" else first
         last = self.undo[-1] if self.undo and not self.sealed else None
         if (
             last is not None
@@ -122,9 +340,11 @@ class Plain:
             and "\n" not in piece
             and not (kind == "typing" and last.piece[-1].isspace() and not piece.isspace())
         ):
-            last.after, last.piece, last.place = self.now, piece, place
+            last.after, last.piece, last.place = after, piece, place
+            last.pieces_after = self.places
         else:
-            self.undo.append(Entry(before, self.now, kind, piece, place))
+            entry = Entry(before, after, kind, pieces_before, self.places, piece, place)
+            self.undo.append(entry)
         self.sealed = kind == "other"
 
 
@@ -132,14 +352,31 @@ def check(app: EditorApp, plain: Plain) -> None:
     now, draft, area = plain.now, app.sheet.draft, app.editor
     assert draft.text == now.text
     assert draft.selection == Selection(now.anchor, now.cursor)
-    assert (draft.undoable, draft.redoable) == (len(plain.undo), len(plain.redo))
-    lines = [line.expandtabs(4).rstrip() for line in now.text.replace("漢", "漢\x00").split("\n")]
+    assert (draft.undoable, draft.redoable) == (plain.undoable, len(plain.redo))
+    text = now.text
+    # Old text stands before the new; it is shown, and is not there.
+    for piece in reversed(plain.open_pieces):
+        place = plain.place_of(piece)
+        text = text[:place] + piece.old + text[place:]
+    lines = [line.expandtabs(4).rstrip() for line in text.replace("漢", "漢\x00").split("\n")]
     # A wide character fills two cells, so it counts twice for the tabs behind it.
     lines = [line.replace("\x00", "") for line in lines]
     if len(lines) <= area.size.height and max(map(len, lines)) < area.text_width // 2:
         seen = [area.render_line(y).text for y in range(len(lines))]
         assert [row[:5] for row in seen] == [f"{number:3}  " for number in range(1, len(lines) + 1)]
         assert [row[5:].rstrip() for row in seen] == lines
+
+
+def batches(pressed: list[str]) -> Iterator[list[str]]:
+    """Keys that are struck at once; the model is waited for."""
+    batch: list[str] = []
+    for key in pressed:
+        batch.append(key)
+        if key == "ctrl+e" or len(batch) == 12:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def try_keys(start: str, pressed: list[str]) -> None:
@@ -149,29 +386,30 @@ def try_keys(start: str, pressed: list[str]) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         plain = Plain(State(start), start)
         app.copy_to_clipboard("")
-        for at in range(0, len(pressed), 12):
-            batch = pressed[at : at + 12]
+        for batch in batches(pressed):
             await strike(app, pilot, *batch)
             for key in batch:
-                plain.press(key)
+                if key != "ctrl+e":
+                    plain.press(key)
+            if batch[-1] == "ctrl+e":
+                await until(pilot, lambda: app.sheet.run is None or not app.sheet.run.writing)
+                plain.revise(app)
             await until(pilot, lambda: not app.workers._workers)
             check(app, plain)
         await strike(app, pilot, "ctrl+s")
         await until(pilot, lambda: not app.sheet.modified)
         assert path.read_bytes() == plain.now.text.replace("\n", "\r\n").encode()
-        final = plain.now.text
-        await strike(app, pilot, *["ctrl+z"] * len(plain.undo))
-        assert app.sheet.draft.text == start
-        assert app.sheet.draft.undoable == 0
-        await strike(app, pilot, *["ctrl+y"] * (len(plain.undo) + len(plain.redo)))
-        done = len(plain.redo)
-        assert app.sheet.draft.redoable == 0
-        await strike(app, pilot, *["ctrl+z"] * done)
-        assert app.sheet.draft.text == final
+        for key, count in (("ctrl+z", plain.undoable), ("ctrl+y", 100)):
+            await strike(app, pilot, *[key] * count)
+            for _ in range(count):
+                plain.press(key)
+            check(app, plain)
+            assert key == "ctrl+y" or (app.sheet.draft.text, plain.undoable) == (start, 0)
 
     # Line endings that the file has throughout are kept for what is typed.
     text = start.replace("\n", "\r\n") if "\n" in start else "x\r\n"
-    app = editor(folder, text)
+    load = Translator(translated).load
+    app = editor(folder, text, replace(QUICK, max_actions=500), load=load)
     if "\n" not in start:
         app.sheet.draft.edit(0, 2, start)
         app.sheet.draft._undo.clear()
