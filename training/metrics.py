@@ -100,7 +100,7 @@ class RichView(PlainView):
         self._progress.stop()
 
     def show(self, entry: dict[str, Any], done: float) -> None:
-        shown = ("step", "loss", "held_out_loss", "actions_per_s", "mfu")
+        shown = ("step", "loss", "held_out_loss", "reward", "kl", "tokens", "actions_per_s", "mfu")
         figures = "  ".join(f"{name} {_short(entry[name])}" for name in shown if name in entry)
         self._progress.update(self._task, completed=min(done, 1.0), figures=figures)
 

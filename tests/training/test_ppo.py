@@ -269,17 +269,16 @@ def test_a_look_in_chunks_is_what_the_whole_distribution_says(
     valid = rules.valid(left, right, visited.room)
     p, q = _naive(states, table, valid, 0.7), _naive(others, other_table, valid, 0.7)
     kept = [row.nonzero().squeeze(1) for row in valid]
-    for at, ids in enumerate(kept):
-        mine, theirs = p[at, ids], q[at, ids]
-        assert float(found.log_probabilities[at].detach()) == pytest.approx(
-            float(p[at, actions[at]].log()), abs=1e-5
-        )
-        assert float(found.entropy[at].detach()) == pytest.approx(
-            float(-(mine * mine.log()).sum()), abs=1e-5
-        )
-        assert float(found.kl[at].detach()) == pytest.approx(
-            float((mine * (mine / theirs).log()).sum()), abs=1e-5
-        )
+    chances = p.detach()
+    with torch.no_grad():
+        for at, ids in enumerate(kept):
+            mine, theirs = chances[at, ids], q[at, ids]
+            taken = float(chances[at, actions[at]].log())
+            assert float(found.log_probabilities[at]) == pytest.approx(taken, abs=1e-5)
+            entropy = float(-(mine * mine.log()).sum())
+            assert float(found.entropy[at]) == pytest.approx(entropy, abs=1e-5)
+            kl = float((mine * (mine / theirs).log()).sum())
+            assert float(found.kl[at]) == pytest.approx(kl, abs=1e-5)
     assert torch.allclose(found.types, p.mean(0) @ kinds, atol=1e-6)
     assert torch.allclose(found.reference_types, q.mean(0) @ kinds, atol=1e-6)
     found.kl.sum().backward()
@@ -375,6 +374,10 @@ def test_an_oracle_plays_the_beginning_of_the_real_text_and_ever_less_of_it() ->
     assert oracle.prefixes(prompts, 0, 0.9) == [[]] * 6
     never = Oracle(PAPER_VOCABULARY, some_classes(), replace(options, oracle_until=0.0))
     assert never.share(0.0) == 0
+    # A model that never moves is shown none.
+    still = replace(PAPER_VOCABULARY, kinds=frozenset({"insert", "stop"}))
+    plain = Oracle(still, some_classes(), options).prefixes(prompts, 0, 0.0)
+    assert plain == [prompt.text for prompt in prompts]
     # However much is played, an action is left to the policy.
     short = Oracle(PAPER_VOCABULARY, some_classes(), replace(options, max_actions=3))
     assert {len(ids) for ids in short.prefixes(prompts, 0, 0.0)} == {2}

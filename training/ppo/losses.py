@@ -50,8 +50,8 @@ class Scorer:
 
     def log_probabilities(self, part: slice, valid: Tensor, temperature: float) -> Tensor:
         """Of all ids at some places; in single precision, as ratios of them are taken."""
-        logits = functional.linear(self.states[part].float(), self.table.float())
-        return (logits / temperature).masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
+        logits = functional.linear(self.states[part].float() / temperature, self.table.float())
+        return logits.masked_fill(~valid, -torch.inf).log_softmax(dim=-1)
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,12 @@ def kind_matrix(vocabulary: Vocabulary, device: torch.device) -> Tensor:
     return matrix.to(device)
 
 
+def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
+    """The chances of each kind of action, summed over states."""
+    # Not as a matrix product, which rounds its factors: some kinds have very small chances.
+    return (chances.sum(0)[:, None] * kinds).sum(0)
+
+
 def look(
     policy: Scorer,
     reference: Scorer,
@@ -106,8 +112,8 @@ def look(
         ours, theirs = ours.masked_fill(~valid, 0.0), theirs.masked_fill(~valid, 0.0)
         entropy = -(chances * ours).sum(dim=-1)
         kl = (chances * (ours - theirs)).sum(dim=-1)
-        theirs_chances = theirs.exp() * valid
-        return taken, entropy, kl, chances.sum(0) @ kinds, theirs_chances.sum(0) @ kinds
+        their_chances = theirs.exp() * valid
+        return taken, entropy, kl, _by_kind(chances, kinds), _by_kind(their_chances, kinds)
 
     size = _CHUNK[policy.states.device.type]
     chunks = [slice(start, start + size) for start in range(0, len(visited), size)]

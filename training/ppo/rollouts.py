@@ -118,6 +118,7 @@ class Oracle:
         self._vocabulary = vocabulary
         self._classes = classes
         self._settings = settings
+        self._writing = _WRITINGS[settings.oracle if "move" in vocabulary.kinds else "plain"]
 
     def share(self, done: float) -> float:
         """The share of a restoration that is played when the share `done` of the run is over."""
@@ -129,7 +130,7 @@ class Oracle:
         share = self.share(done)
         if share == 0:
             return [[] for _ in prompts]
-        writing = _WRITINGS[self._settings.oracle]
+        writing = self._writing
         texts = [prompt.tokens + prompt.text for prompt in prompts]
         tasks = [Writing(writing.kind, len(p.tokens), 0, writing.p_delete) for p in prompts]
         generator = Generator(self._vocabulary, self._classes, 3 * max(map(len, texts)) + 16)

@@ -45,8 +45,10 @@ _SHOWN = (
 def tune(options: argparse.Namespace, settings: PpoSettings) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
     out: Path = options.out
-    torch.set_float32_matmul_precision("high")
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if device.type == "cuda":
+        # On some processors this would mean half precision.
+        torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
     parts = load(find_model(options.model), dtype=torch.float32)
     check_fit(corpus, parts)

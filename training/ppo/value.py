@@ -44,18 +44,19 @@ def advantages(
 
     `values` are those of the states in which actions were taken, episode after episode.
     """
-    found = np.zeros_like(values)
+    known = values.tolist()
+    found = [0.0] * len(known)
     end = 0
     for length, reward in zip(lengths, rewards, strict=True):
         start, end = end, end + length
-        following, later = 0.0, 0.0
+        gain, later = reward, 0.0
         for at in range(end - 1, start - 1, -1):
-            gain = reward if at == end - 1 else 0.0
-            error = gain + gamma * following - values[at]
-            later = error + gamma * gae_lambda * later
+            later = gain - known[at] + gamma * gae_lambda * later
             found[at] = later
-            following = values[at]
-    return found, found + values
+            # What an earlier action gains is the state it leads to.
+            gain = gamma * known[at]
+    gains = np.array(found, dtype=np.float32)
+    return gains, gains + values
 
 
 def normalised(values: Floats) -> Floats:
