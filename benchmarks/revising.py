@@ -1,11 +1,16 @@
 """How well a model revises: the edits of people, beside copying the text as it is.
 
-python -m benchmarks.revising EDITS [MODEL …] [--limit N] [--json] [--write FILE]
+python -m benchmarks.revising EDITS [MODEL …] [--rewriter MODEL] [--limit N] [--json] [--write FILE]
 
 A model is shown each text before its edit, between its neighbours, and revises it greedily. Measured are
 exact matches with what the person wrote, SARI (which words were rightly added, kept and deleted) and GLEU
 (n-grams of the person's text, less those of the old text that should be gone). Over-editing is how
 often it changes a text that the person had finished: the text after the edit.
+
+A rewriter is a model that only writes from left to right. It is shown a few edits, "Before: …" and "After: …", and the
+text to revise as the last "Before:", and writes what follows the last "After:" greedily, up to the end of the line.
+One of five examples shows a finished text, unchanged. Examples come from other edits (--examples), or from EDITS, where
+they are then left out.
 """
 
 from __future__ import annotations
@@ -14,10 +19,11 @@ import argparse
 import json
 import math
 import re
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +43,10 @@ MAX_ACTIONS = 128
 NEIGHBOUR_TOKENS = 64
 RESAMPLES = 1000
 SEED = 0
+SHOTS = 5
+# One of so many examples shows a text that needs no change, about as often as in training.
+_FINISHED_EVERY = 5
+_EXAMPLE_CHARACTERS = 240
 ORDERS = (1, 2, 3, 4)
 _WORD = re.compile(r"\w+|[^\w\s]")
 
@@ -167,6 +177,89 @@ def revise_all(checkpoint: Checkpoint, edits: Sequence[Edit], rows: int) -> list
     return made
 
 
+# Rewriters ---------------------------------------------------------------------------------------
+
+
+def split_examples(edits: Sequence[Edit], count: int) -> tuple[list[Edit], list[Edit]]:
+    """The first few edits that are short enough to be shown, and the others."""
+    places = [
+        place
+        for place, edit in enumerate(edits)
+        if edit.before != edit.after and len(edit.before) + len(edit.after) <= _EXAMPLE_CHARACTERS
+    ][:count]
+    if len(places) < count:
+        raise ReviserError(f"there are no {count} short edits to show as examples")
+    chosen = set(places)
+    rest = [edit for place, edit in enumerate(edits) if place not in chosen]
+    return [edits[place] for place in places], rest
+
+
+def few_shot_prompt(examples: Sequence[Edit], text: str) -> str:
+    """Examples of edits, and a text to be rewritten likewise; every text stands on one line."""
+    shown = []
+    for number, edit in enumerate(examples, start=1):
+        before = edit.after if number % _FINISHED_EVERY == 0 else edit.before
+        shown.append(f"Before: {_on_one_line(before)}\nAfter: {_on_one_line(edit.after)}\n\n")
+    return "".join(shown) + f"Before: {_on_one_line(text)}\nAfter:"
+
+
+def _on_one_line(text: str) -> str:
+    return text.replace("\n", "\\n")
+
+
+def answer_of(written: str) -> str:
+    """The text that a rewriter meant: up to the end of the line, without the space after the colon."""
+    return written.partition("\n")[0].removeprefix(" ").replace("\\n", "\n")
+
+
+def rewrite_all(
+    checkpoint: Checkpoint, texts: Sequence[str], examples: Sequence[Edit], rows: int
+) -> list[Revision]:
+    """Every text rewritten from left to right, greedily, after a few examples."""
+    from reviser import batch
+    from reviser.tokenizer import decode
+
+    tokenizer, old = checkpoint.tokenizer, checkpoint.vocabulary
+    vocabulary = replace(old, kinds=old.kinds & {"insert", "stop"})
+    tokens = [id for id in range(old.base_size) if id not in old.never_inserted]
+    line_ends = [id for id in tokens if b"\n" in tokenizer.token_bytes(id)]
+    sizes = [len(tokenizer.encode(text)) for text in texts]
+    # A rewritten text is seldom half as long again.
+    most = max(sizes) * 3 // 2 + 32
+    context = checkpoint.model.config.context
+    prompts = [
+        tokenizer.encode(_fitting_prompt(checkpoint, examples, text, context - most))
+        for text in texts
+    ]
+    runs = batch.generate(
+        checkpoint.model,
+        vocabulary,
+        prompts,
+        seeds=range(len(texts)),
+        temperature=0,
+        max_actions=most,
+        rows=rows,
+        ends=line_ends,
+    )
+    made = []
+    for run in runs:
+        written = decode(tokenizer, [id for id in run.ids if id != vocabulary.stop_id])
+        made.append(Revision(answer_of(written), len(run.ids), run.ending))
+    return made
+
+
+def _fitting_prompt(checkpoint: Checkpoint, examples: Sequence[Edit], text: str, room: int) -> str:
+    """The prompt with as many of the examples as the model's context has room for."""
+    for first in range(len(examples)):
+        prompt = few_shot_prompt(examples[first:], text)
+        if len(checkpoint.tokenizer.encode(prompt)) < room:
+            return prompt
+    return few_shot_prompt((), text)
+
+
+# Reports -----------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Report:
     """One way of revising, over all edits; intervals hold the middle 95 % of resamples."""
@@ -250,41 +343,77 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
     parser.add_argument("models", nargs="*", help="models that were trained to revise")
+    parser.add_argument(
+        "--rewriter", action="append", default=[], help="a model that is prompted to rewrite"
+    )
+    parser.add_argument("--shots", type=int, default=SHOTS, help=f"examples it sees ({SHOTS})")
+    parser.add_argument("--examples", help="edits to take the examples from, not those measured")
     parser.add_argument("--limit", type=int, help="edits to take")
     parser.add_argument("--rows", type=int, default=256, help="texts at a time (256)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(given)
     try:
-        edits = list(islice(read_edits(chosen.edits), chosen.limit))
+        examples, edits = _examples_and_edits(chosen)
         if not edits:
             raise ReviserError("there are no edits to measure")
         reports = [copied(edits), *(_measured(name, edits, chosen.rows) for name in chosen.models)]
+        reports += [_rewritten(name, edits, examples, chosen.rows) for name in chosen.rewriter]
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
     if chosen.write:
         name = Path(chosen.edits).name
+        words = [name if word == chosen.edits else word for word in given]
         facts = provenance(
-            f"python -m benchmarks.revising {name} {' '.join(chosen.models)} --write {chosen.write}",
+            f"python -m benchmarks.revising {shlex.join(words)}",
             Data=f"{name}, {len(edits):,} edits",
-            Decoding=f"greedy, {MAX_ACTIONS} actions at the most",
+            Decoding=f"greedy, {MAX_ACTIONS} actions at the most; rewriters write as long as the texts need",
             Intervals=f"{RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
         )
         chosen.write.write_text(f"# How well models revise\n\n{facts}\n{table(reports)}")
     return 0
 
 
-def _measured(source: str, edits: Sequence[Edit], rows: int) -> Report:
-    from benchmarks.loading import default_device, home_checkpoint, short_name
+def _examples_and_edits(chosen: argparse.Namespace) -> tuple[list[Edit], list[Edit]]:
+    """What rewriters are shown, and what is measured."""
+    edits = read_edits(chosen.edits)
+    if not chosen.rewriter or not chosen.shots:
+        return [], list(islice(edits, chosen.limit))
+    if chosen.examples:
+        examples, _ = split_examples(list(islice(read_edits(chosen.examples), 1000)), chosen.shots)
+        return examples, list(islice(edits, chosen.limit))
+    examples, rest = split_examples(list(edits), chosen.shots)
+    return examples, rest[: chosen.limit]
+
+
+def _loaded(source: str) -> Checkpoint:
+    from benchmarks.loading import default_device, home_checkpoint
 
     checkpoint = home_checkpoint(source, default_device())
     if checkpoint is None:
         raise ReviserError(f"there is no model {source}")
+    return checkpoint
+
+
+def _measured(source: str, edits: Sequence[Edit], rows: int) -> Report:
+    from benchmarks.loading import short_name
+
+    checkpoint = _loaded(source)
     made = revise_all(checkpoint, edits, rows)
     done = [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
     return report(short_name(source), edits, made, revise_all(checkpoint, done, rows))
+
+
+def _rewritten(source: str, edits: Sequence[Edit], examples: Sequence[Edit], rows: int) -> Report:
+    from benchmarks.loading import short_name
+
+    checkpoint = _loaded(source)
+    made = rewrite_all(checkpoint, [edit.before for edit in edits], examples, rows)
+    done = rewrite_all(checkpoint, [edit.after for edit in edits], examples, rows)
+    return report(f"{short_name(source)}, rewriting", edits, made, done)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
+import torch
 
-from benchmarks.revising import copied, gleu, main, sari
-from reviser.vocabulary import PAPER_KINDS
+from benchmarks.revising import (
+    Revision,
+    answer_of,
+    copied,
+    few_shot_prompt,
+    gleu,
+    main,
+    rewrite_all,
+    sari,
+    split_examples,
+)
+from reviser.checkpoints import Checkpoint
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+from reviser.tokenizer import Gpt2Tokenizer
+from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.cli.test_revise import tiny_model
 from training.edits import Edit
 
@@ -73,3 +91,84 @@ def test_a_model_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
     assert main([str(edits), str(plain)]) == 2
     assert "not trained to revise" in capsys.readouterr().err
+
+
+# Rewriters ---------------------------------------------------------------------------------------
+
+EXAMPLES = [Edit(f"It was was {n}.", f"It was {n}.") for n in range(5)]
+
+
+def test_a_prompt_shows_edits_and_now_and_then_a_finished_text() -> None:
+    prompt = few_shot_prompt(EXAMPLES, "Two\nlines lines.")
+    assert prompt.startswith("Before: It was was 0.\nAfter: It was 0.\n\nBefore: It was was 1.")
+    assert "Before: It was 4.\nAfter: It was 4.\n\n" in prompt
+    assert prompt.endswith("\n\nBefore: Two\\nlines lines.\nAfter:")
+    assert answer_of(" Two\\nlines.\nBefore: more") == "Two\nlines."
+    assert answer_of("") == ""
+
+
+def test_examples_are_not_measured() -> None:
+    long = Edit("x" * 300, "y")
+    same = Edit("a", "a")
+    examples, rest = split_examples([long, EXAMPLES[0], same, *EXAMPLES[1:]], 2)
+    assert examples == EXAMPLES[:2]
+    assert rest == [long, same, *EXAMPLES[2:]]
+    with pytest.raises(ReviserError, match="no 9 short edits"):
+        split_examples(EXAMPLES, 9)
+
+
+class Copying(Reviser):
+    """A model with weights that say nothing: after any id comes the one after it in the answers."""
+
+    answers: ClassVar[dict[int, int]] = {}
+
+    def _scored(self, ids: torch.Tensor) -> torch.Tensor:
+        wanted = torch.tensor([self.answers[int(id)] for id in ids])
+        return torch.nn.functional.one_hot(wanted, self.config.vocab_size).float()
+
+    def decode_static(self, ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        super().decode_static(ids, *rest, **options)
+        return self._scored(ids)
+
+
+def test_a_rewriter_writes_one_line_from_left_to_right() -> None:
+    tokenizer = Gpt2Tokenizer()
+    vocabulary = Vocabulary.gpt2(kinds={"insert", "stop"})
+    model = Copying(preset("tiny", vocab_size=vocabulary.size, context=512))
+    prompt = tokenizer.encode(few_shot_prompt(EXAMPLES, "It was was fine."))
+    answer = tokenizer.encode(" It was fine.")
+    line = [*answer, *tokenizer.encode("\n\nAnd more")]
+    Copying.answers = dict(pairwise([prompt[-1], *line]))
+    checkpoint = Checkpoint(model, vocabulary, tokenizer)
+    (made,) = rewrite_all(checkpoint, ["It was was fine."], EXAMPLES, rows=4)
+    assert made == Revision("It was fine.", len(answer) + 1, "stop")
+
+
+def test_examples_that_do_not_fit_into_the_context_are_left_out() -> None:
+    tokenizer = Gpt2Tokenizer()
+    vocabulary = Vocabulary.gpt2(kinds={"insert", "stop"})
+    torch.manual_seed(0)
+    model = Reviser(preset("tiny", vocab_size=vocabulary.size, context=100))
+    text = "It was fine."
+    (made,) = rewrite_all(Checkpoint(model, vocabulary, tokenizer), [text], EXAMPLES, rows=4)
+    assert 0 < made.actions <= len(tokenizer.encode(text)) * 3 // 2 + 32
+
+
+def test_a_rewriter_is_measured_beside_a_reviser(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reviser = tiny_model(tmp_path / "tiny", PAPER_KINDS | {"delete"})
+    writer = tiny_model(tmp_path / "writer", frozenset({"insert", "stop"}))
+    edits = tmp_path / "edits.jsonl"
+    rows = [asdict(edit) for edit in EXAMPLES]
+    edits.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["--rewriter", str(writer), "--shots", "3", "--json"]
+    out = tmp_path / "result.md"
+    assert main([str(edits), str(reviser), *given, "--write", str(out)]) == 0
+    reports = json.loads(capsys.readouterr().out)
+    assert [told["name"] for told in reports] == ["copying", "tiny", "writer, rewriting"]
+    # Three of the five edits were shown as examples, to all the same.
+    assert {told["edits"] for told in reports} == {2}
+    assert "--rewriter" in out.read_text()
+    assert main([str(edits), *given, "--examples", str(edits), "--limit", "4"]) == 0
+    assert {told["edits"] for told in json.loads(capsys.readouterr().out)} == {4}
