@@ -264,6 +264,11 @@ class Episodes:
     def stop_id(self) -> int:
         return self._vocabulary.stop_id
 
+    @property
+    def most_actions(self) -> int:
+        """The most actions that any of the episodes may have."""
+        return int((self._numbers[:, LIMIT] - self._given).max())
+
     def start(self, episode: int) -> tuple[list[int], list[int], list[int]]:
         """What an episode starts from: its left neighbour, its draft and its right neighbour."""
         given = self.given(episode)

@@ -52,7 +52,7 @@ def roll_out(
         suffixes=[right for _, _, right in starts],
         temperature=temperature,
         top_k=None,
-        max_actions=model.config.context,
+        max_actions=episodes.most_actions,
         rows=rows,
         turns=episodes.go_on,
     )
