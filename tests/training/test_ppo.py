@@ -29,7 +29,6 @@ from training.ppo.losses import Scorer, Visited, clipped_loss, k3, kind_matrix, 
 from training.ppo.minibatches import minibatches
 from training.ppo.rewards import (
     Cost,
-    Judges,
     Reward,
     Rewarded,
     Scores,
@@ -542,6 +541,14 @@ def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
             number += 1
 
 
-def test_a_judge_is_whoever_answers() -> None:
-    judges: Judges = Bystanders()
-    assert judges.costs("any", [("d", "a")]) == [Cost(1.0, 1, 1)]
+def test_candidates_are_drawn_from_that_distribution_and_nothing_is_cut_off() -> None:
+    count = 1000
+    tuner = tuner_for(_moving, iterations=1, max_actions=1, candidates=count, temperature=1.3)
+    groups, _ = tuner._act(0)
+    with torch.no_grad():
+        scores = tuner.model(torch.tensor([[LETTERS.start_id, 3]]))[0, -1]
+    valid = torch.from_numpy(seed(LETTERS, [3])[0].valid_actions().mask().copy())
+    expected = (scores / 1.3).masked_fill(~valid, -torch.inf).softmax(0)
+    drawn = torch.tensor([made.ids[0] for group in groups for made in group])
+    found = drawn.bincount(minlength=LETTERS.size) / len(drawn)
+    assert torch.allclose(found, expected, atol=4 * math.sqrt(0.25 / len(drawn)))

@@ -191,6 +191,7 @@ def test_a_run_on_the_clock_ends_and_plays_ever_less(parts: Path, tmp_path: Path
         (("--iterations", "1", "--oracle", "delphi"), "oracle is one of"),
         (("--iterations", "1", "--types", "insert"), "not a kind of action and its share"),
         (("--iterations", "1", "--types", "write=1"), "unknown kind of action"),
+        (("--iterations", "1", "--types", "insert=1,delete=1"), "no actions of the kind delete"),
         (("--iterations", "1", "--prompt-tokens", "20", "--text-tokens", "0"), "1 or more"),
         (("--iterations", "1", "--resume"), "no checkpoint to resume"),
     ],

@@ -11,7 +11,7 @@ for the gradient.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -67,6 +67,10 @@ class Looked:
     kl: Tensor
     types: Tensor
     reference_types: Tensor
+
+    def detached(self) -> Looked:
+        """The same without what a gradient would need, which is much."""
+        return Looked(*(getattr(self, part.name).detach() for part in fields(self)))
 
 
 def kind_matrix(vocabulary: Vocabulary, device: torch.device) -> Tensor:

@@ -91,7 +91,7 @@ def _loop(
             return False
         entry = tuner.iterate()
         log.write(**entry)
-        view.show({name: entry[name] for name in _SHOWN if name in entry}, tuner.done)
+        view.show({name: entry[name] for name in _SHOWN if name in entry}, min(tuner.done, 1.0))
         if tuner.progress.iteration % tuner.settings.checkpoint_every == 0 and tuner.done < 1:
             save_run(out, tuner, parts, facts)
     return True

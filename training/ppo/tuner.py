@@ -160,6 +160,8 @@ class Tuner:
         shares = self.settings.type_shares()
         if not shares:
             return None
+        if unused := sorted(set(shares) - self.vocabulary.kinds):
+            raise ReviserError(f"the model takes no actions of the kind {', '.join(unused)}")
         return torch.tensor([shares.get(kind, 0.0) for kind in KINDS], device=self.device)
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -273,19 +275,24 @@ class Tuner:
         entropy = kl = 0.0
         reference_states = []
         for batch in batches:
-            with torch.no_grad():
-                reference_states.append(self._states(self._reference, batch))
-            states = self._states(self.model, batch)
-            looked = self._look(states, reference_states[-1], batch)
-            with torch.no_grad():
-                numbers = torch.from_numpy(batch.numbers).to(self.device)
-                acted[numbers] = looked.log_probabilities.detach()
-                values[batch.numbers] = self.value(states).cpu().numpy()
-                share = len(batch.visited) / count
-                types += looked.types.detach() * share
-                entropy += float(looked.entropy.mean()) * share
-                kl += float(looked.kl.mean()) * share
+            looked, foretold, seen = self._look_back_at(batch)
+            reference_states.append(seen)
+            acted[torch.from_numpy(batch.numbers).to(self.device)] = looked.log_probabilities
+            values[batch.numbers] = foretold.cpu().numpy()
+            share = len(batch.visited) / count
+            types += looked.types * share
+            entropy += float(looked.entropy.mean()) * share
+            kl += float(looked.kl.mean()) * share
         return _Before(acted, values, entropy, kl, types, reference_states)
+
+    def _look_back_at(self, batch: Minibatch) -> tuple[Looked, Tensor, Tensor]:
+        """What the policy thinks, what its value head foretells, and the states of the reference."""
+        with torch.no_grad():
+            seen = self._states(self._reference, batch)
+        states = self._states(self.model, batch)
+        looked = self._look(states, seen, batch)
+        with torch.no_grad():
+            return looked.detached(), self.value(states), seen
 
     def _learn(
         self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats
