@@ -7,7 +7,8 @@ exact matches with what the person wrote, SARI (which words were rightly added, 
 (n-grams of the person's text, less those of the old text that should be gone). Over-editing is how
 often it changes a text that the person had finished: the text after the edit.
 
-A rewriter is a model that only writes from left to right. It is shown a few edits, "Before: …" and "After: …", and the
+A rewriter is a model that only writes from left to right. One that was trained on edits (`--objective ar` with a
+share of them) is given the text and its neighbours, and writes the whole text anew. Any other is shown a few edits, "Before: …" and "After: …", and the
 text to revise as the last "Before:", and writes what follows the last "After:" greedily, up to the end of the line.
 One of five examples shows a finished text, unchanged. Examples come from other edits (--examples), or from EDITS, where
 they are then left out.
@@ -248,6 +249,54 @@ def rewrite_all(
     return made
 
 
+def trained_to_rewrite(checkpoint: Checkpoint) -> bool:
+    """Whether a model from left to right has learnt from edits, so that it needs no examples."""
+    told = checkpoint.metadata.get("mixture", {})
+    return "move" not in checkpoint.vocabulary.kinds and bool(told.get("edits"))
+
+
+def rewrite_all_as_trained(
+    checkpoint: Checkpoint, edits: Sequence[Edit], rows: int
+) -> list[Revision]:
+    """Every edit's text before, written anew as in the samples of `training.rewriting`."""
+    from reviser import batch
+    from reviser.tokenizer import decode
+    from training.rewriting import rewriting_prompt
+
+    vocabulary, tokenizer = checkpoint.vocabulary, checkpoint.tokenizer
+    parts = [[tokenizer.encode(part) for part in edit.parts] for edit in edits]
+    prompts = [
+        rewriting_prompt(vocabulary, right[:NEIGHBOUR_TOKENS], before)
+        for _, before, _, right in parts
+    ]
+    most = max(len(before) for _, before, _, _ in parts) * 3 // 2 + 32
+    begun = [False] * len(edits)
+
+    def turns(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
+        """The prompt, which holds markers and so is no text, before the model's only turn."""
+        told = [([], 0) if begun[run] else (prompts[run], most) for run in runs]
+        for run in runs:
+            begun[run] = True
+        return told
+
+    runs = batch.generate(
+        checkpoint.model,
+        vocabulary,
+        [left[-NEIGHBOUR_TOKENS:] for left, _, _, _ in parts],
+        seeds=range(len(edits)),
+        temperature=0,
+        max_actions=max(map(len, prompts)) + most,
+        rows=rows,
+        turns=turns,
+    )
+    made = []
+    for run, prompt in zip(runs, prompts, strict=True):
+        written = run.ids[len(prompt) :]
+        text = decode(tokenizer, [id for id in written if id != vocabulary.stop_id])
+        made.append(Revision(text, len(written), run.ending))
+    return made
+
+
 def _fitting_prompt(checkpoint: Checkpoint, examples: Sequence[Edit], text: str, room: int) -> str:
     """The prompt with as many of the examples as the model's context has room for."""
     for first in range(len(examples)):
@@ -403,17 +452,30 @@ def _measured(source: str, edits: Sequence[Edit], rows: int) -> Report:
 
     checkpoint = _loaded(source)
     made = revise_all(checkpoint, edits, rows)
-    done = [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
-    return report(short_name(source), edits, made, revise_all(checkpoint, done, rows))
+    done = revise_all(checkpoint, _finished(edits), rows)
+    return report(short_name(source), edits, made, done)
+
+
+def _finished(edits: Sequence[Edit]) -> list[Edit]:
+    """The texts after their edits, to be left alone."""
+    return [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
 
 
 def _rewritten(source: str, edits: Sequence[Edit], examples: Sequence[Edit], rows: int) -> Report:
     from benchmarks.loading import short_name
 
     checkpoint = _loaded(source)
-    made = rewrite_all(checkpoint, [edit.before for edit in edits], examples, rows)
-    done = rewrite_all(checkpoint, [edit.after for edit in edits], examples, rows)
-    return report(f"{short_name(source)}, rewriting", edits, made, done)
+    finished = _finished(edits)
+    if trained_to_rewrite(checkpoint):
+        made, done = (
+            rewrite_all_as_trained(checkpoint, shown, rows) for shown in (edits, finished)
+        )
+        return report(f"{short_name(source)}, rewriting", edits, made, done)
+    made, done = (
+        rewrite_all(checkpoint, [edit.before for edit in shown], examples, rows)
+        for shown in (edits, finished)
+    )
+    return report(f"{short_name(source)}, prompted to rewrite", edits, made, done)
 
 
 if __name__ == "__main__":

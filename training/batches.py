@@ -30,7 +30,8 @@ from training.generator import Histories
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, bucketed, packed
 from training.randomness import key, shuffled
-from training.revisions import MixedSamples, Revisions
+from training.revisions import EditSource, MixedSamples, Revisions
+from training.rewriting import Rewritings
 from training.samples import Samples
 
 CHAPTER_IDS = 2**20
@@ -71,7 +72,14 @@ def samples_of(
         return texts
     if edits is None:
         raise ReviserError("the mixture has a share of edits, so name a folder of edits")
-    return MixedSamples(texts, Revisions(edits, vocabulary, mixture, seed))
+    return MixedSamples(texts, edit_samples(edits, vocabulary, mixture, seed))
+
+
+def edit_samples(corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> EditSource:
+    """Samples of edits: revised, or rewritten by a model that writes from left to right only."""
+    if "move" not in vocabulary.kinds:
+        return Rewritings(corpus, vocabulary, mixture, seed)
+    return Revisions(corpus, vocabulary, mixture, seed)
 
 
 class Loader:

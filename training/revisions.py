@@ -38,7 +38,7 @@ from training.randomness import Random, State, below, compiled, folded, key, sha
 from training.samples import Samples
 
 FORWARD, BACKWARD, NEAREST, RANDOM = range(len(Order))
-_PASS, _EDIT = 4, 5
+PASS, EDIT = 4, 5
 # Beside draft, neighbours and actions: the start marker, the draft's marker, and Stop.
 MARKS = 3
 LEFT, BEFORE, AFTER, RIGHT = range(PARTS)
@@ -216,7 +216,8 @@ def put_actions(
 
 
 @compiled
-def _put(part: Tokens, out: Tokens, at: int) -> int:
+def put(part: Tokens, out: Tokens, at: int) -> int:
+    """Write tokens from a place on; returns where they end."""
     for token in part:
         out[at] = token
         at += 1
@@ -236,12 +237,12 @@ def _put_sample(
     room = history.size - MARKS - draft.size - actions.size
     kept_left, kept_right = _fitting(left.size, right.size, room)
     history[0] = ids[START]
-    at = _put(left[left.size - kept_left :], history, 1)
-    at = _put(right[:kept_right], history, at)
+    at = put(left[left.size - kept_left :], history, 1)
+    at = put(right[:kept_right], history, at)
     at = _put_moves(-kept_right, ids, history, at)
     history[at] = ids[DRAFT]
-    given = _put(draft, history, at + 1)
-    at = _put(actions, history, given)
+    given = put(draft, history, at + 1)
+    at = put(actions, history, given)
     history[at] = ids[STOP]
     return given, at + 1
 
@@ -354,11 +355,24 @@ def in_passes(
 
 
 @compiled
-def _names(first: int, last: int, stream: np.uint64) -> State:
+def names_of(first: int, last: int, stream: np.uint64) -> State:
+    """The names of the random streams of samples `first` to `last`."""
     names = np.empty(last - first, dtype=np.uint64)
     for number in range(first, last):
         names[number - first] = folded(stream, number)
     return names
+
+
+def edit_tokens(corpus: Corpus, vocabulary: Vocabulary) -> tuple[Tokens, NDArray[np.int64]]:
+    """All tokens of a corpus of edits, and where each part of each edit starts."""
+    if vocabulary.base_size < corpus.tokenizer.size:
+        raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
+    lengths = np.concatenate([np.diff(shard.offsets) for shard in corpus.shards])
+    if len(lengths) % PARTS:
+        raise ReviserError("this corpus holds texts, not edits; tokenise them with --edits")
+    tokens = np.concatenate([shard.tokens for shard in corpus.shards]).astype(np.int32)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return tokens, offsets
 
 
 class Revisions:
@@ -369,15 +383,9 @@ class Revisions:
     ) -> None:
         if not vocabulary.revises:
             raise ReviserError("edits take Delete; train with the operator delete in use")
-        if vocabulary.base_size < corpus.tokenizer.size:
-            raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
-        lengths = np.concatenate([np.diff(shard.offsets) for shard in corpus.shards])
-        if len(lengths) % PARTS:
-            raise ReviserError("this corpus holds texts, not edits; tokenise them with --edits")
         self.mixture = mixture
         self.seed = seed
-        self._tokens = np.concatenate([shard.tokens for shard in corpus.shards]).astype(np.int32)
-        self._offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+        self._tokens, self._offsets = edit_tokens(corpus, vocabulary)
         means = means_of(vocabulary)
         self._ids = ids_of(vocabulary, means)
         self._hunks, self._starts = _find_all(
@@ -413,11 +421,11 @@ class Revisions:
 
     def chosen(self, first: int, last: int) -> NDArray[np.int64]:
         """Which edits samples `first` to `last` of the stream are made from."""
-        return in_passes(first, last, self.usable, np.uint64(key(self.seed, _PASS)))
+        return in_passes(first, last, self.usable, np.uint64(key(self.seed, PASS)))
 
     def names(self, epoch: int, first: int, last: int) -> State:
         """The names of the random streams that samples are drawn from."""
-        return _names(first, last, np.uint64(key(self.seed, epoch, _EDIT)))
+        return names_of(first, last, np.uint64(key(self.seed, epoch, EDIT)))
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
         """Samples `first` to `last` of an epoch, which begins at number `start` of the stream."""
@@ -447,6 +455,9 @@ class Revisions:
 class EditSource(Protocol):
     """Where samples of edits come from: the same numbers give the same samples."""
 
+    @property
+    def start_id(self) -> int: ...
+    def __len__(self) -> int: ...
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories: ...
 
 

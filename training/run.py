@@ -21,14 +21,14 @@ from reviser.model import Reviser, preset, resize_vocabulary
 from reviser.tokenizer import Tokenizer, decode, load_tokenizer
 from reviser.torch_policy import run_batch
 from reviser.vocabulary import EXTENSIONS, Vocabulary
-from training.batches import Loader, SampleSource, samples_of
+from training.batches import Loader, SampleSource, edit_samples, samples_of
 from training.corpus import Corpus
 from training.generator import Histories
 from training.metrics import MetricsLog, PlainView, make_view
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, packed
 from training.parallel import World, join_world
-from training.revisions import Revisions
+from training.revisions import EditSource
 from training.samples import Samples
 from training.saving import resume, save_result, save_run, save_settings
 from training.settings import HELP, PRESETS, Settings, preset_settings
@@ -53,11 +53,16 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
     )
 
 
-def mixture_of(settings: Settings, path: Path | None) -> Mixture:
-    """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline."""
-    if settings.objective == "ar":
-        return Mixture.left_to_right(settings.history)
+def mixture_of(settings: Settings, path: Path | None, edits: bool = False) -> Mixture:
+    """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline.
+
+    With `edits`, the baseline is shown the same share of them as its file says.
+    """
     mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
+    if settings.objective == "ar":
+        plain = Mixture.left_to_right(settings.history)
+        part = mixture.edits / sum(mixture.shares) if edits else 0.0
+        return dataclasses.replace(plain, edits=part, unchanged=mixture.unchanged)
     return dataclasses.replace(mixture, max_history=settings.history)
 
 
@@ -234,10 +239,10 @@ def examiner_for(
     return Examiner(rows, prompts, parts)
 
 
-def edit_rows(revisions: Revisions, settings: Settings, world: World) -> list[Rows]:
+def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]:
     """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
-    histories = revisions.histories(0, 0, min(len(revisions), _EVALUATION_EDITS))
-    return evaluation_rows(histories, revisions.start_id, settings, world)
+    histories = edits.histories(0, 0, min(len(edits), _EVALUATION_EDITS))
+    return evaluation_rows(histories, edits.start_id, settings, world)
 
 
 def evaluation_rows(
@@ -258,7 +263,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
-    mixture = mixture_of(settings, options.mixture)
+    mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
     edits = Corpus.open(options.edits) if options.edits else None
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
     trainer = Trainer(
@@ -276,10 +281,10 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     held_out = Corpus.open(options.held_out) if options.held_out else None
     examiner = examiner_for(held_out, settings, mixture, world, parts)
     if options.held_out_edits:
-        revisions = Revisions(
+        unseen = edit_samples(
             Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
         )
-        examiner.edits = edit_rows(revisions, settings, world)
+        examiner.edits = edit_rows(unseen, settings, world)
     log = None
     if world.leads:
         out.mkdir(parents=True, exist_ok=True)

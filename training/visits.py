@@ -116,6 +116,13 @@ class EditsAndVisits:
         self.visited = visited
         self.share = share
 
+    def __len__(self) -> int:
+        return len(self.revisions)
+
+    @property
+    def start_id(self) -> int:
+        return self.revisions.start_id
+
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
         # Of the first i samples, floor(i * share) are episodes, so both kinds are taken in order.
         before = np.floor(np.arange(start + first, start + last + 1) * self.share).astype(np.int64)
@@ -124,5 +131,5 @@ class EditsAndVisits:
         every = np.arange(len(self.visited))
         chosen = in_passes(begun, ended, every, np.uint64(key(self.revisions.seed, _VISITED)))
         width = self.revisions.mixture.max_history
-        visits = self.visited.histories(chosen, width, self.revisions.start_id)
+        visits = self.visited.histories(chosen, width, self.start_id)
         return interleaved(plain, visits, np.diff(before) > 0)

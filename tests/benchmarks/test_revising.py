@@ -166,7 +166,7 @@ def test_a_rewriter_is_measured_beside_a_reviser(
     out = tmp_path / "result.md"
     assert main([str(edits), str(reviser), *given, "--write", str(out)]) == 0
     reports = json.loads(capsys.readouterr().out)
-    assert [told["name"] for told in reports] == ["copying", "tiny", "writer, rewriting"]
+    assert [told["name"] for told in reports] == ["copying", "tiny", "writer, prompted to rewrite"]
     # Three of the five edits were shown as examples, to all the same.
     assert {told["edits"] for told in reports} == {2}
     assert "--rewriter" in out.read_text()
