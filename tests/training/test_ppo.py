@@ -413,9 +413,14 @@ def shuffled_progress(groups: Sequence[Group]) -> Scores:
     return [dealt[at : at + len(row)] for at, row in zip(range(0, 999, 16), scores, strict=False)]
 
 
-def tuner_for(score: Any, seed: int = 0, kind: str = "tiny", **changes: Any) -> Tuner:
+def tuner_for(
+    score: Any, seed: int = 0, kind: str = "tiny", device: torch.device = CPU, **changes: Any
+) -> Tuner:
     torch.manual_seed(seed)
     size = {"layers": 1, "context": 64, "canvas_length": 64}
+    if device.type == "cuda":
+        # Block-sparse attention wants larger heads.
+        size |= {"heads": 2, "kv_heads": 1}
     model = Reviser(preset(kind, vocab_size=LETTERS.size, **size))
     chosen: dict[str, Any] = {
         "candidates": 16,
@@ -439,7 +444,7 @@ def tuner_for(score: Any, seed: int = 0, kind: str = "tiny", **changes: Any) -> 
     def rewarder(groups: Sequence[Group]) -> Rewarded:
         return reward([Reward("score", 1.0, score)], groups)
 
-    return Tuner(options, parts, SamePrompts(), oracle, rewarder, CPU)
+    return Tuner(options, parts, SamePrompts(), oracle, rewarder, device)
 
 
 def test_the_optimum_is_found_and_not_by_chance() -> None:
@@ -516,6 +521,19 @@ def test_before_the_first_update_every_ratio_is_1(kind: str) -> None:
     assert [entry["oracle_share"] for entry in entries] == pytest.approx([0.6, 0.4, 0.2])
     # Played actions are actions of the episode, and of nobody's policy.
     assert tuner.progress.actions < sum(64 * entry["actions"] for entry in entries) - 64
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_gpu_learns_in_half_precision(compiled: bool) -> None:
+    gpu = torch.device("cuda")
+    tuner = tuner_for(
+        _moving, device=gpu, compile=compiled, iterations=8, minibatch_rows=4, row_length=128
+    )
+    entries = [tuner.iterate() for _ in range(8)]
+    assert [entry["first_ratio"] for entry in entries] == pytest.approx([1.0] * 8, abs=1e-5)
+    assert entries[0]["kl"] == pytest.approx(0, abs=1e-3)
+    assert entries[-1]["reward"] > entries[0]["reward"] + 0.1
 
 
 def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
