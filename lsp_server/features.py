@@ -8,18 +8,12 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cattrs.errors import BaseValidationError
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInternalError
 
 from lsp_server.documents import Change, Document
 from lsp_server.editor import is_token_of, place, range_of
-from lsp_server.hunks import Hunk
-from lsp_server.live import LiveRun
-from lsp_server.messages import TEXT, ChangesParams, RunParams, Status, Target, TextResult
-from lsp_server.protocol import invalid
+from lsp_server.messages import TEXT, TextResult
 from lsp_server.server import Client, ReviserServer
-from lsp_server.surroundings import paragraph
 from reviser.errors import ReviserError
 
 logger = logging.getLogger(__name__)
@@ -33,7 +27,6 @@ _LAST_WORD = re.compile(r"\w*\Z")
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 _features: list[tuple[str, Any, Any]] = []
-_commands: list[tuple[str, Any]] = []
 
 
 def feature(method: str, options: Any = None) -> Callable[[Handler], Handler]:
@@ -46,22 +39,10 @@ def feature(method: str, options: Any = None) -> Callable[[Handler], Handler]:
     return mark
 
 
-def command(name: str) -> Callable[[Handler], Handler]:
-    """Marks the handler of a command; it takes one object, described by `Target`, or nothing."""
-
-    def mark(handler: Handler) -> Handler:
-        _commands.append((name, handler))
-        return handler
-
-    return mark
-
-
 def register(server: ReviserServer) -> None:
     """Give a server all that is marked here."""
     for method, handler, options in _features:
         server.feature(method, options)(handler)
-    for name, handler in _commands:
-        server.command(name)(handler)
 
 
 @feature(types.INITIALIZE)
@@ -316,200 +297,6 @@ def _quoted(text: str) -> str:
     """A text as a part of a title."""
     line = " ".join(text.split()) or "space"
     return f"“{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}”"
-
-
-@command("reviser.continue")
-async def continue_(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    document, target = await _writable(ls, arguments)
-    at = target.position or (target.range and target.range.end)
-    offset = document.offset(place(at)) if at else None
-    return ls.editor.describe(await ls.runs.continue_(document, offset))
-
-
-@command("reviser.infill")
-async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    document, target = await _writable(ls, arguments)
-    if target.range is None and target.position is None:
-        raise invalid("reviser.infill needs a range or a position")
-    start, end = _span(document, target)
-    return ls.editor.describe(await ls.runs.infill(document, start, end))
-
-
-@command("reviser.revise")
-async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    """Revise a range, or the paragraph at a position."""
-    document, target = await _writable(ls, arguments)
-    if target.range is None and target.position is None:
-        raise invalid("reviser.revise needs a range or a position")
-    start, end = _span(document, target)
-    if start == end:
-        start, end = paragraph(document.text, start)
-    if not document.text[start:end].strip():
-        raise invalid("there is no text here to revise")
-    return ls.editor.describe(await ls.runs.revise(document, start, end))
-
-
-@command("reviser.stop")
-async def stop(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    run = await ls.runs.stop()
-    return ls.editor.describe(run) if run else None
-
-
-@command("reviser.undo")
-@command("reviser.reject")
-async def take_back(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    """`reviser.undo` and `reviser.reject`: the last run, or the one named, leaves as one edit."""
-    run = _run(ls, arguments)
-    try:
-        await ls.runs.take_back(run)
-    except ReviserError as error:
-        raise JsonRpcInternalError(str(error)) from None
-    return ls.editor.describe(run)
-
-
-@command("reviser.accept")
-async def accept(ls: ReviserServer, *arguments: Any) -> RunParams | None:
-    run = _run(ls, arguments)
-    await ls.runs.accept(run)
-    return ls.editor.describe(run)
-
-
-@command("reviser.acceptChange")
-def accept_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    """Keep one change of a revision: the one named, or the one at a position."""
-    document, hunks = _changes(ls, arguments)
-    ls.runs.keep_changes(document.uri, hunks)
-    return ls.editor.describe_changes(document)
-
-
-@command("reviser.rejectChange")
-async def reject_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    """Put the old text of one change back: the one named, or the one at a position."""
-    document, hunks = _changes(ls, arguments)
-    return await _put_back(ls, document, hunks)
-
-
-@command("reviser.acceptAllChanges")
-def accept_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    document = ls.document(_target(ls, arguments).uri or "")
-    ls.runs.keep_changes(document.uri, ls.runs.changes(document.uri))
-    return ls.editor.describe_changes(document)
-
-
-@command("reviser.rejectAllChanges")
-async def reject_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    document = ls.document(_target(ls, arguments).uri or "")
-    return await _put_back(ls, document, ls.runs.changes(document.uri))
-
-
-async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) -> ChangesParams:
-    try:
-        await ls.runs.put_back_changes(document.uri, hunks)
-    except ReviserError as error:
-        raise JsonRpcInternalError(str(error)) from None
-    return ls.editor.describe_changes(document)
-
-
-def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, list[Hunk]]:
-    """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
-    target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
-    hunks = ls.runs.changes(document.uri)
-    if target.change_id is not None:
-        found = [hunk for hunk in hunks if hunk.id == target.change_id]
-    elif target.range is None and target.position is None:
-        raise invalid("say which change: with its changeId, a position or a range")
-    else:
-        start, end = _span(document, target)
-        found = [hunk for hunk in hunks if hunk.start <= end and start <= hunk.end]
-        if start == end:
-            found = sorted(found or _in_line(document, hunks, start), key=_nearest_to(start))[:1]
-    if not found:
-        raise invalid("there is no change here to keep or put back")
-    return document, found
-
-
-def _in_line(document: Document, hunks: list[Hunk], offset: int) -> list[Hunk]:
-    line = document.place(offset).line
-    return [
-        hunk
-        for hunk in hunks
-        if document.place(hunk.start).line <= line <= document.place(hunk.end).line
-    ]
-
-
-def _nearest_to(offset: int) -> Callable[[Hunk], int]:
-    return lambda hunk: max(hunk.start - offset, offset - hunk.end)
-
-
-def _span(document: Document, target: Target) -> tuple[int, int]:
-    """The offsets of a target's range, in their order, or of its position."""
-    first = target.range.start if target.range else target.position
-    last = target.range.end if target.range else target.position
-    assert first is not None
-    assert last is not None
-    start, end = sorted((document.offset(place(first)), document.offset(place(last))))
-    return start, end
-
-
-@command("reviser.setModel")
-def set_model(ls: ReviserServer, *arguments: Any) -> Status:
-    from reviser.checkpoints.library import find_model
-
-    model = _target(ls, arguments).model
-    try:
-        if model:
-            find_model(model)
-    except ReviserError as error:
-        raise invalid(str(error)) from None
-    ls.choose_model(model or None)
-    return ls.status()
-
-
-@command("reviser.setEnabled")
-def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
-    """On or off for one document; without a word on which, the other of what it is."""
-    target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
-    on = not ls.allows(document) if target.enabled is None else target.enabled
-    ls.switch(document, on)
-    return ls.status(document)
-
-
-@command("reviser.status")
-def status(ls: ReviserServer, *arguments: Any) -> Status:
-    uri = _target(ls, arguments).uri
-    return ls.status(ls.document(uri) if uri else None)
-
-
-def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
-    if len(arguments) > 1 or not all(isinstance(argument, dict) for argument in arguments):
-        raise invalid("the commands of Reviser take one object")
-    try:
-        return ls.protocol._converter.structure(dict(*arguments), Target)
-    except (BaseValidationError, TypeError, ValueError, AttributeError) as error:
-        raise invalid(f"this is not what the command takes: {error}") from None
-
-
-async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
-    """The document a run is asked for, if the editor and the settings let it be written in."""
-    target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
-    await ls.settled()
-    if not ls.client.applies_edits:
-        raise invalid("this editor does not let servers edit (workspace/applyEdit)")
-    if not ls.allows(document):
-        raise invalid(f"Reviser is switched off for this document ({document.language})")
-    ls.completer.stop()
-    return document, target
-
-
-def _run(ls: ReviserServer, arguments: tuple[Any, ...]) -> LiveRun:
-    target = _target(ls, arguments)
-    run = ls.runs.find(target.uri, target.run_id)
-    if run is None:
-        raise invalid("there is no run to do this to")
-    return run
 
 
 @feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)

@@ -121,6 +121,8 @@ class LiveRun:
         self._written: list[Passage] = []
         self._shown: list[Passage] = []
         self._pending: list[Passage] | None = None
+        self._sent: Change | None = None
+        self._sent_at = region.start
         self._owned: Ownership | None = None
 
     @property
@@ -193,9 +195,11 @@ class LiveRun:
         """The one change that brings a document of this text up to date, or nearer to it; None: it is."""
         return minimal_change(text, self.region.start, self.region.text, self._text(self._next()))
 
-    def sent(self) -> None:
-        """The change is on its way to the editor."""
+    def sent(self, change: Change) -> None:
+        """The next change is on its way to the editor."""
         self._pending = list(self._next())
+        self._sent = change
+        self._sent_at = self.region.start
 
     def lost(self) -> None:
         """The change on its way was not carried out, and will not be."""
@@ -216,7 +220,8 @@ class LiveRun:
             self.hunks.follow(change)
             return "elsewhere"
         region = self.region
-        if self._pending is not None:
+        astray = self._is_astray(change)
+        if self._pending is not None and not astray:
             wanted = self._text(self._pending)
             start = region.explain(change, wanted)
             if start is not None:
@@ -225,13 +230,24 @@ class LiveRun:
                 self._shown, self._pending = self._pending, None
                 return "ours"
         start = region.explain(change, region.text)
-        if start is not None:
+        if start is not None and not astray:
             region.start = start
             return "elsewhere"
-        self.halt("stopped", "you typed where the model was writing")
+        typed = "you typed where the model was writing"
+        self.halt("stopped", "the editor made an edit in the wrong place" if astray else typed)
         self._own()
         self.follow(change)
         return "inside"
+
+    def _is_astray(self, change: Change) -> bool:
+        """Whether a change is the edit on its way, made where the region no longer is."""
+        sent = self._sent
+        return (
+            self._pending is not None
+            and sent is not None
+            and self.region.start != self._sent_at
+            and (change.start, change.inserted) == (sent.start, sent.inserted)
+        )
 
     def halt(self, state: State, reason: str = "") -> None:
         """End the run; what the editor shows stays as it is."""

@@ -8,13 +8,13 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Protocol
 
 from lsp_server.documents import Change, Document, Documents, joined_change
 from lsp_server.engine import Engine
 from lsp_server.hunks import Hunk
 from lsp_server.live import Kind, LiveRun, Region
+from lsp_server.restoring import Restorer
 from lsp_server.settings import Settings
 from lsp_server.surroundings import end_of_writing, line_ending, offset_before, surroundings
 from lsp_server.tasks import Event, ModelKey, Task
@@ -28,7 +28,6 @@ _REPLY_PATIENCE = 10.0
 _ECHO_PATIENCE = 3.0
 _SHORT_PATIENCE = 0.5
 _RETRIES = 50
-_REFUSED = "the editor refused to take the text back"
 
 
 class Editor(Protocol):
@@ -51,15 +50,6 @@ class Editor(Protocol):
 
     def end(self, run: LiveRun) -> None:
         """Show that it is over."""
-
-
-@dataclass(frozen=True)
-class Restoring:
-    """An edit on its way that puts the old text of some changes back, and the text it must lead to."""
-
-    run: LiveRun
-    hunks: list[Hunk]
-    wanted: str
 
 
 class LiveRuns:
@@ -85,8 +75,9 @@ class LiveRuns:
         self._changed = asyncio.Event()
         self._seeds = itertools.count(1)
         self._started = 0.0
-        self._restoring: Restoring | None = None
-        self._deciding = asyncio.Lock()
+        self._restorer = Restorer(
+            documents, editor.apply, lambda: self._await_change(_ECHO_PATIENCE)
+        )
 
     @property
     def current(self) -> LiveRun | None:
@@ -147,46 +138,11 @@ class LiveRuns:
         """Take a run's text out of the document as one edit; False if there is nothing to take out."""
         if run.running:
             await self.stop()
-        taken = await (self._undo_hunks(run) if run.kind == "revise" else self._undo(run))
+        taken = await self._restorer.take_back(run)
         run.state, run.reason = "rejected", ""
         self._editor.show(run)
         self._show_changes(run.uri)
         return taken
-
-    async def _undo_hunks(self, run: LiveRun) -> bool:
-        hunks = list(run.hunks)
-        async with self._deciding:
-            await self._put_back(run, hunks, run.label)
-        return bool(hunks)
-
-    async def _undo(self, run: LiveRun) -> bool:
-        for _ in range(_RETRIES):
-            document = self._open(run.uri)
-            change = run.restoration(document.text)
-            if change is None:
-                return False
-            wanted = change.apply_to(document.text)
-            await self._ask(run.label, document, change)
-            if document.text == wanted or run.left:
-                return True
-        raise ReviserError(_REFUSED)
-
-    def _open(self, uri: str) -> Document:
-        """A document that may have been closed meanwhile."""
-        document = self._documents.get(uri)
-        if document is None:
-            raise ReviserError("the document was closed")
-        return document
-
-    async def _ask(self, label: str, document: Document, change: Change) -> bool:
-        """Ask for an edit, and see the document changed; whether the editor says that it did it."""
-        version = document.version
-        applied = await self._editor.apply(label, document, change)
-        if applied and document.version == version:
-            await self._await_change(_ECHO_PATIENCE)
-        if document.version == version:
-            raise ReviserError(_REFUSED)
-        return applied
 
     async def accept(self, run: LiveRun) -> None:
         """Keep a run's text."""
@@ -211,33 +167,11 @@ class LiveRuns:
 
     async def put_back_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
         """Put the old text of some changes back, as one edit for each run that made them."""
-        async with self._deciding:
-            try:
-                for run in list(self._runs.get(uri, ())):
-                    hunks = [hunk for hunk in run.hunks if hunk in chosen]
-                    label = " ".join(["Reviser change", *(hunk.id for hunk in hunks)])
-                    await self._put_back(run, hunks, label)
-            finally:
-                self._conclude(uri)
-
-    async def _put_back(self, run: LiveRun, hunks: list[Hunk], label: str) -> None:
-        """See to it that the old text of some changes is put back, whatever the user does meanwhile."""
-        for _ in range(_RETRIES):
-            hunks = [hunk for hunk in run.hunks if hunk in hunks]
-            if not hunks:
-                return
-            document = self._open(run.uri)
-            change = run.hunks.restoration(document.text, hunks)
-            self._restoring = Restoring(run, hunks, change.apply_to(document.text))
-            try:
-                applied = await self._ask(label, document, change)
-            finally:
-                self._restoring = None
-            if applied:
-                # A change of the user's came between, or with ours. Where the text does not tell whether
-                # the old one was put back, better once too few than twice.
-                run.hunks.forget([hunk for hunk in hunks if hunk.hidden])
-        raise ReviserError(_REFUSED)
+        try:
+            for run in list(self._runs.get(uri, ())):
+                await self._restorer.put_back(run, [hunk for hunk in run.hunks if hunk in chosen])
+        finally:
+            self._conclude(uri)
 
     def _conclude(self, uri: str) -> None:
         """A run whose changes are all decided about is over."""
@@ -260,28 +194,14 @@ class LiveRuns:
         joined = joined_change(before, changes, document.text)
         run = self._current
         expected = run is not None and run.uri == document.uri and run.expects(joined)
-        return [joined] if expected or self._puts_back(document) else changes
-
-    def _puts_back(self, document: Document) -> bool:
-        """Whether a document has become what an edit on its way is to make of it."""
-        restoring = self._restoring
-        return (
-            restoring is not None
-            and restoring.run.uri == document.uri
-            and restoring.wanted == document.text
-        )
+        return [joined] if expected or self._restorer.expects(document) else changes
 
     def follow(self, document: Document, change: Change) -> bool:
         """Take over a change of a document; True if it is an edit of a run's own."""
         ours = False
-        restoring = self._restoring if self._puts_back(document) else None
-        if restoring:
-            self._restoring = None
-            restoring.run.hunks.put_back(restoring.hunks)
+        restored = self._restorer.settle(document)
         for run in self._runs.get(document.uri, ()):
-            if restoring and run is restoring.run:
-                continue
-            origin = run.follow(change)
+            origin = "elsewhere" if run is restored else run.follow(change)
             ours = ours or origin == "ours"
             if origin == "inside":
                 self._news.set()
@@ -401,7 +321,7 @@ class LiveRuns:
     async def _edit(self, run: LiveRun, document: Document, change: Change) -> None:
         """One edit: sent for the version at hand, and judged by what comes back as a change."""
         version = document.version
-        run.sent()
+        run.sent(change)
         try:
             applied = await asyncio.wait_for(
                 self._editor.apply(run.label, document, change), _REPLY_PATIENCE

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from lsp_server.features import register
+from lsp_server import commands, features
 from lsp_server.server import ReviserServer
 
 _WATCH_INTERVAL = 1.0
@@ -42,7 +42,8 @@ class _EditorLog(logging.Handler):
 def make_server(log_file: Path | None = None) -> ReviserServer:
     """A server with all its features and logs."""
     server = ReviserServer()
-    register(server)
+    features.register(server)
+    commands.register(server)
     log = logging.getLogger("lsp_server")
     log.setLevel(logging.INFO)
     log.propagate = False

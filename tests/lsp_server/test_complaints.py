@@ -103,13 +103,14 @@ def test_3_a_stale_edit_does_no_harm(editor: ToyEditor, manner: str) -> None:
 
 def test_3_an_edit_gone_wrong_stops_the_run(editor: ToyEditor) -> None:
     """An editor that carries out anything, and a user who types in the same line before it."""
+    words = "Oh! What comes now is nothing that I would have said. "
     typed: list[int] = []
 
     def user() -> None:
         (change,) = editor.edits[-1]["edit"]["documentChanges"]
         first_line = change["edits"][0]["range"]["start"]["line"] == 0
         if len(editor.edits) >= 3 and first_line and not typed:
-            editor.edit(0, 0, "Oh! ")
+            editor.edit(0, 0, words)
             typed.append(len(editor.edits))
 
     for _ in range(30):  # until a run still edits the first line at its third edit
@@ -123,7 +124,7 @@ def test_3_an_edit_gone_wrong_stops_the_run(editor: ToyEditor) -> None:
     assert end["state"] == "stopped"
     assert typed == [len(editor.edits)]
     assert editor.mirror() == editor.text
-    assert editor.text.startswith("Oh! It was")
+    assert editor.text.startswith(words[:MIDDLE])
 
 
 def test_3_a_refused_edit_stops_the_run(editor: ToyEditor) -> None:

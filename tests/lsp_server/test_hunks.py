@@ -158,7 +158,7 @@ def test_what_an_editor_undoes_is_no_longer_pending() -> None:
         run.advance(shown, 0, (0, len(text)))
         edit = run.next_change(text)
         assert edit
-        run.sent()
+        run.sent(edit)
         run.follow(edit)
         run.settle()
         run.hunks.check(shown)
@@ -175,7 +175,7 @@ def test_of_two_equal_words_one_may_be_gone() -> None:
     run.advance("so very late", 0, (0, len(text)))
     change = run.next_change(text)
     assert change
-    run.sent()
+    run.sent(change)
     run.follow(change)
     run.settle()
     run.hunks.check("so very late")
@@ -199,7 +199,7 @@ def test_a_run_that_revises_shows_one_passage_after_the_other() -> None:
     for wanted in (Change(5, "", " and a half"), Change(24, "", "\r\nthree")):
         change = run.next_change(text)
         assert change == wanted
-        run.sent()
+        run.sent(change)
         assert run.follow(change) == "ours"
         text = change.apply_to(text)
     assert run.next_change(text) is None
@@ -215,7 +215,7 @@ def test_typing_into_a_revision_leaves_the_other_changes_pending() -> None:
     run.advance("ONE two THREE four", 0, (0, len(text)))
     change = run.next_change(text)
     assert change
-    run.sent()
+    run.sent(change)
     run.follow(change)
     assert run.follow(Change(1, "", "x")) == "inside"
     assert told(list(run.hunks)) == [(9, "three", "THREE")]

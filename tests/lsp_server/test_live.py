@@ -22,7 +22,7 @@ def write(run: LiveRun, text: str, written: str) -> str:
     change = run.next_change(text)
     if change is None:
         return text
-    run.sent()
+    run.sent(change)
     assert run.follow(change) == "ours"
     return change.apply_to(text)
 
@@ -76,7 +76,7 @@ def test_an_edit_under_way_is_told_from_the_users() -> None:
     run.advance(" One two", 8)
     ours = run.next_change(text)
     assert ours
-    run.sent()
+    run.sent(ours)
     origin, text = user(run, text, Change(0, "", ">"))
     assert (origin, run.awaits_echo) == ("elsewhere", True)
     # The editor carried ours out behind the user's.
@@ -97,16 +97,32 @@ def test_one_change_may_hold_both() -> None:
         run = run_at(7)
         write(run, TEXT, " One")
         run.advance(" One two", 8)
-        run.sent()
+        run.sent(Change(11, "", " two"))
         assert run.follow(change) == "ours", change
         assert run.region.text == " One two"
+
+
+def test_an_edit_that_is_made_in_the_wrong_place_ends_the_run() -> None:
+    """An editor that checks no version makes it where the text was before the user typed."""
+    for typed in ("Oh! ", "Oh! Now and then "):
+        run = run_at(7)
+        text = write(run, TEXT, " One")
+        run.advance(" Two", 4)
+        ours = run.next_change(text)
+        assert ours == Change(8, "One", "Two")
+        run.sent(ours)
+        _, text = user(run, text, Change(0, "", typed))
+        stale = Change(8, text[8:11], "Two")
+        assert run.follow(stale) == "inside"
+        assert run.state == "stopped"
+        assert "wrong place" in run.reason
 
 
 def test_an_edit_that_was_skipped_is_made_again() -> None:
     run = run_at(7)
     text = write(run, TEXT, " One")
     run.advance(" One two", 8)
-    run.sent()
+    run.sent(Change(11, "", " two"))
     _, text = user(run, text, Change(0, "", ">"))
     run.lost()
     assert run.next_change(text) == Change(12, "", " two")
