@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import sys
 import time
 from collections.abc import Collection, Sequence
@@ -248,12 +249,14 @@ def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]
 def evaluation_rows(
     histories: Histories, padding: int, settings: Settings, world: World
 ) -> list[Rows]:
-    """Histories in rows, in batches as large as in training."""
-    count = int(histories.lengths.sum() / settings.row_length / (1 - SLACK))
-    rows = packed(histories, max(count, 1), settings.row_length, padding)
+    """Histories in rows, in batches as large as in training, so that nothing is compiled anew for them.
+
+    Some of the last batch's rows may be empty.
+    """
     size = settings.rows // world.size
-    whole = range(0, len(rows) - size + 1, size)
-    return [rows[at : at + size] for at in whole] or [rows]
+    needed = histories.lengths.sum() / settings.row_length / (1 - SLACK)
+    rows = packed(histories, max(math.ceil(needed / size), 1) * size, settings.row_length, padding)
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
 def train(options: argparse.Namespace, settings: Settings, world: World) -> None:

@@ -40,7 +40,7 @@ from training.packing import Rows, bucketed, packed
 from training.parallel import World
 from training.randomness import Random
 from training.revisions import Parts, Revisions
-from training.run import Reporter, loader_of
+from training.run import Reporter, evaluation_rows, loader_of
 from training.samples import Samples
 from training.settings import preset_settings
 from training.trainer import Measured, Objective, Trainer, inputs_of
@@ -124,6 +124,21 @@ def test_a_loader_of_ordinary_samples_has_no_targets() -> None:
     batch = next(Loader(TEXTS, 4, row_length=320, workers=1).batches())
     assert batch.targets is None
     assert batch.wanted is batch.ids
+
+
+def test_evaluation_has_whole_batches_and_empty_rows_cost_nothing() -> None:
+    histories = ordinary()
+    world = World(0, 1, torch.device("cpu"), "none")
+    losses = []
+    for rows in (5, 40):
+        chosen = preset_settings("tiny", rows=rows, row_length=320)
+        batches = evaluation_rows(histories, PAPER_VOCABULARY.start_id, chosen, world)
+        assert {len(batch) for batch in batches} == {rows}
+        assert sum(int(batch.mask.sum()) for batch in batches) == histories.counted.sum()
+        losses.append(sum(float(loss_and_gradients(batch)[0]) for batch in batches))
+    assert len(batches) == 1
+    assert (batches[0].samples < 0).all(1).any()
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
 
 
 # Oracle ------------------------------------------------------------------------------------------
