@@ -228,7 +228,7 @@ class EditorApp(App[None], inherit_bindings=False):
     def on_editor_changed(self, event: Editor.Changed) -> None:
         run = self.sheet.run
         if run is not None and run.notice():
-            self._update()
+            self._wake()
         else:
             self._update_bars()
 

@@ -217,6 +217,10 @@ class Editor(Widget, can_focus=True):
         self.clock: Callable[[], float] = time.monotonic
         # The moment that is drawn: one for all rows, so that they fit together.
         self._now = 0.0
+        self._moment = 0
+        self._view = Haunted(sheet.draft.buffer)
+        self._changes: list[Coat] = []
+        self._view_for: object = None
         self._goal: int | None = None
         self._rows: list[Place] = []
         self._rows_for: object = None
@@ -253,7 +257,13 @@ class Editor(Widget, can_focus=True):
     @property
     def view(self) -> Haunted:
         """The text as it is on the screen, with what is shown and is not there."""
-        return Haunted(self._sheet.draft.buffer, self._ghosts())
+        key = (id(self._sheet), self._sheet.draft.version, self._moment)
+        if key != self._view_for:
+            self._view = Haunted(self._sheet.draft.buffer, self._ghosts())
+            review = self._sheet.review
+            self._changes = [] if review is None else list(self._review_coats(review))
+            self._view_for = key
+        return self._view
 
     @property
     def layout_now(self) -> Layout:
@@ -368,6 +378,7 @@ class Editor(Widget, can_focus=True):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._looks = None
+        self._view_for = None
         self._plain.clear()
 
     def render_line(self, y: int) -> Strip:
@@ -434,24 +445,26 @@ class Editor(Widget, can_focus=True):
         looks, sheet, view = self.looks, self._sheet, self.view
         selection = sheet.draft.selection
         start, end = place.start, place.end + place.last_of_line
+        low, high = view.real(start), view.real(place.end) + 1
         coats: list[Coat] = [(first, last, looks.match) for first, last in self._matches]
-        if review := sheet.review:
-            coats += self._review_coats(review)
-        elif run := sheet.open_run:
-            coats += self._run_coats(run, view.real(start), view.real(place.end) + 1)
+        if self._changes:
+            coats += [coat for coat in self._changes if coat[0] < high and coat[1] > low]
+        elif sheet.review is None and (run := sheet.open_run):
+            coats += self._run_coats(run, low, high)
         if not selection.empty:
             coats.append((selection.start, selection.end, looks.selection))
         mine = looks.cursor if self.has_focus else looks.resting
         coats.append((selection.cursor, selection.cursor + 1, mine))
         if view.ghosts:
-            coats = [piece for coat in coats for piece in self._around_ghosts(view, coat)]
+            here = [coat for coat in coats if coat[0] < high and coat[1] > low]
+            coats = [piece for coat in here for piece in self._around_ghosts(view, coat)]
             coats += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
         return [coat for coat in coats if coat[0] < end and coat[1] > start]
 
     def _around_ghosts(self, view: Haunted, coat: Coat) -> Iterator[Coat]:
         """A coat of the text where its characters are shown; ghosts among them stay bare."""
         start, end, style = coat
-        inside = [ghost.at for ghost in view.ghosts if start < ghost.at < end]
+        inside = view.places_between(start, end)
         for first, last in pairwise([start, *inside, end]):
             if first < last:
                 yield view.shown(first), view.shown(last - 1) + 1, style
@@ -541,7 +554,7 @@ class Editor(Widget, can_focus=True):
     # Changes
 
     def _changed(self) -> None:
-        self._now = self.clock()
+        self._pass_time()
         self._find_matches()
         self.refresh()
         if self.has_focus and (place := self.cursor_place) is not None:
@@ -560,7 +573,7 @@ class Editor(Widget, can_focus=True):
 
     def look_again(self) -> None:
         """The text was changed by other hands: the model's, or the disk's."""
-        self._now = self.clock()
+        self._pass_time()
         run, review = self._sheet.open_run, self._sheet.review
         if review is not None and self._sheet.follows_model:
             self.reveal(review.current.patch.end)
@@ -571,8 +584,12 @@ class Editor(Widget, can_focus=True):
 
     def fade(self) -> None:
         """Draw what fades as it looks now."""
-        self._now = self.clock()
+        self._pass_time()
         self.refresh()
+
+    def _pass_time(self) -> None:
+        self._now = self.clock()
+        self._moment += 1
 
     def on_resize(self, event: events.Resize) -> None:
         self._settle_top()

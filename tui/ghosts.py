@@ -79,6 +79,10 @@ class Haunted:
         start = self._starts(index - 1)
         return start < shown < start + len(self.ghosts[index - 1].text)
 
+    def places_between(self, start: int, end: int) -> list[int]:
+        """The offsets of the ghosts that stand between two characters' offsets."""
+        return self._places[bisect_right(self._places, start) : bisect_left(self._places, end)]
+
     def spans(self, start: int, end: int) -> list[tuple[int, int, Ghost]]:
         """The ghosts of which something lies between two places, each with where it begins and ends."""
         found = []

@@ -6,11 +6,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from tui.document import Change, Draft, Patch, Region, difference
 
 _JOINER = "\u200d"
+# Words are compared with words where that takes a moment; what is longer was written anew as a whole.
+_COMPARED = 1_000_000
 
 
 @dataclass(eq=False)
@@ -176,14 +178,13 @@ def _within(old: str, new: str, hunk: _Hunk) -> Iterator[_Hunk]:
     """The parts of a hunk that really differ: a word that was erased and written again does not."""
     a, b, c, d = hunk
     before, after = _pieces(old[a:b]), _pieces(new[c:d])
+    if len(before) * len(after) > _COMPARED:
+        yield hunk
+        return
+    olds, news = ([0, *accumulate(map(len, pieces))] for pieces in (before, after))
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
-            yield (
-                a + len("".join(before[:i])),
-                a + len("".join(before[:j])),
-                c + len("".join(after[:k])),
-                c + len("".join(after[:m])),
-            )
+            yield a + olds[i], a + olds[j], c + news[k], c + news[m]
 
 
 def _pieces(text: str) -> list[str]:

@@ -334,7 +334,8 @@ class Run:
         elif node is not None and node.parent is self.tip:
             node.parent.children.append(node)
             self.path.append(node)
-            if self.current is node.parent:
+            # A step that comes late, after the run was stopped, does not disturb a review.
+            if self.current is node.parent and self.review is None:
                 self._show(node, now)
 
     def _advance(self, now: float) -> None:

@@ -21,7 +21,7 @@ from tests.tui.driving import (
     run_to_the_end,
     until,
 )
-from tests.tui.test_editing import answer
+from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document import Selection
 from tui.review import Review
@@ -282,7 +282,7 @@ def test_a_stopped_run_is_looked_through_as_far_as_it_came(tmp_path: Path) -> No
         await until(pilot, lambda: app.sheet.review is not None)
         assert app.sheet.draft.text == BETTER
 
-    drive(corrected(tmp_path, speed=15), script)
+    drive(corrected(tmp_path, speed=8), script)
 
 
 def test_a_patch_of_a_reviewed_run_holds_what_was_accepted(tmp_path: Path) -> None:
@@ -339,6 +339,23 @@ def test_a_model_of_random_weights_is_reviewed_like_any_other(tmp_path: Path) ->
 
     settings = replace(QUICK, max_actions=12, revise_temperature=1.0)
     drive(editor(tmp_path, TEXT, settings, load=revising_engine), script)
+
+
+def test_it_quits_and_closes_in_the_middle_of_a_review(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await revise(app, pilot, Selection(0, len(TEXT)))
+        await pilot.press("alt+r", "ctrl+n")
+        assert app.sheet.review is None
+        await pilot.press("alt+left")
+        assert "change 2 of 4" in app.status_line.said[0]
+        await pilot.press("ctrl+q")
+        await choose(pilot, app, "d")
+
+    app = corrected(tmp_path)
+    drive(app, script)
+    assert app.return_code == 0
+    assert (tmp_path / "file.txt").read_text() == TEXT
+    assert list((tmp_path / "journals").iterdir()) == []
 
 
 def test_keys_of_a_review_can_be_bound_elsewhere(tmp_path: Path) -> None:
