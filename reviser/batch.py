@@ -159,13 +159,18 @@ class _Start:
             seed=_signed(number),
         )
 
-    def after(self, ids: Sequence[int], actions: int, rules: Rules) -> _Start:
-        """The start of the next turn, `ids` later, at which the model may choose so many actions."""
+    def after(
+        self, ids: Sequence[int], actions: int, step: Sequence[int], growth: Sequence[int]
+    ) -> _Start:
+        """The start of the next turn, `ids` later, at which the model may choose so many actions.
+
+        `step` and `growth` are those of the rules, for each id.
+        """
         return replace(
             self,
             history=[*self.history, *ids],
-            cursor=self.cursor + int(rules.step[list(ids)].sum()),
-            length=self.length + int(rules.growth[list(ids)].sum()),
+            cursor=self.cursor + sum(step[id] for id in ids),
+            length=self.length + sum(growth[id] for id in ids),
             limit=actions,
             # The stream of random numbers goes on where it would be without turns.
             seed=_signed(self.seed + len(ids) * _GOLDEN),
@@ -307,7 +312,6 @@ class _Batch:
         self._last = frozenset((vocabulary.stop_id, *ends))
         self._ends[list(self._last)] = True
         self._rules = Rules.of(vocabulary, self.device)
-        self._host_rules = Rules.of(vocabulary)
         self._temperature = temperature
         self._top_k = top_k
         actions = max(start.limit for start in starts)
@@ -327,6 +331,8 @@ class _Batch:
         # What runs that take turns have made so far, and how long their histories may become.
         self._made: list[list[int]] = [[] for _ in starts]
         self._room = [len(start.history) + start.limit for start in starts]
+        # Lists: for the few ids of a turn the host is quicker with numbers than with tensors.
+        self._effects = [rule.tolist() for rule in (self._rules.step, self._rules.growth)]
 
     @torch.no_grad()
     def run(self) -> list[GeneratedRun]:
@@ -353,7 +359,7 @@ class _Batch:
         """Let others act in `runs`, in which the model took its turn, and queue those that go on."""
         for run, ids, (given, actions) in zip(runs, taken, turns(runs, taken), strict=True):
             self._made[run] += [*ids, *given]
-            start = self._starts[run].after([*ids, *given], actions, self._host_rules)
+            start = self._starts[run].after([*ids, *given], actions, *self._effects)
             room = self._room[run] - len(start.history)
             stopped = any(made[-1] in self._last for made in (ids, given) if made)
             if stopped or actions < 1 or room < 1:
