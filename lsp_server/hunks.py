@@ -10,6 +10,8 @@ from difflib import SequenceMatcher
 from lsp_server.documents import Change, placed_change
 
 _WORD = re.compile(r"\r\n|\w+|.", re.DOTALL)
+_ENDS_LINE = re.compile(r"[\r\n]\Z").search
+_STARTS_LINE = re.compile(r"[\r\n]").match
 _GAP = re.compile(r"[^\S\r\n]*\Z")
 
 
@@ -35,7 +37,10 @@ class Hunk:
         """Move with a change; False if the change is about this very text."""
         low, high = change.start, change.end
         if low == high == self.start == self.end:
-            return False
+            # Lines above or below are beside the gap; anything else fills it.
+            before = _ENDS_LINE(change.inserted)
+            self.start += change.growth if before else 0
+            return bool(before or _STARTS_LINE(change.inserted))
         if high <= self.start:
             self.start += change.growth
             return True

@@ -108,7 +108,7 @@ class Neovim:
         deadline = time.monotonic() + PATIENCE
         while not (found := condition()):
             assert self.process.poll() is None
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, (self.text, self.changes())
             time.sleep(0.05)
         return found
 

@@ -138,6 +138,8 @@ def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> Non
         assert told(list(hunks)) == wanted, change
     for change, wanted in (
         (Change(4, "", "x"), []),
+        (Change(4, "", "x\n"), [(6, "gone", "")]),
+        (Change(4, "", "\r\nx"), [(4, "gone", "")]),
         (Change(3, " ", ""), [(3, "gone", "")]),
         (Change(4, " ", ""), [(4, "gone", "")]),
     ):
