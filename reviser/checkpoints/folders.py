@@ -59,7 +59,9 @@ def _put_in_place(temporary: Path, target: Path) -> None:
 def _finish(folder: Path) -> None:
     """Give files the usual mode, which writers of weights may not, and see them onto the disk."""
     for path in folder.iterdir():
-        path.chmod(0o666 & ~_umask())
+        # A folder in it was made whole before, and must stay one that can be entered.
+        if path.is_file():
+            path.chmod(0o666 & ~_umask())
         sync(path)
     sync(folder)
 

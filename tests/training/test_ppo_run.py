@@ -118,6 +118,7 @@ def test_a_run_leaves_a_model_its_value_head_and_its_figures(
     assert "training ppo" in made.metadata["command"]
     assert not any("value" in name for name in made.model.state_dict())
     assert load_file(out / "latest" / "value.safetensors").keys() >= {"outer.weight"}
+    assert (out / "latest" / "model").stat().st_mode & 0o700 == 0o700
     assert str(out / "model") in capsys.readouterr().out
 
 
