@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -93,7 +94,10 @@ def _loop(
         log.write(**entry)
         view.show({name: entry[name] for name in _SHOWN if name in entry}, min(tuner.done, 1.0))
         if tuner.progress.iteration % tuner.settings.checkpoint_every == 0 and tuner.done < 1:
+            started = time.perf_counter()
             save_run(out, tuner, parts, facts)
+            # Large models take a while, which is part of the minutes that a run may last.
+            tuner.progress.seconds += time.perf_counter() - started
     return True
 
 

@@ -89,7 +89,7 @@ class PpoSettings:
     """On a GPU."""
 
     seed: int = 0
-    checkpoint_every: int = 10
+    checkpoint_every: int = 20
 
     def __post_init__(self) -> None:
         if (self.iterations is None) == (self.minutes is None):
