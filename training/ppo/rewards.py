@@ -122,8 +122,15 @@ def _named(argument: str, what: str) -> str:
     return argument
 
 
+def _evaluator(argument: str, judges: Judges) -> str:
+    name = _named(argument, "an evaluator")
+    # Asked about nothing it is loaded: a wrong name is told before anything is written.
+    judges.costs(name, [])
+    return name
+
+
 def _likelihood(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
-    evaluator = _named(argument, "an evaluator")
+    evaluator = _evaluator(argument, judges)
     return lambda groups: [
         [-min(cost.nats / cost.tokens, _WORST) if cost.tokens else -_WORST for cost in row]
         for row in _costs(judges, evaluator, groups)
@@ -131,7 +138,7 @@ def _likelihood(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Sco
 
 
 def _likelihood_of_bytes(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
-    evaluator = _named(argument, "an evaluator")
+    evaluator = _evaluator(argument, judges)
     return lambda groups: [
         [-min(cost.nats / cost.size, _WORST) if cost.tokens else -_WORST for cost in row]
         for row in _costs(judges, evaluator, groups)
@@ -148,6 +155,7 @@ def _perplexity(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Sco
         target = median(cost.nats / cost.tokens for cost in real if cost.tokens)
     else:
         target = math.log(float(wanted))
+        _evaluator(evaluator, judges)
     return lambda groups: [
         [math.exp(-abs(cost.nats / cost.tokens - target)) if cost.tokens else 0.0 for cost in row]
         for row in _costs(judges, evaluator, groups)
@@ -157,6 +165,7 @@ def _perplexity(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Sco
 def _arena(argument: str, judges: Judges, prompts: Sequence[Prompt]) -> Score:
     """The share of the other candidates that a pairwise judge finds worse."""
     judge = _named(argument, "a judge")
+    judges.points(judge, [])
 
     def score(groups: Sequence[Group]) -> Scores:
         pairs = [list(combinations(range(len(group)), 2)) for group in groups]
