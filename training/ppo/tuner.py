@@ -318,30 +318,32 @@ class Tuner:
                         first_ratio = float(ratio[(ratio - 1).abs().argmax()])
                 if moved > _BEYOND * settings.stop_kl:
                     return self._summed_up(figures, moved, first_ratio)
-                policy, clipped = clipped_loss(
-                    looked.log_probabilities, acted, chosen[numbers], settings.clip_ratio
-                )
-                wanted = self._type_target
-                if wanted is None:
-                    wanted = looked.reference_types
-                typed = type_loss(looked.types, wanted)
-                loss = (
-                    policy.mean()
-                    - settings.entropy_weight * looked.entropy.mean()
-                    + self.progress.kl_weight * looked.kl.mean()
-                    + settings.type_weight * typed
-                )
+                loss, parts = self._loss(looked, acted, chosen[numbers])
                 value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
                 gradient = self._update(loss, value)
-                figures.add(
-                    loss=loss,
-                    policy_loss=policy.mean(),
-                    value_loss=value,
-                    type_loss=typed,
-                    clip_fraction=clipped.float().mean(),
-                    gradient=gradient,
-                )
+                figures.add(loss=loss, value_loss=value, gradient=gradient, **parts)
         return self._summed_up(figures, moved, first_ratio)
+
+    def _loss(
+        self, looked: Looked, acted: Tensor, gains: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of the policy on a minibatch, and the parts of it that are worth knowing."""
+        settings = self.settings
+        policy, clipped = clipped_loss(looked.log_probabilities, acted, gains, settings.clip_ratio)
+        wanted = looked.reference_types if self._type_target is None else self._type_target
+        typed = type_loss(looked.types, wanted)
+        loss = (
+            policy.mean()
+            - settings.entropy_weight * looked.entropy.mean()
+            + self.progress.kl_weight * looked.kl.mean()
+            + settings.type_weight * typed
+        )
+        parts = {
+            "policy_loss": policy.mean(),
+            "type_loss": typed,
+            "clip_fraction": clipped.float().mean(),
+        }
+        return loss, parts
 
     def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> dict[str, float]:
         return figures.means() | {
