@@ -55,7 +55,7 @@ def reviser_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]
 
 
 def start_anew(editor: Neovim) -> None:
-    editor.keys("<Esc>:Reviser stop<CR>:edit!<CR>gg0")
+    editor.keys("<Esc>:set noautoindent<CR>:Reviser stop<CR>:edit!<CR>gg0")
     editor.wait(lambda: editor.text == TEXT and not editor.changes())
 
 
