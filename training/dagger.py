@@ -36,6 +36,7 @@ from training.run import (
     Examiner,
     Reporter,
     add_settings,
+    check_history,
     chosen_settings,
     edit_rows,
     evaluation_rows,
@@ -259,11 +260,6 @@ def reviser_to_train(source: str) -> Checkpoint:
     return start
 
 
-def _check_history(history: int, context: int) -> None:
-    if history > context:
-        raise ReviserError(f"the model reads {context} ids at the most: lower --history {history}")
-
-
 def mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
     """The supervised mixture: its file, or the one that the model was trained with."""
     kept = start.metadata.get("mixture")
@@ -281,7 +277,7 @@ def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: Wo
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
     parts = reviser_to_train(options.init)
-    _check_history(settings.history, parts.model.config.context)
+    check_history(settings.history, parts.model)
     mixture = mixture_for(parts, options.mixture, settings.history)
     vocabulary, seed = parts.vocabulary, settings.seed
     held_out_edits = None

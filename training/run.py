@@ -81,6 +81,12 @@ def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Chec
     return dataclasses.replace(start, vocabulary=vocabulary)
 
 
+def check_history(history: int, model: Reviser) -> None:
+    context = model.config.context
+    if history > context:
+        raise ReviserError(f"the model reads {context} ids at the most: lower --history {history}")
+
+
 def _with_operators(old: Vocabulary, settings: Settings) -> Vocabulary:
     """The vocabulary with the actions in use that a run teaches; new ids come behind the old ones."""
     added = settings.kinds & set(EXTENSIONS)
@@ -266,6 +272,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
+    check_history(settings.history, parts.model)
     mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
     edits = Corpus.open(options.edits) if options.edits else None
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)

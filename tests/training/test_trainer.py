@@ -276,6 +276,17 @@ def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
         Settings.from_dict({"model": "tiny"} | wrong)
 
 
+def test_a_history_beyond_the_models_context_gets_one_sentence(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    longer = ("--history", "4096", "--row-length", "4096")
+    assert train(options(data, tmp_path / "run", *longer)) == 2
+    errors = capsys.readouterr().err
+    assert "ids at the most: lower --history 4096" in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_resumed_log_drops_what_came_after_the_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     log = MetricsLog(path)
