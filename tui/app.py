@@ -18,7 +18,6 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Footer
 
@@ -36,6 +35,7 @@ from tui.review import Review
 from tui.runs import FADE_SECONDS, Node, Run
 from tui.settings import SPEEDS, Settings, journal_folder
 from tui.sheet import Sheet
+from tui.themes import DARK, LIGHT
 from tui.writer import Live, Loader, Task, Writer, load_model
 
 if TYPE_CHECKING:
@@ -47,51 +47,6 @@ _PANEL_INTERVAL = 0.2
 _FADE_INTERVAL = 0.12
 _JOURNAL_INTERVAL = 0.5
 _DISK_INTERVAL = 2.0
-
-_DARK = Theme(
-    name="dark",
-    dark=True,
-    primary="#6a9bd8",
-    secondary="#8a93a6",
-    accent="#e3a857",
-    warning="#d9a05b",
-    error="#e0707a",
-    success="#86b98a",
-    foreground="#d5d8df",
-    background="#15171c",
-    surface="#1e2128",
-    panel="#1b1e24",
-    variables={
-        "scrollbar": "#3a3e48",
-        "scrollbar-hover": "#4a4f5b",
-        "scrollbar-active": "#5a606e",
-        "scrollbar-background": "#1e2128",
-        "scrollbar-background-hover": "#1e2128",
-        "scrollbar-background-active": "#1e2128",
-    },
-)
-_LIGHT = Theme(
-    name="light",
-    dark=False,
-    primary="#3b6fb5",
-    secondary="#6b7280",
-    accent="#b3541e",
-    warning="#9a6400",
-    error="#b3363f",
-    success="#3d7a48",
-    foreground="#26282e",
-    background="#fbfaf6",
-    surface="#f1efe8",
-    panel="#eeebe3",
-    variables={
-        "scrollbar": "#cfcabc",
-        "scrollbar-hover": "#bdb7a6",
-        "scrollbar-active": "#a9a290",
-        "scrollbar-background": "#f1efe8",
-        "scrollbar-background-hover": "#f1efe8",
-        "scrollbar-background-active": "#f1efe8",
-    },
-)
 
 _RUN_ACTIONS = {"pause", "step", "rewrite", "keep", "discard", "speed", "timeline"}
 _REVIEW_ACTIONS = {"decide", "look"}
@@ -177,7 +132,7 @@ class EditorApp(App[None], inherit_bindings=False):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        for theme in (_DARK, _LIGHT):
+        for theme in (DARK, LIGHT):
             self.register_theme(theme)
         self.theme = self.settings.theme
         self.set_keymap(self.settings.keys)

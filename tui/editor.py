@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -20,27 +20,20 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.coats import Coat, around_ghosts, losses, old_texts, review_coats, run_coats
 from tui.disk import plain_newlines
 from tui.document import Kind, Selection
-from tui.ghosts import Ghost, Haunted, shown_as
+from tui.ghosts import Ghost, Haunted
 from tui.layout import Layout, Lines, Place
-from tui.review import Review
-from tui.runs import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
+from tui.looks import Looks
 from tui.searching import Search
 from tui.sheet import Sheet
 
-_FADE_STEPS = 8
-_TRAIL_CELLS = 32
-_TRAILS = 4
 _WORD_REACH = 4000
 _MARGIN = 1
 _KEPT_ROWS = 2000
 # With one of these a key is a command, also where the terminal sends a character with it.
 _MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
-
-
-# From where to where some style lies on the text.
-Coat = tuple[int, int, Style]
 
 
 def _movement(key: str, action: str, what: str) -> list[BindingType]:
@@ -57,86 +50,6 @@ def _movement(key: str, action: str, what: str) -> list[BindingType]:
             shifted, f"move('{action}', True)", f"Select: {what}", show=False, id=f"select-{action}"
         ),
     ]
-
-
-@dataclass(frozen=True)
-class Looks:
-    """The styles of the editor in its present theme, made once and used for every row."""
-
-    base: Style
-    gutter: Style
-    gutter_here: Style
-    cursor: Style
-    resting: Style
-    selection: Style
-    match: Style
-    region: Style
-    model: Style
-    # A change under review: what it puts away and what it puts there, and both where one looks at it.
-    old: Style
-    new: Style
-    old_here: Style
-    new_here: Style
-    track: Style
-    thumb: Style
-    # From the look of a fresh insertion to that of plain text.
-    fades: tuple[Style, ...]
-    # From the background to the look of where the model's cursor has just been.
-    tails: tuple[Style, ...]
-    # From the look of what was just erased to where it is gone.
-    losses: tuple[Style, ...]
-
-    @classmethod
-    def of(cls, editor: Editor) -> Looks:
-        style = editor.get_component_rich_style
-        bold = style("editor--fresh").bold
-        tail = editor.get_component_styles("editor--trail").background
-        ground = editor.background_colors[1]
-        ink = editor.get_component_styles("editor--fresh").color
-        shades = [ink.blend(editor.styles.color, step / _FADE_STEPS) for step in range(_FADE_STEPS)]
-        gone = editor.get_component_styles("editor--erased").color
-        old, new, old_here, new_here = (
-            style(f"editor--{name}") for name in ("old", "new", "old-here", "new-here")
-        )
-        return cls(
-            editor.rich_style,
-            style("editor--gutter"),
-            style("editor--gutter-here"),
-            style("editor--cursor"),
-            style("editor--cursor-resting"),
-            style("editor--selection"),
-            style("editor--match"),
-            Style(bgcolor=style("editor--region").bgcolor),
-            style("editor--model"),
-            old,
-            _over(new),
-            old_here,
-            _over(new_here),
-            style("editor--track"),
-            style("editor--thumb"),
-            tuple(
-                Style(color=shade.rich_color, bold=bold and step < _FADE_STEPS // 2)
-                for step, shade in enumerate(shades)
-            ),
-            tuple(
-                Style(bgcolor=ground.blend(tail, step / _FADE_STEPS * 0.8).rich_color)
-                for step in range(_FADE_STEPS + 1)
-            ),
-            tuple(
-                Style(color=gone.blend(ground, step / _FADE_STEPS * 0.8).rich_color, strike=True)
-                for step in range(_FADE_STEPS)
-            ),
-        )
-
-
-def _over(style: Style) -> Style:
-    """A style that leaves the colour of the letters as it is."""
-    return Style(bgcolor=style.bgcolor, bold=style.bold, underline=style.underline)
-
-
-def _fade_step(since: float) -> int:
-    """How far something has faded that was new so many seconds ago."""
-    return max(min(int(since / FADE_SECONDS * _FADE_STEPS), _FADE_STEPS - 1), 0)
 
 
 class Editor(Widget, can_focus=True):
@@ -259,11 +172,20 @@ class Editor(Widget, can_focus=True):
         """The text as it is on the screen, with what is shown and is not there."""
         key = (id(self._sheet), self._sheet.draft.version, self._moment)
         if key != self._view_for:
-            self._view = Haunted(self._sheet.draft.buffer, self._ghosts())
-            review = self._sheet.review
-            self._changes = [] if review is None else list(self._review_coats(review))
+            ghosts, self._changes = self._ghosts_and_changes()
+            self._view = Haunted(self._sheet.draft.buffer, ghosts)
             self._view_for = key
         return self._view
+
+    def _ghosts_and_changes(self) -> tuple[list[Ghost], list[Coat]]:
+        """What is not there any more and can still be seen, and what of a review is there."""
+        bare = self.app.no_color
+        if review := self._sheet.review:
+            return old_texts(review, self.looks, bare), review_coats(review, self.looks)
+        run = self._sheet.open_run
+        if run is None or not run.erased:
+            return [], []
+        return losses(run, self.looks, self._now, bare), []
 
     @property
     def layout_now(self) -> Layout:
@@ -450,91 +372,16 @@ class Editor(Widget, can_focus=True):
         if self._changes:
             coats += [coat for coat in self._changes if coat[0] < high and coat[1] > low]
         elif sheet.review is None and (run := sheet.open_run):
-            coats += self._run_coats(run, low, high)
+            coats += run_coats(run, looks, self._now, low, high)
         if not selection.empty:
             coats.append((selection.start, selection.end, looks.selection))
         mine = looks.cursor if self.has_focus else looks.resting
         coats.append((selection.cursor, selection.cursor + 1, mine))
         if view.ghosts:
             here = [coat for coat in coats if coat[0] < high and coat[1] > low]
-            coats = [piece for coat in here for piece in self._around_ghosts(view, coat)]
+            coats = [piece for coat in here for piece in around_ghosts(view, coat)]
             coats += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
         return [coat for coat in coats if coat[0] < end and coat[1] > start]
-
-    def _around_ghosts(self, view: Haunted, coat: Coat) -> Iterator[Coat]:
-        """A coat of the text where its characters are shown; ghosts among them stay bare."""
-        start, end, style = coat
-        inside = view.places_between(start, end)
-        for first, last in pairwise([start, *inside, end]):
-            if first < last:
-                yield view.shown(first), view.shown(last - 1) + 1, style
-
-    def _ghosts(self) -> list[Ghost]:
-        """What is not there any more and can still be seen."""
-        if review := self._sheet.review:
-            return self._old_texts(review)
-        run = self._sheet.open_run
-        return self._losses(run) if run is not None and run.erased else []
-
-    def _old_texts(self, review: Review) -> list[Ghost]:
-        """What the open changes have replaced, beside what they have put there."""
-        here, looks = review.current, self.looks
-        return [
-            self._ghost(item.patch.start, item.old, looks.old_here if item is here else looks.old)
-            for item in review.open_items
-            if item.old
-        ]
-
-    def _losses(self, run: Run) -> list[Ghost]:
-        """What the run has just erased, as long as it has not faded."""
-        found = []
-        for at, gone in groupby(run.erased, lambda erased: erased.at):
-            ages = {erased: self._now - erased.author.shown_at for erased in gone}
-            fresh = [erased for erased, age in ages.items() if age < FADE_SECONDS]
-            if fresh:
-                style = self.looks.losses[_fade_step(min(ages.values()))]
-                text = "".join(erased.text for erased in fresh)
-                found.append(self._ghost(run.region.start + at, text, style))
-        return found
-
-    def _ghost(self, at: int, text: str, style: Style) -> Ghost:
-        # Without colour a line through the letters alone could be missed, or not be drawn at all.
-        shown = shown_as(text)
-        return Ghost(at, f"[-{shown}-]" if self.app.no_color else shown, style)
-
-    def _review_coats(self, review: Review) -> Iterator[Coat]:
-        """The changes that are still open, the one that is looked at before the others."""
-        here = review.current
-        for item in review.open_items:
-            style = self.looks.new_here if item is here else self.looks.new
-            yield item.patch.start, item.patch.end, style
-
-    def _run_coats(self, run: Run, start: int, end: int) -> list[Coat]:
-        """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
-        looks, region, now = self.looks, run.region, self._now
-        coats: list[Coat] = [(region.start, region.end, looks.region)]
-        offset = max(start, region.start)
-        shown = run.authors[offset - region.start : max(end - region.start, 0)]
-        for author, letters in groupby(shown):
-            reach = offset + sum(1 for _ in letters)
-            if author is not None and now - author.shown_at < FADE_SECONDS:
-                coats.append((offset, reach, looks.fades[_fade_step(now - author.shown_at)]))
-            offset = reach
-        for trail in run.trails[-_TRAILS:]:
-            coats += self._trail_coats(run, trail, now)
-        cursor = region.start + run.current.cursor
-        return [*coats, (cursor, cursor + 1, looks.model)]
-
-    def _trail_coats(self, run: Run, trail: Trail, now: float) -> Iterator[Coat]:
-        """The characters that the model's cursor has just passed, fainter with distance and time."""
-        looks = self.looks
-        strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
-        reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
-        direction = 1 if trail.start > trail.end else -1
-        for distance in range(reach):
-            share = strength * (1 - distance / reach)
-            place = run.region.start + trail.end + direction * distance
-            yield place, place + 1, looks.tails[int(share * (len(looks.tails) - 1))]
 
     def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
         length, height = self.view.length, self.size.height
