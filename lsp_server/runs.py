@@ -242,7 +242,7 @@ class LiveRuns:
             max_actions=settings.revise.max_actions if revises else settings.live.max_actions,
             temperature=settings.revise.temperature if revises else settings.temperature,
             top_k=settings.top_k,
-            seed=time.time_ns() & 0xFFFFFFFF,
+            seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
             revises=revises,
         )
         runs = self._runs.setdefault(document.uri, [])

@@ -65,6 +65,7 @@ class Settings:
     model: str | None = None
     temperature: float = 0.9
     top_k: int = 50
+    seed: int | None = None
     threads: int | None = None
     unload_after_s: float = 300.0
     shared_engine: bool = False
@@ -157,6 +158,7 @@ _TOP: dict[str, Check] = {
     "model": _optional(lambda value: isinstance(value, str)),
     "temperature": _number(0, 10),
     "top_k": _whole(0, 1_000_000),
+    "seed": _optional(_whole(0, 2**32 - 1)),
     "threads": _optional(_whole(1, 1024)),
     "unload_after_s": _number(0, 1e9),
     "shared_engine": _switch,
