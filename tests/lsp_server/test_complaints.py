@@ -113,8 +113,9 @@ def test_3_an_edit_gone_wrong_stops_the_run(editor: ToyEditor) -> None:
             editor.edit(0, 0, words)
             typed.append(len(editor.edits))
 
-    for _ in range(30):  # until a run still edits the first line at its third edit
+    for seed in range(30):  # until a run still edits the first line at its third edit
         editor.reset()
+        editor.set(seed=seed)
         editor.open(DRAFT)
         editor.manner = "careless"
         editor.before_apply = user

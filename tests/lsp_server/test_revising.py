@@ -43,8 +43,9 @@ def revise(editor: ToyEditor, start: int, end: int) -> dict[str, Any]:
 
 def revised(editor: ToyEditor, text: str = DRAFT, least: int = 2) -> list[dict[str, Any]]:
     """Revise all of a text until there are several changes; returns them."""
-    for _ in range(30):
+    for seed in range(30):
         editor.reset()
+        editor.set(seed=seed)
         editor.open(text)
         revise(editor, 0, len(text))
         if len(editor.changes()) >= least:
@@ -200,8 +201,9 @@ def test_code_actions_offer_to_revise_and_to_decide(editor: ToyEditor) -> None:
 def test_without_a_range_the_paragraph_is_revised(editor: ToyEditor) -> None:
     editor.open(DRAFT)
     start, end = PARAGRAPH
+    region = editor.range(start, end)
     news = editor.command("reviser.revise", uri=URI, position=editor.position(start + 70))
-    assert news["region"] == editor.range(start, end)
+    assert news["region"] == region
     editor.wait_for_end()
     assert editor.text.startswith(DRAFT[:start])
     assert editor.text.endswith(DRAFT[end:])
@@ -368,8 +370,9 @@ def test_a_run_that_is_stopped_leaves_its_changes_to_decide_about(editor: ToyEdi
 
 
 def test_two_revisions_of_a_document_wait_side_by_side(editor: ToyEditor) -> None:
-    for _ in range(20):
+    for seed in range(20):
         editor.reset()
+        editor.set(seed=seed)
         editor.open(DRAFT)
         start, end = PARAGRAPH
         revise(editor, start, end)
@@ -398,8 +401,9 @@ def test_a_document_that_is_opened_again_has_no_changes(editor: ToyEditor) -> No
 def test_awkward_text_that_the_model_leaves_alone_stays_as_it_was(editor: ToyEditor) -> None:
     """Mixed line endings, control characters and halves of characters outside of its changes."""
     text = "It was\fquiet\r\nThe cat\rsat on\u2028the mat\x07\n\n\ud83d half\n late"
-    for _ in range(8):
+    for seed in range(8):
         editor.reset()
+        editor.set(seed=seed)
         editor.open(text)
         revise(editor, 0, len(text))
         assert editor.mirror() == editor.text
