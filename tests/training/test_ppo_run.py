@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from reviser.checkpoints.home import load, save_checkpoint
 from reviser.vocabulary import PAPER_KINDS
 from tests.checkpoints.parts import toy_checkpoint, toy_tokenizer_json
 from tests.conftest import ROOT
+from tests.training.interrupting import assert_ctrl_c_saves
 from training.data import main as make_data
 from training.metrics import read_metrics
 from training.ppo.run import main as tune
@@ -153,18 +152,8 @@ run.main({options(parts, broken, *common, "--checkpoint-every", "2")!r})
 
 def test_ctrl_c_saves_and_says_how_to_go_on(parts: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = [sys.executable, "-m", "training", "ppo"]
-    command += options(parts, out, "--iterations", "100000")
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    while not (out / "metrics.jsonl").exists() or not read_metrics(out / "metrics.jsonl"):
-        assert process.poll() is None
-        time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0
-    assert "--resume" in said
-    assert (out / "latest" / "training.pt").exists()
-    assert not (out / "model").exists()
+    words = ["ppo", *options(parts, out, "--iterations", "100000")]
+    assert_ctrl_c_saves(words, out, lambda: read_metrics(out / "metrics.jsonl"))
 
 
 def test_a_run_on_the_clock_ends_and_plays_ever_less(parts: Path, tmp_path: Path) -> None:

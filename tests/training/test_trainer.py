@@ -6,10 +6,8 @@ import json
 import math
 import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ import torch
 from reviser.checkpoints import load
 from reviser.errors import ReviserError
 from tests.conftest import ROOT
+from tests.training.interrupting import assert_ctrl_c_saves
 from training.data import main as make_data
 from training.metrics import MetricsLog, read_metrics
 from training.run import main as train
@@ -151,17 +150,8 @@ training.run.main({options(data, broken, *settings, "--checkpoint-every", "4")!r
 
 def test_ctrl_c_saves_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = [sys.executable, "-m", "training", "run", *options(data, out, "--steps", "100000")]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    while not losses(out):
-        assert process.poll() is None
-        time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0
-    assert "--resume" in said
-    assert (out / "latest" / "training.pt").exists()
-    assert not (out / "model").exists()
+    words = ["run", *options(data, out, "--steps", "100000")]
+    assert_ctrl_c_saves(words, out, lambda: losses(out))
 
 
 def test_a_run_on_the_clock_ends_annealed(data: Path, tmp_path: Path) -> None:
