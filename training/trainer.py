@@ -97,7 +97,6 @@ class Trainer:
         self.average = _average_of(self.model) if settings.ema else None
         bits = settings.round_bits
         self.rounding = Rounding(self.model, 4 if bits == 4 else 8) if bits else None
-        self._started = time.perf_counter()
 
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
