@@ -20,17 +20,27 @@ test-slow: $(READY)
 fuzz: $(READY)
 	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2
 
-# Real editors, put into a folder that git ignores. VS Code takes some minutes the first time, 600 MB, and on
-# Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core
+# Real editors, put into a folder that git ignores. The first time takes some minutes and 650 MB, and needs on
+# Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core,
+# and on Arm: qemu-user libc6-amd64-cross libgcc-s1-amd64-cross (or a Neovim named in REVISER_NVIM)
 EDITORS := $(CURDIR)/.editors
+E2E_READY := $(VENV)/.e2e-ready
+EXTENSION := editors/vscode/dist/reviser.vsix
 
-test-editors: $(READY) vscode
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[e2e]"
+test-editors: $(E2E_READY) $(EXTENSION)
 	tests/e2e/vscode/install.sh $(EDITORS)
-	REVISER_EDITORS=$(EDITORS) $(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow
+	PIP=$(BIN)/pip tests/e2e/install_neovim.sh $(EDITORS)
+	REVISER_EDITORS=$(EDITORS) REVISER_NVIM="$${REVISER_NVIM:-$(EDITORS)/neovim/nvim}" \
+		$(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow
 
-# The extension for VS Code: editors/vscode/dist/reviser.vsix
-vscode:
+$(E2E_READY): $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[e2e]"
+	touch $(E2E_READY)
+
+# The extension for VS Code, where `code --install-extension` finds it.
+vscode: $(EXTENSION)
+
+$(EXTENSION): $(wildcard editors/vscode/src/*.ts editors/vscode/*.json editors/vscode/README.md) LICENSE
 	cd editors/vscode && npm ci --silent && npm run package
 
 lint: $(READY)

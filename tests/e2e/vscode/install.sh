@@ -9,6 +9,10 @@ case $(uname -m) in
     *) echo "there is no code-server set-up for $(uname -m)" >&2; exit 1 ;;
 esac
 
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || {
+    echo "VS Code is tested in Chromium, and there is neither chromium nor google-chrome on the path" >&2
+    exit 1
+}
 test -e "$folder/.vscode-ready" && exit 0
 mkdir -p "$folder/node" "$folder/code-server"
 # Each has a folder of its own: npm touches what is installed already, and a running Node must stay whole.
