@@ -1,120 +1,170 @@
 """Records a live run in VS Code as a GIF: `python -m tests.e2e.vscode.record run.gif [--model NAME]`.
 
-It needs what `make test-editors` installs.
+It needs what `make test-editors` installs. A model writes faster than one can read, and than pictures of a
+window can be taken: it is let on for a moment at a time, and the pictures are shown at an even pace.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import os
+import signal
 import tempfile
 import time
-from itertools import pairwise
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image
-from playwright.sync_api import sync_playwright
+from PIL import Image, ImageChops
+from playwright.sync_api import ViewportSize, sync_playwright
 
-from tests.e2e.vscode.conftest import CHROMIUM_FLAGS, EDITORS, EXTENSION, PROGRAM, find_chromium
-from tests.e2e.vscode.workbench import CodeServer, Workbench
+from reviser.checkpoints.library import find_model
+from tests.e2e.vscode.conftest import (
+    CHROMIUM_FLAGS,
+    EDITORS,
+    EXTENSION,
+    PROGRAM,
+    ROOT,
+    find_chromium,
+)
+from tests.e2e.vscode.workbench import CodeServer, Workbench, write_settings
+from tests.lsp_server.processes import children
 
-TEXT = """# The lighthouse
-
-The lighthouse had been dark for three years when Ann came back to the island. She climbed the stairs,"""
+DRAFT = ROOT / "examples" / "draft.txt"
+SIZE: ViewportSize = {"width": 860, "height": 500}
 
 LOOKS = {
     "breadcrumbs.enabled": False,
+    "editor.cursorBlinking": "solid",
     "editor.fontSize": 17,
     "editor.lineNumbers": "off",
     "editor.folding": False,
     "editor.occurrencesHighlight": "off",
+    "editor.padding.top": 8,
     "editor.renderLineHighlight": "none",
     "editor.scrollbar.vertical": "hidden",
+    "editor.overviewRulerBorder": False,
     "editor.wordWrap": "on",
     "editor.unicodeHighlight.ambiguousCharacters": False,
-    "reviser.completion.enabled": False,
     "workbench.activityBar.location": "hidden",
+    "reviser.completion.enabled": False,
+    # One edit for each moment of the model's, at once.
+    "reviser.live.editsPerSecond": 1000,
 }
 
-Frame = tuple[Image.Image, float]
+
+def record(window: Workbench, moment: float) -> list[Image.Image]:
+    """The window from the key that starts a run to its end, each time that something has changed."""
+    pictures = [_picture(window)]
+    (engine,) = children(window.language_server())
+    with _halted(engine):
+        window.press("Control+Alt+Enter")
+        window.wait(lambda: window.model_cursor() is not None)
+        # The user's cursor goes where it does not hide the model's.
+        window.press("Control+Home")
+        while window.model_cursor() is not None:
+            _let_on(engine, moment)
+            window.page.wait_for_timeout(120)
+            picture = _picture(window)
+            if ImageChops.difference(picture, pictures[-1]).getbbox():
+                pictures.append(picture)
+    return pictures
 
 
-def record(window: Workbench, seconds: float) -> list[Frame]:
-    """The window from the key that starts a run to its end, each picture with its time."""
-    frames: list[Frame] = []
+def _picture(window: Workbench) -> Image.Image:
+    """The editor without the bars around it: the status bar's rate is not the model's here."""
+    part = window.page.locator(".part.editor").screenshot(type="png")
+    return Image.open(io.BytesIO(part)).convert("RGB")
 
-    def look() -> None:
-        picture = Image.open(io.BytesIO(window.page.screenshot(type="png"))).convert("RGB")
-        frames.append((picture, time.monotonic()))
 
-    look()
+@contextmanager
+def _halted(process: int) -> Iterator[None]:
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def _let_on(process: int, moment: float) -> None:
+    os.kill(process, signal.SIGCONT)
+    time.sleep(moment)
+    os.kill(process, signal.SIGSTOP)
+
+
+def run_unwatched(window: Workbench) -> tuple[str, float]:
+    """A run at full speed, taken back: what it wrote, and the seconds from its first edit to its last.
+
+    After it the model is loaded, and the same seed writes the same again.
+    """
+    before = window.text()
     window.press("Control+Alt+Enter")
-    window.wait(lambda: window.model_cursor() is not None)
-    deadline = time.monotonic() + seconds
-    while window.model_cursor() is not None and time.monotonic() < deadline:
-        look()
-    window.press("Escape")
+    window.wait(lambda: window.text() != before)
+    start = time.monotonic()
     window.wait(lambda: window.model_cursor() is None)
-    look()
-    return frames
+    took = time.monotonic() - start
+    window.wait_for_status("Reviser is idle")
+    text = window.text()
+    window.press("Control+z")
+    window.wait(lambda: window.text() == before)
+    window.press("Control+Home", "Control+End")
+    window.page.wait_for_timeout(500)
+    return text, took
 
 
-def save_gif(frames: list[Frame], path: Path) -> None:
-    """Few colours and only what changes, in the time it took."""
-    first = frames[0][0]
-    palette = frames[len(frames) // 2][0].quantize(160, dither=Image.Dither.NONE)
-    pictures = [
-        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture, _ in frames
-    ]
-    times = [time for _, time in frames]
-    shown = [int(1000 * (after - before)) for before, after in pairwise(times)]
-    pictures[0].save(
+def save_gif(pictures: list[Image.Image], shown_ms: int, path: Path) -> None:
+    """Few colours, and only what changes."""
+    palette = pictures[len(pictures) // 2].quantize(96, dither=Image.Dither.NONE)
+    first, *others = (
+        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
+    )
+    first.save(
         path,
         save_all=True,
-        append_images=pictures[1:],
-        duration=[min(max(wait, 40), 1500) for wait in shown] + [2500],
+        append_images=others,
+        duration=[1200, *[shown_ms] * (len(others) - 1), 3000],
         loop=0,
         optimize=True,
     )
-    print(f"{path}: {len(frames)} pictures of {first.size}, {path.stat().st_size / 1e6:.2f} MB")
+    seconds = (4200 + shown_ms * (len(others) - 1)) / 1000
+    megabytes = path.stat().st_size / 1e6
+    print(f"{path}: {len(pictures)} pictures of {first.size}, {seconds:.1f} s, {megabytes:.2f} MB")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("gif", type=Path)
-    parser.add_argument("--model", default="", help="name or folder; the default model otherwise")
-    parser.add_argument("--text", default=TEXT, help="what the run continues")
-    parser.add_argument("--seconds", type=float, default=12.0, help="the longest it may take")
-    parser.add_argument("--actions", type=int, default=120, help="actions of the run")
+    parser.add_argument("--model", help="name or folder; the default model otherwise")
+    parser.add_argument("--text", type=Path, default=DRAFT, help="a file, shown as one paragraph")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--actions", type=int, default=140, help="actions of the run, at most")
+    parser.add_argument("--moment", type=float, default=0.006, help="seconds between two pictures")
+    parser.add_argument("--shown", type=int, default=80, help="milliseconds that each is shown")
     options = parser.parse_args()
+    settings = {
+        "reviser.model": str(find_model(options.model).resolve()),
+        "reviser.server.path": str(PROGRAM),
+        "reviser.seed": options.seed,
+        "reviser.live.maxActions": options.actions,
+    }
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         server = CodeServer(EDITORS, EXTENSION, Path(home) / "home")
-        folder = Path(home) / "draft"
-        folder.mkdir()
-        (folder / "draft.md").write_text(options.text, encoding="utf-8")
+        draft = Path(home) / "draft" / "draft.md"
+        draft.parent.mkdir()
+        write_settings(draft.parent / ".vscode", LOOKS | settings)
+        draft.write_text(" ".join(options.text.read_text().split()), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
         with server.running():
-            window = Workbench(browser, server, folder)
-            window.page.set_viewport_size({"width": 860, "height": 400})
-            window.set(
-                LOOKS
-                | {
-                    "reviser.model": options.model,
-                    "reviser.server.path": str(PROGRAM),
-                    "reviser.live.maxActions": options.actions,
-                }
-            )
-            window.open("draft.md")
+            window = Workbench(browser, server, draft.parent)
+            window.page.set_viewport_size(SIZE)
+            window.open(draft.name)
             window.wait_for_status("Reviser is idle")
             window.command("View: Close Primary Side Bar")
-            # A first run, taken back, so that the recording does not wait for the model to be loaded.
-            window.press("Control+Alt+Enter")
-            window.wait(lambda: window.text() != "" and window.tinted("fresh"))
-            window.press("Escape")
-            window.wait(lambda: window.model_cursor() is None)
-            window.press("Control+z")
-            window.page.wait_for_timeout(500)
-            save_gif(record(window, options.seconds), options.gif)
+            _, took = run_unwatched(window)
+            print(f"at full speed the run took {took:.1f} s on the screen")
+            save_gif(record(window, options.moment), options.shown, options.gif)
+            print(window.text())
             browser.close()
 
 

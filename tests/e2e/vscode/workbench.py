@@ -92,7 +92,7 @@ class CodeServer:
         ]
         home.mkdir(parents=True, exist_ok=True)
         (home / "config.yaml").write_text("auth: none\n")
-        _write_settings(home / "data" / "User", QUIET)
+        write_settings(home / "data" / "User", QUIET)
         self._run("--install-extension", str(extension))
 
     @contextmanager
@@ -158,7 +158,7 @@ class Workbench:
 
     def set(self, settings: dict[str, Any]) -> None:
         """Write the folder's settings; VS Code notices by itself."""
-        _write_settings(self.folder / ".vscode", settings)
+        write_settings(self.folder / ".vscode", settings)
 
     def open(self, name: str) -> None:
         """Open a file and put the cursor at its end."""
@@ -290,7 +290,7 @@ def until(condition: Callable[[], Any]) -> Any:
     return found
 
 
-def _write_settings(folder: Path, settings: dict[str, Any]) -> None:
+def write_settings(folder: Path, settings: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.json").write_text(json.dumps(settings, indent=1))
 
