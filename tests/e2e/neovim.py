@@ -31,7 +31,7 @@ def find_neovim() -> list[str] | None:
 
 
 class Neovim:
-    """One editor without a screen. Keys go in, expressions of Lua come out."""
+    """One editor, at first without a screen. Keys go in, expressions of Lua come out."""
 
     def __init__(
         self, command: list[str], folder: Path, file: Path, settings: Any, prelude: str = ""
@@ -57,6 +57,10 @@ class Neovim:
         self.wait(self._socket.exists)
         self.wait(lambda: self.lua("require('reviser.client').get() ~= nil"))
         self.wait(lambda: self.lua("require('reviser.client').get().initialized == true"))
+
+    def screen_command(self) -> list[str]:
+        """The command that shows the editor in a terminal."""
+        return [*self._command, "--server", str(self._socket), "--remote-ui"]
 
     def lua(self, expression: str) -> Any:
         """The value of an expression of Lua."""

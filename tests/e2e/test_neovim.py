@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.neovim import Neovim, find_neovim, neovim
+from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
 
 NEOVIM = find_neovim()
@@ -308,3 +310,47 @@ def test_health_says_what_is_there(fresh: Neovim) -> None:
     assert "ERROR" not in report
     assert "the server runs (utf-8 positions)" in report
     fresh.keys(":bdelete!<CR>")
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
+    terminal = Terminal()
+    yield terminal
+    terminal.end()
+
+
+def test_a_terminal_shows_what_the_model_writes(terminal: Terminal, tmp_path: Path) -> None:
+    model = save_tiny_model(tmp_path / "model", width=512, layers=16)
+    draft = tmp_path / "draft.txt"
+    draft.write_text("It was a quiet day.\nThe cat sat on\n")
+    settings = {"model": str(model), "live": {"maxActions": 400}}
+    assert NEOVIM
+    with neovim(NEOVIM, tmp_path, draft, settings) as editor:
+        terminal.run(editor.screen_command())
+        terminal.wait_for("The cat sat on")
+
+        def line(screen: str) -> str:
+            return screen.split("\n")[1].rstrip()
+
+        terminal.type("GA it")
+        typed = "The cat sat on it"
+        shown = line(terminal.wait_for(lambda screen: len(line(screen)) > len(typed)))
+        assert shown.startswith(typed)
+        assert line(editor.text) == typed
+        terminal.keys("Tab", "Escape")
+        editor.wait(lambda: line(editor.text).startswith(shown))
+        terminal.type("u")
+        terminal.wait_for(lambda screen: line(screen) == "The cat sat on")
+
+        terminal.type(":Reviser continue\n")
+        words = len(terminal.wait_for("▏").split())
+        terminal.wait_for(lambda screen: "▏" in screen and len(screen.split()) > words + 5)
+        terminal.wait_for(lambda screen: "▏" not in screen)
+        assert len(editor.text.split()) > words
+        terminal.type("u")
+        terminal.wait_for(lambda screen: line(screen) == "The cat sat on")
+        assert editor.text == "It was a quiet day.\nThe cat sat on"
+        terminal.type(":quit\n")
+        terminal.wait_for("ended with 0")

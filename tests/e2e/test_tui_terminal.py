@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import shlex
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from reviser.checkpoints import save
 from reviser.model import Reviser, preset
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.conftest import PAPER_TRAJECTORIES
+from tests.e2e.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -34,64 +33,24 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(tmp_path_factory.mktemp("models") / "tiny", tiny, vocabulary, "gpt2")
 
 
-class Terminal:
-    """A tmux server of its own with one window."""
+class Editor(Terminal):
+    """The terminal editor in a terminal, with settings of its own."""
 
     def __init__(self, home: Path) -> None:
-        self._name = ""
+        super().__init__()
         self._home = home
 
-    def tmux(self, *arguments: str) -> str:
-        command = ["tmux", "-L", self._name, "-f", os.devnull, *arguments]
-        # A size that the test runner states for itself is not that of this terminal.
-        env = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
-        return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
-
     def start(self, *arguments: str | Path, size: tuple[int, int] = (90, 24), **env: str) -> None:
-        """Start the editor; afterwards the window stays, to show how it ended."""
-        self._name = f"reviser-{secrets.token_hex(4)}"
-        editor = [sys.executable, "-m", "reviser", "tui", *map(str, arguments)]
-        command = f"{shlex.join(editor)}; echo ended with $?; exec sleep 1000"
-        given = {"REVISER_HOME": str(self._home)} | env
-        settings = [part for pair in given.items() for part in ("-e", "=".join(pair))]
-        width, height = map(str, size)
-        self.tmux("new-session", "-d", "-x", width, "-y", height, *settings, command)
-
-    def keys(self, *keys: str) -> None:
-        self.tmux("send-keys", *keys)
-
-    def type(self, text: str) -> None:
-        self.tmux("send-keys", "-l", text)
-
-    def screen(self, *options: str) -> str:
-        return self.tmux("capture-pane", "-p", *options)
-
-    def wait_for(self, wanted: str | Callable[[str], object]) -> str:
-        """The screen as soon as it shows `wanted`."""
-        limit = time.monotonic() + 90
-        while True:
-            screen = self.screen()
-            if wanted in screen if isinstance(wanted, str) else wanted(screen):
-                return screen
-            assert time.monotonic() < limit, f"never saw {wanted!r} in\n{screen}"
-            time.sleep(0.05)
-
-    def editor_process(self) -> int:
-        """The process id of the editor."""
-        shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()
-        child = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-        return int(child[0])
-
-    def end(self) -> None:
-        subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+        command = [sys.executable, "-m", "reviser", "tui", *map(str, arguments)]
+        self.run(command, size, **({"REVISER_HOME": str(self._home)} | env))
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def terminal(tmp_path: Path) -> Iterator[Editor]:
     home = tmp_path / "home"
     home.mkdir()
     (home / "tui.toml").write_text("max_actions = 25\nseed = 7\n")
-    terminal = Terminal(home)
+    terminal = Editor(home)
     yield terminal
     terminal.end()
 
@@ -114,7 +73,7 @@ def shown_text(screen: str) -> str:
     return text
 
 
-def test_type_generate_branch_undo_save(terminal: Terminal, model: Path, draft: Path) -> None:
+def test_type_generate_branch_undo_save(terminal: Editor, model: Path, draft: Path) -> None:
     terminal.start(draft, "--model", model)
     terminal.wait_for("It was a quiet")
     terminal.type("Héllo 漢字. ")
@@ -154,7 +113,7 @@ def test_type_generate_branch_undo_save(terminal: Terminal, model: Path, draft: 
     terminal.wait_for("ended with 0")
 
 
-def test_keys_arrive_as_a_terminal_sends_them(terminal: Terminal, draft: Path) -> None:
+def test_keys_arrive_as_a_terminal_sends_them(terminal: Editor, draft: Path) -> None:
     terminal.start(draft)
     terminal.wait_for("  1  The cat")
     terminal.keys("M-n")
@@ -180,13 +139,13 @@ def test_keys_arrive_as_a_terminal_sends_them(terminal: Terminal, draft: Path) -
     terminal.wait_for("ended with 0")
 
 
-def test_killed_it_offers_back_what_was_typed(terminal: Terminal, draft: Path) -> None:
+def test_killed_it_offers_back_what_was_typed(terminal: Editor, draft: Path) -> None:
     terminal.start(draft)
     terminal.wait_for("It was a quiet")
     terminal.type("Not saved yet. ")
     terminal.wait_for("Not saved yet. The cat")
     time.sleep(1)
-    os.kill(terminal.editor_process(), 9)
+    os.kill(terminal.process(), 9)
     terminal.wait_for("ended with 137")
     terminal.end()
     assert draft.read_text() == TEXT
@@ -201,7 +160,7 @@ def test_killed_it_offers_back_what_was_typed(terminal: Terminal, draft: Path) -
     terminal.wait_for("ended with 0")
 
 
-def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Terminal) -> None:
+def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Editor) -> None:
     terminal.start("--play", PAPER_TRAJECTORIES, size=(40, 16), NO_COLOR="1")
     terminal.wait_for("Which run")
     terminal.keys("Enter")
@@ -217,7 +176,7 @@ def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Term
 
 
 def test_it_quits_while_the_model_is_being_loaded(
-    terminal: Terminal, model: Path, draft: Path
+    terminal: Editor, model: Path, draft: Path
 ) -> None:
     terminal.start(draft, "--model", model)
     terminal.wait_for("It was a quiet")
