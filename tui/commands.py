@@ -1,10 +1,13 @@
-"""Every command of the editor: its key, its name in the footer and the palette, and what it does."""
+"""Every command of the editor: its key, its name in the footer and the palette, what it does, and when it is there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding
+
+from tui.sheet import Sheet
 
 
 @dataclass(frozen=True)
@@ -214,3 +217,35 @@ INTRODUCTION = (
     "Ctrl+E lets it revise a paragraph; each change is then yours to accept or reject. "
     "Ctrl+Z takes a whole run back in one step."
 )
+
+
+def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What the help screen lists; `keys` are what the settings bind in place of the usual ones."""
+    return [
+        (title, [(_key_of(command, keys), command.help) for command in commands])
+        for title, commands in GROUPS.items()
+    ]
+
+
+def _key_of(command: Command, keys: Mapping[str, str]) -> str:
+    """The keys of a command as people write them; those without one are in the palette."""
+    bound = keys.get(command.id, command.key)
+    return bound.replace(",", " ") if bound else "ctrl+p …"
+
+
+_RUN_ACTIONS = {"pause", "step", "rewrite", "keep", "discard", "speed", "timeline"}
+_REVIEW_ACTIONS = {"decide", "look"}
+
+
+def is_available(action: str, sheet: Sheet) -> bool:
+    """Whether something can be done with the sheet that is shown; what a run needs is there while there is one."""
+    run = sheet.open_run
+    if action in _REVIEW_ACTIONS:
+        return sheet.run is not None and sheet.run.reviewable
+    if sheet.review is not None and action in ("keep", "discard"):
+        return True
+    if sheet.review is not None and action in ("pause", "step"):
+        return run is not None and run.ending is None
+    if action == "rewrite":
+        return run is not None and not run.recorded
+    return run is not None if action in _RUN_ACTIONS else True

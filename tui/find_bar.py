@@ -68,6 +68,13 @@ class FindBar(Vertical):
         field.action_select_all()
         self._look(move=False)
 
+    def find_again(self, *, forwards: bool) -> None:
+        """Go to the next match of what was looked for last, or ask what to look for."""
+        if not self.search.wanted:
+            self.open(replacing=False)
+        else:
+            self._go(forwards=forwards)
+
     def action_close(self) -> None:
         self.display = False
         self._editor.search = None

@@ -318,24 +318,24 @@ def test_changes_on_disk_are_taken_over_or_asked_about(tmp_path: Path) -> None:
         draft = app.sheet.draft
         await pilot.press("right", "right")
         path.write_text("first line\ntext")
-        app._look_at_disk()
+        app.upkeep.look_at_disk()
         await pilot.pause()
         assert (draft.text, app.sheet.modified) == ("first line\ntext", False)
         await pilot.press("ctrl+z")
         assert draft.text == "text"
         path.write_text("theirs")
-        app._look_at_disk()
+        app.upkeep.look_at_disk()
         await choose(pilot, app, "k")
         assert draft.text == "text"
         path.write_text("theirs again")
         await pilot.press("ctrl+s")
         await choose(pilot, app, "c")
         assert path.read_text() == "theirs again"
-        app._look_at_disk()
+        app.upkeep.look_at_disk()
         await choose(pilot, app, "r")
         assert draft.text == "theirs again"
         path.unlink()
-        app._look_at_disk()
+        app.upkeep.look_at_disk()
         await until(pilot, lambda: "was removed" in notes(app))
         await pilot.press("!", "ctrl+s")
         await until(pilot, path.exists)
@@ -352,7 +352,7 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
 
     async def crash(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+end", *" typed", "ctrl+n", *"no file")
-        app._flush_journals()
+        app.upkeep.flush_journals()
         # A process that dies lets go of its locks and leaves its files.
         for sheet in app.sheets:
             assert sheet._journal._file is not None
@@ -369,7 +369,7 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
         texts = {sheet.draft.text for sheet in app.sheets}
         assert texts == {"text typed", "no file"}
         assert all(sheet.modified for sheet in app.sheets)
-        app._show(next(sheet for sheet in app.sheets if sheet.file))
+        app.desk.show(next(sheet for sheet in app.sheets if sheet.file))
         await pilot.press("ctrl+s")
         await until(pilot, lambda: not app.sheet.modified)
         await pilot.press("ctrl+q")

@@ -65,7 +65,7 @@ def test_the_paragraph_at_the_cursor_is_revised_and_each_change_decided(tmp_path
         review = await revise(app, pilot, Selection.at(TEXT.index("sat")))
         assert draft.text == BETTER
         assert [(item.old, item.new) for item in review.items] == CHANGES
-        assert "change 1 of 4" in app.status_line.said[0]
+        assert "change 1 of 4" in app.desk.status_line.said[0]
         # What was there stands beside what is there now.
         assert "The catdog sat on thea mat." in screen(app)
         await pilot.press("alt+r")
@@ -148,7 +148,7 @@ def test_steps_are_named_and_counted(tmp_path: Path) -> None:
         assert run.statistics().kinds["replace"] > 0
         assert run.statistics().kinds["stop"] == 4  # the model reads each line by itself
         await pilot.press("f4")
-        await until(pilot, lambda: len(app.panel.query_one("#Log")._lines) == len(run.path))  # type: ignore[attr-defined]
+        await until(pilot, lambda: len(app.desk.panel.query_one("#Log")._lines) == len(run.path))  # type: ignore[attr-defined]
 
     drive(corrected(tmp_path, ("span_delete", "replace")), script)
 
@@ -165,11 +165,11 @@ def test_typing_among_the_changes_keeps_them_open_and_into_one_settles_it(tmp_pa
         assert draft.text == "My " + BETTER.replace("sat on", "sat upon")
         # The text is not the run's alone any more, so its timeline is over.
         assert app.run_now is None
-        assert not app.timeline.display
+        assert not app.desk.timeline.display
         app.editor.select(Selection.at(draft.text.index("dog") + 3))
         await pilot.press(*"gy")
         assert [item.open for item in review.items] == [False, True, True, True]
-        assert "change 2 of 4 · 3 to decide" in app.status_line.said[0]
+        assert "change 2 of 4 · 3 to decide" in app.desk.status_line.said[0]
         await pilot.press("alt+r", "alt+r", "alt+a")
         wanted = "My " + TEXT.replace("cat sat on", "doggy sat upon", 1).replace(
             "is near", "was near"
@@ -307,7 +307,7 @@ def test_nothing_to_change_is_said_and_changes_nothing(tmp_path: Path) -> None:
         await pilot.press("ctrl+e")
         await run_to_the_end(app, pilot)
         assert app.sheet.review is None
-        assert "nothing to change" in app.status_line.said[0]
+        assert "nothing to change" in app.desk.status_line.said[0]
         assert (app.sheet.draft.text, app.sheet.modified) == (TEXT, False)
         await pilot.press("down", "ctrl+e")
         await until(pilot, lambda: "nothing to revise" in notes(app))
@@ -347,7 +347,7 @@ def test_it_quits_and_closes_in_the_middle_of_a_review(tmp_path: Path) -> None:
         await pilot.press("alt+r", "ctrl+n")
         assert app.sheet.review is None
         await pilot.press("alt+left")
-        assert "change 2 of 4" in app.status_line.said[0]
+        assert "change 2 of 4" in app.desk.status_line.said[0]
         await pilot.press("ctrl+q")
         await choose(pilot, app, "d")
 

@@ -94,7 +94,7 @@ def test_pausing_stepping_speed_and_stopping(tmp_path: Path) -> None:
         assert run.state == "paused"
         await until(pilot, lambda: not app.writer.busy)
         await pilot.pause(0.1)
-        app._tick()
+        app.pulse.tick()
         halted = len(run.path)
         await pilot.press("f8")
         await until(pilot, lambda: len(run.path) == halted + 1)
@@ -221,7 +221,7 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         await pilot.press("f5", "f4")
         await run_to_the_end(app, pilot)
         run = shown_run(app)
-        rows = app.panel.query_one("#Log", Rows)
+        rows = app.desk.panel.query_one("#Log", Rows)
         await until(pilot, lambda: len(rows._lines) == len(run.path))
         assert rows.has_focus
         assert rows._lines[1][0].endswith(run.path[1].taken.label)  # type: ignore[union-attr]
@@ -230,8 +230,8 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         await pilot.press("home", *["down"] * 4)
         assert run.current is first_path[4]
         await pilot.press("right")
-        assert app.panel.active == "Options"
-        options = app.panel.query_one("#Options", Rows)
+        assert app.desk.panel.active == "Options"
+        options = app.desk.panel.query_one("#Options", Rows)
         taken = run.current.taken
         assert taken is not None
         assert options.chosen == [option.id for option in taken.options].index(taken.id)
@@ -247,23 +247,23 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         # The states of the branch are those that its actions make.
         assert run.seed is not None
         await pilot.press("right")
-        assert app.panel.active == "Branches"
-        tree = app.panel.query_one("#Branches", Rows)
+        assert app.desk.panel.active == "Branches"
+        tree = app.desk.panel.query_one("#Branches", Rows)
         assert len(tree._lines) == 3
         await pilot.press("home", "down", "enter")
         assert run.current is first_path[-1]
         assert draft.text == TEXT[:-1] + first_path[-1].written + "\n"
         await pilot.press("right")
-        assert app.panel.active == "Figures"
+        assert app.desk.panel.active == "Figures"
         figures = run.statistics()
         assert figures.actions == len(first_path) - 1
         assert figures.branches == 2
         assert sum(figures.kinds.values()) == figures.actions
         assert len(figures.order) == len(run.current.written)
         await pilot.press("left", "escape", "f4", "f4")
-        assert app.panel.has_class("shown")
+        assert app.desk.panel.has_class("shown")
         await pilot.press("f4")
-        assert not app.panel.has_class("shown")
+        assert not app.desk.panel.has_class("shown")
 
     drive(editor(tmp_path, TEXT), script)
 

@@ -69,13 +69,13 @@ def show_recording(app: EditorApp, depth: int) -> None:
     trajectory = read_recordings(PAPER_TRAJECTORIES)[5]
     run = recorded_run(trajectory, Gpt2Tokenizer())
     run.draft.mark_saved()
-    sheet = app._blank("300M, example 1", run.draft)
-    app._add(sheet)
+    sheet = app.sheets.blank("300M, example 1", run.draft)
+    app.desk.add(sheet)
     sheet.run = run
     sheet.follows_model = True
     for step in range(depth):
         run.step(1000.0 - (depth - step) * 0.1)
-    app._wake()
+    app.pulse.wake()
 
 
 @pytest.fixture(params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -134,14 +134,14 @@ def test_a_run_in_the_light(tmp_path: Path, panel: str, size: tuple[int, int]) -
     async def before(app: EditorApp, pilot: Pilot[None]) -> None:
         show_recording(app, 195)
         await pilot.press("f4")
-        app.panel.activate(panel)
+        app.desk.panel.activate(panel)
 
     compare(still_app(tmp_path, Settings(theme="light")), f"light-{panel.lower()}", size, before)
 
 
 def test_finding(tmp_path: Path, size: tuple[int, int]) -> None:
     async def before(app: EditorApp, pilot: Pilot[None]) -> None:
-        for field in app.find_bar.query(Input):
+        for field in app.desk.find_bar.query(Input):
             field.cursor_blink = False
         await pilot.press("ctrl+r", *"the")
 

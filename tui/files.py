@@ -1,0 +1,131 @@
+"""Opening, saving and closing texts, with the questions that come with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reviser.errors import ReviserError
+from tui.desk import Desk
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.voice import Voice
+
+
+class Files:
+    """What the user does with files. What asks is awaited; all else is done at once."""
+
+    def __init__(self, sheets: Sheets, desk: Desk, voice: Voice) -> None:
+        self._sheets = sheets
+        self._desk = desk
+        self._voice = voice
+
+    def new(self) -> None:
+        """Begin an empty text."""
+        sheet = self._sheets.blank()
+        self._sheets.insert(sheet)
+        self._desk.show(sheet)
+
+    async def open(self) -> None:
+        path = await self._voice.ask_path("Open which file?")
+        if path is None:
+            return
+        if sheet := self._sheets.at(path):
+            self._desk.show(sheet)
+            return
+        try:
+            self._desk.add(self._sheets.opened(path))
+        except ReviserError as error:
+            self._voice.fail(error, seconds=None)
+
+    # Saving
+
+    def asks_before_saving(self, sheet: Sheet) -> bool:
+        return sheet.file is None or sheet.file.changed_on_disk()
+
+    async def save(self, sheet: Sheet) -> bool:
+        """Write a sheet to its file, asking where there is none or it was changed; False if not written."""
+        if sheet.file is None:
+            return await self.save_as(sheet)
+        if sheet.file.changed_on_disk() and sheet.file.path.exists():
+            answer = await self._voice.ask(
+                f"{sheet.title} was changed by another program.",
+                [("cancel", "Cancel"), ("write", "Write mine"), ("read", "Read theirs")],
+            )
+            if answer == "read":
+                self.reload(sheet)
+            if answer != "write":
+                return False
+        return self.write(sheet)
+
+    async def save_as(self, sheet: Sheet) -> bool:
+        """Write a sheet to a file that the user names; False if not written."""
+        path = await self._voice.ask_path("Save as", str(sheet.path or ""))
+        if path is None:
+            return False
+        here = sheet.file is not None and sheet.file.is_at(path)
+        if not here and not await self._voice.may_replace(path):
+            return False
+        return self.write(sheet, path)
+
+    def write(self, sheet: Sheet, path: Path | None = None) -> bool:
+        """Write a sheet to its file, or to another one, without asking; False if that failed."""
+        try:
+            sheet.save(path)
+        except ReviserError as error:
+            self._voice.fail(error)
+            return False
+        self._voice.say(f"Saved {sheet.title}.", seconds=2)
+        self._desk.update()
+        return True
+
+    # Reading again
+
+    def reload(self, sheet: Sheet) -> bool:
+        """Take over what a sheet's file holds now; False if it cannot be read."""
+        try:
+            sheet.reload()
+        except ReviserError as error:
+            self._voice.fail(error, seconds=None)
+            if sheet.file is not None:
+                sheet.file.ignore_change()
+            return False
+        self._desk.look_again()
+        return True
+
+    def read_again(self, sheet: Sheet) -> None:
+        """Reload a sheet because the user wants it."""
+        if sheet.file is not None and self.reload(sheet):
+            self._voice.say(f"Read {sheet.title} again.", seconds=2)
+
+    # Closing
+
+    async def close(self, sheet: Sheet) -> None:
+        """Close a tab, unless the user wants to keep it after all."""
+        if sheet.modified:
+            question = f"{sheet.title} has unsaved changes."
+            answer = await self._voice.ask(
+                question, [("save", "Save"), ("lose", "Don't save"), ("cancel", "Cancel")]
+            )
+            if answer not in ("save", "lose") or (answer == "save" and not await self.save(sheet)):
+                return
+        sheet.close()
+        self._sheets.remove(sheet)
+        self._desk.show(self._sheets.current)
+
+    async def close_all(self) -> bool:
+        """Close everything; False if the user wants to stay."""
+        changed = [sheet for sheet in self._sheets if sheet.modified]
+        if changed:
+            question = f"Unsaved changes in {', '.join(sheet.title for sheet in changed)}."
+            answer = await self._voice.ask(
+                question, [("save", "Save and quit"), ("lose", "Don't save"), ("cancel", "Cancel")]
+            )
+            if answer not in ("save", "lose"):
+                return False
+            if answer == "save":
+                for sheet in changed:
+                    if not await self.save(sheet):
+                        return False
+        for sheet in self._sheets:
+            sheet.close()
+        return True

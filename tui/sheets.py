@@ -1,0 +1,76 @@
+"""The open texts, in the order of their tabs, and which of them is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tui.disk import OpenFile
+from tui.document import Draft
+from tui.journal import Journal
+from tui.sheet import Sheet
+
+
+class Sheets:
+    """One sheet at least, and one of them is the current one."""
+
+    def __init__(self, files: Sequence[Path], journals: Path) -> None:
+        """The sheets of these files, or a blank one; what is typed is kept in the folder `journals`."""
+        self._journals = journals
+        self._untitled = 0
+        self._row = [self.opened(path) for path in files] or [self.blank()]
+        self.current = self._row[0]
+
+    def __iter__(self) -> Iterator[Sheet]:
+        return iter(self._row)
+
+    def __len__(self) -> int:
+        return len(self._row)
+
+    def __getitem__(self, index: int) -> Sheet:
+        return self._row[index]
+
+    @property
+    def index(self) -> int:
+        """The place of the current sheet."""
+        return self._row.index(self.current)
+
+    def opened(self, path: Path) -> Sheet:
+        """A sheet for a file, not among the others yet."""
+        file, text = OpenFile.open(path)
+        return Sheet(Draft(text), Journal(self._journals), file)
+
+    def blank(self, name: str | None = None, draft: Draft | None = None) -> Sheet:
+        """A sheet without a file, not among the others yet."""
+        if name is None:
+            self._untitled += 1
+            name = "untitled" if self._untitled == 1 else f"untitled {self._untitled}"
+        return Sheet(draft or Draft(), Journal(self._journals), name=name)
+
+    def at(self, path: Path) -> Sheet | None:
+        """The sheet of the file at `path`, if it is open."""
+        for sheet in self._row:
+            if sheet.file is not None and sheet.file.is_at(path):
+                return sheet
+        return None
+
+    def insert(self, sheet: Sheet) -> None:
+        """Put a sheet behind the current one."""
+        self._row.insert(self.index + 1, sheet)
+
+    def add(self, sheet: Sheet) -> None:
+        """Put a sheet behind the current one, or in its place where that is blank and untouched."""
+        blank = self.current
+        if blank.file is None and not blank.draft.buffer.length and not blank.modified:
+            self._row[self.index] = sheet
+            self.current = sheet
+        else:
+            self.insert(sheet)
+
+    def remove(self, sheet: Sheet) -> None:
+        """Take a sheet away; its neighbour becomes the current one, or a blank one where it was the last."""
+        index = self._row.index(sheet)
+        self._row.remove(sheet)
+        if not self._row:
+            self._row.append(self.blank())
+        self.current = self._row[min(index, len(self._row) - 1)]

@@ -1,0 +1,112 @@
+"""What is done for texts unasked: journals, texts that a crash left behind, files that others change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.app import App
+
+from reviser.errors import ReviserError
+from tui.desk import Desk
+from tui.files import Files
+from tui.journal import Leftover, leftovers
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.voice import Voice
+
+_JOURNAL_INTERVAL = 0.5
+_DISK_INTERVAL = 2.0
+
+
+class Upkeep:
+    """Looks after all open texts, now and then."""
+
+    def __init__(
+        self, app: App[None], sheets: Sheets, files: Files, desk: Desk, voice: Voice
+    ) -> None:
+        self._app = app
+        self._sheets = sheets
+        self._files = files
+        self._desk = desk
+        self._voice = voice
+        # Those whose question about a change on disk has no answer yet.
+        self._asked: set[Sheet] = set()
+        self._said_journal_fails = False
+
+    def begin(self) -> None:
+        self._app.set_interval(_JOURNAL_INTERVAL, self.flush_journals)
+        self._app.set_interval(_DISK_INTERVAL, self.look_at_disk)
+
+    # Journals
+
+    def flush_journals(self) -> None:
+        for sheet in self._sheets:
+            sheet.flush_journal()
+            if sheet.journal_failure is not None and not self._said_journal_fails:
+                self._said_journal_fails = True
+                reason = f"There is no journal for recovery: {sheet.journal_failure}."
+                self._voice.warn(reason, seconds=10)
+
+    async def offer_leftovers(self, journals: Path) -> None:
+        """Ask what to do with each text that a crash left behind."""
+        for leftover in leftovers(journals):
+            name = "a text without a file" if leftover.path is None else str(leftover.path)
+            changes = "one change" if leftover.changes == 1 else f"{leftover.changes} changes"
+            answer = await self._voice.ask(
+                f"The editor ended without saving {changes} of {name}.",
+                [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")],
+            )
+            if answer == "restore":
+                self._restore(leftover)
+            if answer in ("restore", "discard"):
+                leftover.discard()
+
+    def _restore(self, leftover: Leftover) -> None:
+        """Make the text what it was, as one edit on top of what the file holds now."""
+        sheet = None if leftover.path is None else self._sheets.at(leftover.path)
+        if sheet is not None:
+            self._desk.show(sheet)
+        else:
+            sheet = self._sheet_for(leftover.path)
+            self._desk.add(sheet)
+        sheet.draft.become(leftover.text)
+        sheet.flush_journal()
+        self._desk.look_again()
+
+    def _sheet_for(self, path: Path | None) -> Sheet:
+        """A sheet for the file that a text belongs to; a blank one where there is none to be had."""
+        if path is not None:
+            try:
+                return self._sheets.opened(path)
+            except ReviserError as error:
+                self._voice.warn(str(error))
+        return self._sheets.blank()
+
+    # Files that others change
+
+    def look_at_disk(self) -> None:
+        """Take over what others did to files that have no changes here; ask about the rest, once."""
+        for sheet in self._sheets:
+            if sheet.file is None or sheet in self._asked or not sheet.file.changed_on_disk():
+                continue
+            if not sheet.file.path.exists():
+                if sheet.file.stamp is not None:
+                    sheet.file.ignore_change()
+                    self._voice.say(f"{sheet.title} was removed; saving writes it again.")
+            elif not sheet.modified:
+                if self._files.reload(sheet):
+                    self._voice.say(f"{sheet.title} was changed and read again.")
+            elif not self._voice.asking:
+                self._asked.add(sheet)
+                self._app.run_worker(self._ask_about_change(sheet))
+
+    async def _ask_about_change(self, sheet: Sheet) -> None:
+        answer = await self._voice.ask(
+            f"{sheet.title} was changed by another program, and here too.",
+            [("keep", "Keep mine"), ("read", "Read theirs (undo gives mine back)")],
+        )
+        self._asked.discard(sheet)
+        if answer == "read":
+            self._files.reload(sheet)
+        elif sheet.file is not None:
+            sheet.file.ignore_change()
