@@ -329,10 +329,11 @@ class LiveRuns:
         except TimeoutError:
             run.halt("stopped", "the editor does not answer")
             return
-        if applied and run.awaits_echo:
-            # Editors may say "applied" and skip the edit: the change that it must cause is the proof.
-            patience = _ECHO_PATIENCE if document.version == version else _SHORT_PATIENCE
-            await self._await_change(patience)
+        unchanged = document.version == version
+        if run.awaits_echo and (applied or unchanged):
+            # Editors may say "applied" and skip the edit: the change that it must cause is the proof. And
+            # the change because of which they refused one may come after their answer.
+            await self._await_change(_ECHO_PATIENCE if applied and unchanged else _SHORT_PATIENCE)
         if not run.awaits_echo:
             run.refusals = 0
             return

@@ -73,7 +73,7 @@ def test_2_offsets_hold_on_text_beyond_ascii(model: Path, encoding: str) -> None
         assert region == editor.range(len(before), len(editor.text) - len(after))
 
 
-@pytest.mark.parametrize("manner", ["check", "silent", "careless"])
+@pytest.mark.parametrize("manner", ["check", "late", "silent", "careless"])
 def test_3_a_stale_edit_does_no_harm(editor: ToyEditor, manner: str) -> None:
     """The user types at the top while edits for the middle are on their way."""
     editor.open("\n" + DRAFT)

@@ -39,8 +39,8 @@ class Refused(Exception):
 class ToyEditor:
     """Counts in UTF-16 unless told otherwise. How it treats the server's edits is `manner`:
 
-    "check" refuses what is not for its version; "silent" skips it and says "applied", and reports its
-    changes late; "careless" carries out anything; "refuse" carries out nothing; "fail" answers with an error.
+    "check" refuses what is not for its version, and so does "late", which reports its changes after that;
+    "silent" skips it and says "applied", and reports its changes late; "careless" carries out anything; "refuse" carries out nothing; "fail" answers with an error.
     """
 
     def __init__(
@@ -309,7 +309,7 @@ class ToyEditor:
     def _report(self, uri: str, change: dict[str, Any]) -> None:
         self._late_uri = uri
         self._late.append(change)
-        if self.manner != "silent":
+        if self.manner not in ("silent", "late"):
             self._report_late()
         elif len(self._late) == 1:
             threading.Timer(0.03, self._report_late).start()
