@@ -34,6 +34,13 @@ class DrawsRuns implements StaticFeature {
   clear(): void {}
 }
 
+/** A client that keeps its own trouble in the log: what is wrong is said once, in words that help. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown, show: boolean | 'force' = true): void {
+    super.error(message, data, show === 'force' ? false : show);
+  }
+}
+
 export type Condition = { state: 'down' | 'starting' | 'up' } | { state: 'missing'; reason: string };
 
 export class Server implements vscode.Disposable {
@@ -129,7 +136,7 @@ export class Server implements vscode.Disposable {
     }
     this.log.info(`Starting ${found.command}, found in ${found.where}.`);
     const args = ['lsp', ...vscode.workspace.getConfiguration('reviser.server').get<string[]>('arguments', [])];
-    const client = new LanguageClient(
+    const client = new QuietClient(
       'reviser',
       'Reviser',
       { command: found.command, args },
