@@ -40,6 +40,7 @@ def window(open_draft: Opener, reviser_model: Path) -> Workbench:
         assert window.saved() == DRAFT
     assert _count(window) >= 3
     window.press("Control+Home")
+    window.wait(lambda: window.cursor_place() == "Ln 1, Col 1")
     return window
 
 
@@ -50,6 +51,13 @@ def _wait_for_changes(window: Workbench) -> None:
 def _count(window: Workbench) -> int:
     """How many changes wait, by the words above them."""
     return sum(text == "Put Back" for text in window.lenses())
+
+
+def _go_to_next_change(window: Workbench) -> None:
+    """Press its key, and see the cursor move: the next key is about where it is then."""
+    before = window.cursor_place()
+    window.press("Alt+F5")
+    window.wait(lambda: window.cursor_place() != before)
 
 
 def test_changes_are_seen_and_all_put_back(window: Workbench) -> None:
@@ -69,7 +77,8 @@ def test_changes_are_decided_about_one_by_one(window: Workbench) -> None:
     window.click_lens("Keep (“|without)")
     window.wait(lambda: _count(window) == count - 1)
     assert window.saved() == text
-    window.press("Alt+F5", PUT_BACK)
+    _go_to_next_change(window)
+    window.press(PUT_BACK)
     window.wait(lambda: _count(window) == count - 2)
     changed = window.saved()
     assert changed != text
@@ -83,9 +92,13 @@ def test_changes_are_decided_about_one_by_one(window: Workbench) -> None:
 
 def test_the_keys_go_from_change_to_change(window: Workbench) -> None:
     text = window.saved()
+    _go_to_next_change(window)
     for left in range(_count(window) - 1, -1, -1):
-        window.press("Alt+F5", KEEP)
+        place = window.cursor_place()
+        window.press(KEEP)
         window.wait(lambda left=left: _count(window) == left)
+        # It goes on to the next change by itself.
+        window.wait(lambda left=left, place=place: not left or window.cursor_place() != place)
     assert window.saved() == text
     window.press("Control+Alt+Backspace")
     window.wait(lambda: window.text().endswith("rain fell."))

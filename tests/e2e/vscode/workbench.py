@@ -258,6 +258,10 @@ class Workbench:
     def _status_item(self) -> Locator:
         return self.page.locator('.statusbar-item[id$="reviser.status"]')
 
+    def cursor_place(self) -> str:
+        """The line and column of the user's cursor, as the status bar has them."""
+        return self.page.locator('[id="status.editor.selection"]').inner_text()
+
     def messages(self) -> list[str]:
         return self.page.locator(".notification-list-item-message").all_inner_texts()
 
@@ -270,7 +274,9 @@ class Workbench:
         self.press("Control+s")
         dirty = self.page.locator(".tab.dirty")
         self.wait(lambda: dirty.count() == 0)
-        return self.draft.read_bytes().decode()
+        # What was saved before is written once more, and for a moment there is nothing in the file.
+        text: str = self.wait(lambda: self.draft.read_bytes().decode())
+        return text
 
     def wait(self, condition: Callable[[], Any]) -> Any:
         """Wait for something on the screen."""
