@@ -32,7 +32,7 @@ from tests.e2e.vscode.workbench import CodeServer, Workbench, write_settings
 from tests.lsp_server.processes import children
 
 DRAFT = ROOT / "examples" / "draft.txt"
-SIZE: ViewportSize = {"width": 860, "height": 500}
+SIZE: ViewportSize = {"width": 860, "height": 440}
 
 LOOKS = {
     "breadcrumbs.enabled": False,
@@ -115,7 +115,7 @@ def run_unwatched(window: Workbench) -> tuple[str, float]:
 
 def save_gif(pictures: list[Image.Image], shown_ms: int, path: Path) -> None:
     """Few colours, and only what changes."""
-    palette = pictures[len(pictures) // 2].quantize(96, dither=Image.Dither.NONE)
+    palette = _sample(pictures).quantize(96, dither=Image.Dither.NONE)
     first, *others = (
         picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
     )
@@ -130,6 +130,16 @@ def save_gif(pictures: list[Image.Image], shown_ms: int, path: Path) -> None:
     seconds = (4200 + shown_ms * (len(others) - 1)) / 1000
     megabytes = path.stat().st_size / 1e6
     print(f"{path}: {len(pictures)} pictures of {first.size}, {seconds:.1f} s, {megabytes:.2f} MB")
+
+
+def _sample(pictures: list[Image.Image]) -> Image.Image:
+    """Some of the pictures side by side: all colours that there are."""
+    some = pictures[:: max(len(pictures) // 8, 1)]
+    width, height = some[0].size
+    sample = Image.new("RGB", (width * len(some), height))
+    for index, picture in enumerate(some):
+        sample.paste(picture, (index * width, 0))
+    return sample
 
 
 def main() -> None:
