@@ -72,9 +72,14 @@ class Rows(ScrollView, can_focus=True):
         self._reveal()
         self.refresh()
 
+    def on_resize(self) -> None:
+        self._reveal()
+
     def _reveal(self) -> None:
+        """Show the chosen row, and as far as there is room two on each side."""
         if self._lines:
-            area = Area(0, max(0, self.chosen - 2), 1, 5)
+            beside = max(0, min(2, (self.size.height - 1) // 2))
+            area = Area(0, max(0, self.chosen - beside), 1, 2 * beside + 1)
             self.scroll_to_region(area, animate=False, force=True, immediate=True)
 
     def render_line(self, y: int) -> Strip:

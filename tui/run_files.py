@@ -75,6 +75,10 @@ class RunFiles:
                 loop.call_soon_threadsafe(ready.set_result, tokenizer)
             except ReviserError as error:
                 loop.call_soon_threadsafe(ready.set_exception, error)
+            except Exception as error:
+                # The thread must live on, and the user must know.
+                told = ReviserError(f"the model failed: {type(error).__name__}: {error}")
+                loop.call_soon_threadsafe(ready.set_exception, told)
 
         self._writer.submit(fetch)
         return await ready

@@ -438,7 +438,7 @@ class Run:
         self.draft.write_region(self.current.written)
 
     def _follow(self, old: Node, new: Node) -> None:
-        change = Change(*difference(old.written, new.written))
+        change = change_at_cursor(old.written, new.written, new.cursor)
         start, end = change.start, change.start + len(change.removed)
         self.authors[start:end] = [new] * len(change.inserted)
         left = [gone for gone in self.erased if gone.at <= start]
@@ -478,6 +478,17 @@ class Run:
 
     def statistics(self) -> Statistics:
         return Statistics.of(self)
+
+
+def change_at_cursor(old: str, new: str, cursor: int) -> Change:
+    """What a step has changed; where it could have been in several places, in the one that its cursor tells."""
+    change = Change(*difference(old, new))
+    if change.removed and change.inserted:
+        return change
+    start, gone = cursor - len(change.inserted), len(change.removed)
+    if start < 0 or old[:start] != new[:start] or old[start + gone :] != new[cursor:]:
+        return change
+    return Change(start, old[start : start + gone], new[start:cursor])
 
 
 def walk(root: Node) -> Iterator[Node]:

@@ -268,6 +268,54 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
     drive(editor(tmp_path, TEXT), script)
 
 
+def test_the_log_shows_the_step_however_few_rows_it_has(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f5", "f4")
+        await run_to_the_end(app, pilot)
+        rows = app.desk.panel.query_one("#Log", Rows)
+        for size in ((40, 16), (40, 11), (40, 9), (90, 9), (90, 30), (40, 14)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            for key in ("pageup", "end", "up"):
+                await pilot.press(key)
+                top = rows.scroll_offset.y
+                assert top <= rows.chosen < top + max(rows.size.height, 1), (size, key)
+
+    drive(editor(tmp_path, TEXT), script)
+
+
+def test_a_recording_whose_tokenizer_cannot_be_had_says_so_and_the_writer_goes_on(
+    tmp_path: Path,
+) -> None:
+    saved = tmp_path / "run.json"
+    broken = [False]
+
+    def load(say: Callable[[str], None]) -> Engine:
+        if broken[0]:
+            raise ValueError("a file is cut short")
+        return toy_engine(say)
+
+    async def record(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f5")
+        await run_to_the_end(app, pilot)
+        await app.run_action("save_run")
+        await answer(pilot, app, str(saved))
+        await until(pilot, saved.exists)
+
+    async def play(app: EditorApp, pilot: Pilot[None]) -> None:
+        broken[0] = True
+        await app.run_action("play_file")
+        await answer(pilot, app, str(saved))
+        await until(pilot, lambda: "the model failed: ValueError" in notes(app))
+        broken[0] = False
+        await pilot.press("f5")
+        await run_to_the_end(app, pilot)
+        assert len(shown_run(app).path) > 1
+
+    drive(editor(tmp_path, TEXT, load=load), record)
+    drive(editor(tmp_path, TEXT, load=load), play)
+
+
 def test_runs_are_saved_played_and_exported(tmp_path: Path) -> None:
     saved, page, patch = (tmp_path / name for name in ("run.json", "run.html", "run.diff"))
 
@@ -447,3 +495,22 @@ def test_authors_know_who_wrote_what() -> None:
     assert draft.text == "azYb"
     run.scrub(0, 0.0)
     assert (draft.text, run.authors) == ("ab", [])
+
+
+def test_words_alike_are_told_apart_by_where_the_cursor_is() -> None:
+    from tui.document import Draft
+    from tui.runs import Taken
+
+    draft = Draft("the stars")
+    run = Run(draft, draft.open_region(0, 9), Node(None, "the stars", 9))
+    taken = Taken(0, "x", "insert", None)
+    steps = (("the sense stars", 9), ("the sense sense stars", 15), ("the sense stars", 3))
+    for written, cursor in steps:
+        run.add_recorded(run.tip.after(written, cursor, taken))
+    run.step(0.0)
+    assert [node is run.current for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
+    run.step(0.0)
+    assert [node is run.current for node in run.authors] == [False] * 9 + [True] * 6 + [False] * 6
+    run.step(0.0)
+    assert [(gone.at, gone.text) for gone in run.erased] == [(3, " sense")]
+    assert [node is run.path[2] for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
