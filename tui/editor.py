@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import unicodedata
@@ -19,6 +20,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Input
+from textual.worker import Worker
 
 from tui.coats import Coat, around_ghosts, losses, old_texts, review_coats, run_coats
 from tui.disk import plain_newlines
@@ -421,13 +424,20 @@ class Editor(Widget, can_focus=True):
     def look_again(self) -> None:
         """The text was changed by other hands: the model's, or the disk's."""
         self._pass_time()
+        self._follow_model()
+        self._changed()
+
+    def _follow_model(self) -> bool:
+        """Show the model's cursor, or the change that is decided on; False if the user looks elsewhere."""
         run, review = self._sheet.open_run, self._sheet.review
-        if review is not None and self._sheet.follows_model:
+        if not self._sheet.follows_model or (run is None and review is None):
+            return False
+        if review is not None:
             self.reveal(review.current.patch.end)
             self.reveal(review.current.patch.start)
-        elif run is not None and self._sheet.follows_model:
+        elif run is not None:
             self.reveal(run.region.start + max(run.current.cursor, 0), margin=2)
-        self._changed()
+        return True
 
     def fade(self) -> None:
         """Draw what fades as it looks now."""
@@ -449,13 +459,14 @@ class Editor(Widget, can_focus=True):
         self._settle_top()
 
     def _settle_top(self) -> None:
-        """Rows begin elsewhere now; keep what was at the top there, and the cursor on the screen."""
+        """Rows begin elsewhere now; keep what was at the top there, and on the screen what is followed."""
         sheet = self._sheet
         if self.size.height:
             shown = self.view.shown_before(min(sheet.top, sheet.draft.buffer.length))
             layout = self.layout_now
             self._put_on_top(layout, layout.place(shown))
-            self.reveal(sheet.draft.selection.cursor)
+            if not self._follow_model():
+                self.reveal(sheet.draft.selection.cursor)
 
     def on_focus(self) -> None:
         self._changed()
@@ -492,6 +503,11 @@ class Editor(Widget, can_focus=True):
         Both happen here, so that keys that come faster than they are handled keep their order. A key that
         means nothing now ends here too: further on it could meet what the keys behind it have begun.
         """
+        if isinstance(self.app.focused, Input):
+            # A key before this one has opened a field, and this one is meant for that.
+            event.stop()
+            await self.app.on_event(events.Key(event.key, event.character))
+            return
         text = {"enter": "\n", "tab": "\t"}.get(event.key)
         if text is None and event.is_printable and not _MODIFIERS & set(event.key.split("+")):
             text = event.character
@@ -501,7 +517,16 @@ class Editor(Widget, can_focus=True):
         if text is not None:
             self.type(text, "typing" if self._sheet.draft.selection.empty else "other")
         elif bound is not None and bound.enabled:
+            working = set(self.app.workers)
             await self.app.run_action(bound.binding.action, bound.node)
+            await self._let_begin([w for w in self.app.workers if w not in working])
+
+    async def _let_begin(self, commands: list[Worker[object]]) -> None:
+        """Wait until commands that have begun are done or have asked what they want to know."""
+        while not all(command.is_finished for command in commands):
+            if self.app.focused not in (self, None):
+                return
+            await asyncio.sleep(0)
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

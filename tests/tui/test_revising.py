@@ -108,6 +108,30 @@ def test_a_selection_is_revised_and_nothing_around_it(tmp_path: Path) -> None:
     drive(corrected(tmp_path), script)
 
 
+def test_another_size_of_the_window_leaves_the_change_in_sight(tmp_path: Path) -> None:
+    lines = [f"line {number}" for number in range(60)]
+    better = [*lines[:55], "row 55", *lines[56:]]
+    app = editor(tmp_path, "\n".join(lines), load=Corrector("\n".join(better)).load)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        start = app.sheet.draft.text.index("line 55")
+        app.editor.select(Selection(start, start + len("line 55")))
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: app.sheet.review is not None)
+        app.sheet.draft.select(Selection.at(0))
+        for size in ((60, 12), (30, 8), (90, 30)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert any("row" in row for row in app.editor.screen_text()), size
+        # Who looks elsewhere goes on looking there.
+        await pilot.press("down")
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        assert app.editor.screen_text()[0] == "line 0"
+
+    drive(app, script)
+
+
 def test_what_is_erased_can_be_seen_for_a_while(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await revise(app, pilot, Selection.at(TEXT.index("sat")))
