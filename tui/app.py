@@ -69,6 +69,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self._play = play
         self._journals = journals or journal_folder()
         self._begun = False
+        self._leaving = False
         self.writer = Writer(load or partial(load_model, self.settings))
         self.sheets = Sheets(files, self._journals)
 
@@ -110,7 +111,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.set_keymap(self.settings.keys)
         self.pulse.begin(self)
         self.upkeep.begin()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._leave_in_a_hurry)
         self.desk.arrange(self.settings)
 
@@ -128,16 +129,19 @@ class EditorApp(App[None], inherit_bindings=False):
             await self.run_files.play(self._play)
 
     async def action_quit(self) -> None:
-        self._quit()
+        if not self._leaving:
+            self._leaving = True
+            self._quit()
 
     @work
     async def _quit(self) -> None:
         if await self.files.close_all():
             self.writer.close()
             self.exit()
+        self._leaving = False
 
     def _leave_in_a_hurry(self) -> None:
-        """The terminal or the system goes away: what is not saved stays in the journals."""
+        """The terminal or the system goes away, or someone wants the editor gone: what is not saved stays in the journals."""
         self.upkeep.flush_journals()
         self.exit()
 
@@ -291,10 +295,11 @@ class EditorApp(App[None], inherit_bindings=False):
         answer = await self.voice.ask_line(f"Go to line (1 to {buffer.line_count})")
         if answer is None:
             return
-        if not answer.strip().isdecimal():
-            self.voice.warn(f"{answer} is not the number of a line.")
+        try:
+            line = max(1, min(int(answer), buffer.line_count)) - 1
+        except ValueError:
+            self.voice.warn(f"{answer[:20]} is not the number of a line.")
             return
-        line = max(1, min(int(answer), buffer.line_count)) - 1
         self.editor.select(Selection.at(buffer.line_start(line)))
 
     def action_wrap(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from rich.table import Table
@@ -15,6 +14,8 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.suggester import Suggester
 from textual.widgets import Button, Input, Label, OptionList, Static
+
+from tui.disk import typed_path
 
 
 class Question(ModalScreen[str | None]):
@@ -61,7 +62,7 @@ class PathSuggester(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         folder, _, start = value.rpartition("/")
-        base = Path(f"{folder}/" if folder or value.startswith("/") else ".").expanduser()
+        base = typed_path(f"{folder}/" if folder or value.startswith("/") else ".")
         try:
             found = sorted(p for p in base.iterdir() if p.name.startswith(start))
         except OSError:

@@ -39,8 +39,12 @@ class OpenFile:
     @classmethod
     def open(cls, path: Path) -> tuple[OpenFile, str]:
         """The file at `path` and its text; a file that does not exist yet is empty."""
-        if not path.exists():
-            if not path.parent.is_dir():
+        try:
+            known, folder_known = path.exists(), path.parent.is_dir()
+        except OSError as error:
+            raise ReviserError(f"{path} cannot be read: {error.strerror}") from None
+        if not known:
+            if not folder_known:
                 raise ReviserError(f"there is no folder {path.parent}")
             return cls.new(path), ""
         stamp = Stamp.of(path)
@@ -76,8 +80,13 @@ class OpenFile:
             raise ReviserError(
                 f"{document.path} cannot hold some characters of the text in {document.encoding}"
             ) from None
+        except OSError as error:
+            raise ReviserError(f"{document.path} cannot be written: {error.strerror}") from None
         self.document = document
         self.stamp = Stamp.of(document.path)
+
+    def exists(self) -> bool:
+        return Stamp.of(self.path) is not None
 
     def changed_on_disk(self) -> bool:
         """Whether the file is another than the one last read or written."""
@@ -96,6 +105,14 @@ class OpenFile:
 
     def is_at(self, path: Path) -> bool:
         return os.path.realpath(self.path) == os.path.realpath(path)
+
+
+def typed_path(text: str) -> Path:
+    """The path that a user has typed; `~` stands for a home folder where there is one."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def plain_newlines(text: str) -> str:

@@ -46,7 +46,7 @@ class Files:
         """Write a sheet to its file, asking where there is none or it was changed; False if not written."""
         if sheet.file is None:
             return await self.save_as(sheet)
-        if sheet.file.changed_on_disk() and sheet.file.path.exists():
+        if sheet.file.changed_on_disk() and sheet.file.exists():
             answer = await self._voice.ask(
                 f"{sheet.title} was changed by another program.",
                 [("cancel", "Cancel"), ("write", "Write mine"), ("read", "Read theirs")],

@@ -26,7 +26,9 @@ class FindBar(Vertical):
         Binding("escape", "close", "Close", show=False),
         Binding("up", "previous", "Previous", show=False),
         Binding("down", "next", "Next", show=False),
-        # Before the fields see them: they would take the letter.
+        # Before the fields see them: they would take the letter, or what is typed behind a tab.
+        Binding("tab", "app.focus_next", "Next field", show=False, priority=True),
+        Binding("shift+tab", "app.focus_previous", "Previous field", show=False, priority=True),
         _command("alt+c", "switch('case')", "Match case", "find-case"),
         _command("alt+r", "switch('pattern')", "Pattern", "find-pattern"),
         _command("alt+a", "replace_all", "Replace all", "replace-all"),

@@ -32,6 +32,7 @@ class Upkeep:
         # Those whose question about a change on disk has no answer yet.
         self._asked: set[Sheet] = set()
         self._said_journal_fails = False
+        self._typed: object = None
 
     def begin(self) -> None:
         self._app.set_interval(_JOURNAL_INTERVAL, self.flush_journals)
@@ -86,19 +87,26 @@ class Upkeep:
 
     def look_at_disk(self) -> None:
         """Take over what others did to files that have no changes here; ask about the rest, once."""
+        rests = self._user_rests()
         for sheet in self._sheets:
             if sheet.file is None or sheet in self._asked or not sheet.file.changed_on_disk():
                 continue
-            if not sheet.file.path.exists():
+            if not sheet.file.exists():
                 if sheet.file.stamp is not None:
                     sheet.file.ignore_change()
                     self._voice.say(f"{sheet.title} was removed; saving writes it again.")
             elif not sheet.modified:
                 if self._files.reload(sheet):
                     self._voice.say(f"{sheet.title} was changed and read again.")
-            elif not self._voice.asking:
+            elif rests and not self._voice.asking:
                 self._asked.add(sheet)
                 self._app.run_worker(self._ask_about_change(sheet))
+
+    def _user_rests(self) -> bool:
+        """Whether nothing was typed since the last look: keys must not answer a question unread."""
+        draft = self._sheets.current.draft
+        before, self._typed = self._typed, (draft, draft.version)
+        return before == self._typed
 
     async def _ask_about_change(self, sheet: Sheet) -> None:
         answer = await self._voice.ask(

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual.app import App
 
 from tui.dialogs import Choice, Prompt, Question
+from tui.disk import Stamp, typed_path
 
 Answers = Sequence[tuple[str, str]]
 
@@ -42,7 +43,7 @@ class Voice:
 
     async def ask_path(self, question: str, value: str = "") -> Path | None:
         answer = await self._app.push_screen_wait(Prompt(question, value, path=True))
-        return Path(answer).expanduser() if answer and answer.strip() else None
+        return typed_path(answer) if answer and answer.strip() else None
 
     async def choose(self, title: str, lines: Sequence[str]) -> int | None:
         """The number of the line that was chosen."""
@@ -50,7 +51,7 @@ class Voice:
 
     async def may_replace(self, path: Path) -> bool:
         """Whether there is nothing at `path`, or it may go."""
-        if not path.exists():
+        if Stamp.of(path) is None:
             return True
         answers = [("cancel", "Cancel"), ("replace", "Replace it")]
         return await self.ask(f"{path} exists.", answers) == "replace"

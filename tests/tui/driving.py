@@ -105,11 +105,13 @@ def editor(
     return EditorApp(files, settings, **given)  # type: ignore[arg-type]
 
 
-def drive(app: EditorApp, script: Script, size: tuple[int, int] = (80, 24)) -> None:
-    """Run the app and do to it what the script says."""
+def drive(
+    app: EditorApp, script: Script, size: tuple[int, int] = (80, 24), *, toasts: bool = False
+) -> None:
+    """Run the app and do to it what the script says; what is said in passing is shown with `toasts` only."""
 
     async def main() -> None:
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=toasts) as pilot:
             await pilot.pause()
             await script(app, pilot)
 

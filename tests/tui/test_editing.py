@@ -8,9 +8,10 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
+from textual.widgets._toast import Toast
 
 from reviser.errors import ReviserError
-from tests.tui.driving import drive, editor, notes, until
+from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS
 from tui.dialogs import Help, Prompt, Question
@@ -324,6 +325,10 @@ def test_changes_on_disk_are_taken_over_or_asked_about(tmp_path: Path) -> None:
         await pilot.press("ctrl+z")
         assert draft.text == "text"
         path.write_text("theirs")
+        # What is being typed must not answer a question that comes in between.
+        app.upkeep.look_at_disk()
+        await pilot.pause()
+        assert not isinstance(app.screen, Question)
         app.upkeep.look_at_disk()
         await choose(pilot, app, "k")
         assert draft.text == "text"
@@ -433,6 +438,26 @@ def test_patterns_in_the_find_bar(tmp_path: Path) -> None:
     drive(editor(tmp_path, "abbcb"), script)
 
 
+def test_keys_that_come_fast_reach_the_field_they_are_meant_for(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+r")
+        await strike(app, pilot, *"cat", "tab", *"dog", "shift+tab", *"s")
+        values = {field.id: field.value for field in app.desk.find_bar.query(Input)}
+        assert values == {"find": "cats", "replace": "dog"}
+        await pilot.press("escape", "ctrl+home")
+        # A slow line delivers a command and what is typed behind it at once.
+        await strike(app, pilot, "ctrl+f", *"long", "enter")
+        await until(pilot, lambda: app.sheet.draft.selection == Selection(22, 26))
+        await pilot.press("escape")
+        await strike(app, pilot, "ctrl+g", "2", "enter")
+        await until(pilot, lambda: app.sheet.draft.selection == Selection.at(13))
+        await strike(app, pilot, "ctrl+o", *str(tmp_path / "other.txt"), "enter")
+        await until(pilot, lambda: app.sheet.title == "other.txt")
+        assert app.sheets[0].draft.text == TEXT
+
+    drive(editor(tmp_path, TEXT), script)
+
+
 def test_going_to_a_line(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+g")
@@ -441,6 +466,9 @@ def test_going_to_a_line(tmp_path: Path) -> None:
         await pilot.press("ctrl+g")
         await answer(pilot, app, "999")
         assert app.sheet.draft.selection == Selection.at(32)
+        await pilot.press("ctrl+g")
+        await answer(pilot, app, "9" * 5000)
+        await until(pilot, lambda: f"{'9' * 20} is not the number of a line" in notes(app))
         await pilot.press("ctrl+g")
         await answer(pilot, app, "x")
         await until(pilot, lambda: "not the number of a line" in notes(app))
@@ -521,7 +549,56 @@ def test_a_choice_of_paths_is_completed(tmp_path: Path, monkeypatch: pytest.Monk
     drive(editor(tmp_path), script)
 
 
-@pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGHUP"])
+def test_names_that_no_file_can_have_are_refused_in_words(tmp_path: Path) -> None:
+    long = "x" * 300
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await pilot.press(*"~nobody-here/text", "enter")
+        await until(pilot, lambda: "there is no folder ~nobody-here" in notes(app))
+        await pilot.press("ctrl+o")
+        await answer(pilot, app, long)
+        await until(pilot, lambda: "cannot be read: File name too long" in notes(app))
+        await pilot.press("f12")
+        await answer(pilot, app, long)
+        await until(pilot, lambda: "cannot be written: File name too long" in notes(app))
+        assert [sheet.title for sheet in app.sheets] == ["file.txt"]
+
+    drive(editor(tmp_path, "text"), script)
+
+
+def test_quitting_asks_once_however_often_the_key_is_pressed(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x", "ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("ctrl+q", "ctrl+q")
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await pilot.press("ctrl+q")
+        await choose(pilot, app, "d")
+
+    drive(editor(tmp_path, "text"), script)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 16)])
+def test_what_is_said_in_passing_leaves_the_status_line_in_sight(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: app.screen.query(Toast))
+        await pilot.pause()
+        said = app.screen.query(Toast).first().region
+        assert said.bottom <= app.desk.status_line.region.y
+        assert said.width >= min(size[0] // 2, 36)
+
+    drive(editor(tmp_path, "\n\n"), script, size, toasts=True)
+
+
+@pytest.mark.parametrize("signal_name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_closing_terminal_leaves_the_journal(tmp_path: Path, signal_name: str) -> None:
     import os
     import signal
