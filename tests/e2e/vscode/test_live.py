@@ -103,7 +103,7 @@ def test_the_user_writes_elsewhere_during_a_run(window: Workbench) -> None:
     both = window.saved()
     assert both.startswith("Räuber 😀 and " + DRAFT)
     window.press("Control+Alt+Backspace")
-    window.wait(lambda: window.text().endswith("quiet"))
+    window.wait(lambda: window.text().endswith("It was quiet"))
     assert window.saved() == "Räuber 😀 and " + DRAFT
     window.press("Control+z")
     assert window.saved() == both
@@ -165,7 +165,7 @@ def test_a_run_goes_on_while_its_document_is_hidden(window: Workbench) -> None:
     _stop(window)
     assert len(window.saved()) > len(DRAFT) + 40
     window.press("Control+Alt+Backspace")
-    window.wait(lambda: window.text().endswith("quiet"))
+    window.wait(lambda: window.text().endswith("It was quiet"))
     assert window.saved() == DRAFT
 
 
