@@ -1,11 +1,11 @@
 """Is a model fit to be the default? Its continuations and infills beside real text and a left-to-right model.
 
     python -m benchmarks.quality RUN --model NAME=FOLDER … --evaluator BASE --data SHARDS
-    python -m benchmarks.quality RUN --compare NAME --baseline NAME [--mauve minilm] [--write FILE]
+    python -m benchmarks.quality RUN --compare NAME [--baseline NAME] [--mauve minilm] [--write FILE]
 
 The first form writes with each model and keeps what it wrote, and how likely that is under BASE, in the
-folder RUN; a model that is there already is not asked again. The second compares two of them and needs
-neither models nor a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS are held-out token
+folder RUN; a model that is there already is not asked again. The second compares one of them with real text
+and, where one is named, a baseline; it needs neither models nor a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS are held-out token
 shards made with it.
 """
 
@@ -201,6 +201,13 @@ def ratio_interval(model: Measured, baseline: Measured) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def texts_of(run: Path, name: str) -> list[dict[str, Any]]:
+    """What a model wrote, with its prompts and seeds."""
+    # Not splitlines(): a text may hold characters that it takes for the end of a line.
+    lines = read_utf8(_texts_file(run, name)).split("\n")
+    return [json.loads(line) for line in lines if line]
+
+
 def overlaps(run: Path, names: Sequence[str], features: str) -> dict[str, Overlap]:
     """MAUVE of what each model wrote with each seed, against the same prompts' real continuations."""
     from benchmarks.mauve_score import mauve_each
@@ -208,8 +215,7 @@ def overlaps(run: Path, names: Sequence[str], features: str) -> dict[str, Overla
     groups: dict[str, list[str]] = {}
     references: dict[str, str] = {}
     for name in names:
-        for line in read_utf8(_texts_file(run, name)).splitlines():
-            entry = json.loads(line)
+        for entry in texts_of(run, name):
             groups.setdefault(f"{name}\n{entry['seed']}", []).append(entry["continuation"])
             references[entry["prompt"]] = entry["reference"]
     scores = mauve_each(list(references.values()), groups, features)
@@ -220,8 +226,29 @@ def overlaps(run: Path, names: Sequence[str], features: str) -> dict[str, Overla
     return found
 
 
-def targets(model: Measured, baseline: Measured, mauve: dict[str, Overlap]) -> list[Target]:
+def targets(model: Measured, baseline: Measured | None, mauve: dict[str, Overlap]) -> list[Target]:
     """What the model is held to, and whether it is so."""
+    ours = model.continuation
+    by_itself = [
+        Target(
+            "runs that end in Stop",
+            f"{LEAST_STOPS:.0%}",
+            f"{ours.stopped:.1%}",
+            ours.stopped >= LEAST_STOPS,
+        ),
+        Target("moves", f"{LEAST_MOVES:.0%}", f"{ours.moves:.1%}", ours.moves >= LEAST_MOVES),
+        Target(
+            "runs that insert before what they wrote",
+            f"{LEAST_REVISED:.0%}",
+            f"{ours.revised:.1%}",
+            ours.revised >= LEAST_REVISED,
+        ),
+    ]
+    return by_itself if baseline is None else _beside(model, baseline, mauve) + by_itself
+
+
+def _beside(model: Measured, baseline: Measured, mauve: dict[str, Overlap]) -> list[Target]:
+    """What the model is held to beside a left-to-right one."""
     ours, theirs = model.continuation, baseline.continuation
     ratio = ours.ppl / theirs.ppl
     low, high = ratio_interval(model, baseline)
@@ -238,19 +265,6 @@ def targets(model: Measured, baseline: Measured, mauve: dict[str, Overlap]) -> l
             f"at most {theirs.repeated_4:.4f}",
             f"{ours.repeated_4:.4f}",
             ours.repeated_4 <= theirs.repeated_4,
-        ),
-        Target(
-            "runs that end in Stop",
-            f"{LEAST_STOPS:.0%}",
-            f"{ours.stopped:.1%}",
-            ours.stopped >= LEAST_STOPS,
-        ),
-        Target("moves", f"{LEAST_MOVES:.0%}", f"{ours.moves:.1%}", ours.moves >= LEAST_MOVES),
-        Target(
-            "runs that insert before what they wrote",
-            f"{LEAST_REVISED:.0%}",
-            f"{ours.revised:.1%}",
-            ours.revised >= LEAST_REVISED,
         ),
         Target(
             f"gaps joined better than {theirs.name} joins them",
@@ -333,21 +347,22 @@ def page(measured: Sequence[Measured], held: Sequence[Target], mauve: dict[str, 
 
 
 def compare(chosen: argparse.Namespace) -> str:
-    names = [REAL, chosen.baseline, chosen.compare]
-    for name in names:
+    written = [chosen.baseline, chosen.compare] if chosen.baseline else [chosen.compare]
+    for name in (names := [REAL, *written]):
         if not _figures_file(chosen.run, name).exists():
             raise ReviserError(f"{chosen.run} holds no figures of {name}")
     measured = [Measured.read(_figures_file(chosen.run, name)) for name in names]
-    _, baseline, model = measured
-    if any(
+    model, baseline = measured[-1], measured[1] if chosen.baseline else None
+    if baseline and any(
         baseline.facts[key] != model.facts[key] for key in ("evaluator", "data", "prompts", "seeds")
     ):
         raise ReviserError(f"{baseline.name} and {model.name} were measured on different things")
-    mauve = overlaps(chosen.run, names[1:], chosen.mauve) if chosen.mauve else {}
+    mauve = overlaps(chosen.run, written, chosen.mauve) if chosen.mauve else {}
     text = page(measured, targets(model, baseline, mauve), mauve)
     if chosen.write:
         facts = provenance(
-            f"python -m benchmarks.quality {chosen.run} --compare {model.name} --baseline {baseline.name}"
+            f"python -m benchmarks.quality {chosen.run} --compare {model.name}"
+            + (f" --baseline {baseline.name}" if baseline else "")
             + (f" --mauve {chosen.mauve}" if chosen.mauve else ""),
             Generated="; ".join(
                 f"{entry.name} at {entry.facts['Commit']} on {entry.facts['Hardware']}, {entry.facts['Date']}"
@@ -388,12 +403,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not chosen.evaluator or not chosen.data:
                 raise ReviserError("writing needs an evaluator and held-out data")
             write_with(models, chosen)
-        if bool(chosen.compare) != bool(chosen.baseline):
-            raise ReviserError("a comparison needs both a model to compare and a baseline")
+        if chosen.baseline and not chosen.compare:
+            raise ReviserError("a baseline needs a model to compare with it")
         if chosen.compare:
             print(compare(chosen))
         elif not models:
-            raise ReviserError("name a model to write with, or two to compare")
+            raise ReviserError("name a model to write with, or one to compare")
     except ReviserError as error:
         print(f"quality: {error}", file=sys.stderr)
         return 2

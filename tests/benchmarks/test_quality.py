@@ -72,6 +72,32 @@ def test_two_models_are_compared_without_any_model(
     assert "| moves" in page.read_text()
 
 
+def test_texts_with_line_separators_in_them_are_read_whole(run: Path, tmp_path: Path) -> None:
+    kept = (run / "ours.texts.jsonl").read_text("utf-8")
+    count = len(quality.texts_of(run, "ours"))
+    entry = {"seed": 1, "prompt": "a", "continuation": "b\u2028c\x85d", "reference": "e"}
+    added = json.dumps(entry, ensure_ascii=False)
+    (tmp_path / "ours.texts.jsonl").write_text(f"{kept}{added}\n", "utf-8")
+    found = quality.texts_of(tmp_path, "ours")
+    assert len(found) == count + 1
+    assert found[-1] == entry
+
+
+def test_without_a_baseline_a_model_stands_beside_real_text_alone(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(run), "--compare", "ours"]) == 0
+    text = capsys.readouterr().out
+    assert REAL in text
+    assert "plain" not in text
+    ours = Measured.read(run / "ours.json")
+    assert [target.what for target in targets(ours, None, {})] == [
+        "runs that end in Stop",
+        "moves",
+        "runs that insert before what they wrote",
+    ]
+
+
 def test_a_target_is_met_exactly_when_the_figures_say_so(run: Path) -> None:
     ours, plain = (Measured.read(run / f"{name}.json") for name in ("ours", "plain"))
 
@@ -109,11 +135,11 @@ def test_the_interval_holds_the_ratio_and_is_a_point_for_equal_models(run: Path)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "name a model to write with, or two to compare"),
+        ([], "name a model to write with, or one to compare"),
         (["--model", "ours"], "a model is named as NAME=FOLDER, not ours"),
         (["--model", f"{REAL}=x"], "a model is named as NAME=FOLDER"),
         (["--model", "ours=x"], "writing needs an evaluator and held-out data"),
-        (["--compare", "ours"], "a comparison needs both"),
+        (["--baseline", "ours"], "a baseline needs a model to compare with it"),
         (["--compare", "ours", "--baseline", "nobody"], "holds no figures of nobody"),
     ],
 )
