@@ -32,7 +32,7 @@ from tests.e2e.vscode.workbench import CodeServer, Workbench, write_settings
 from tests.lsp_server.processes import children
 
 DRAFT = ROOT / "examples" / "draft.txt"
-SIZE: ViewportSize = {"width": 860, "height": 440}
+SIZE: ViewportSize = {"width": 860, "height": 480}
 
 LOOKS = {
     "breadcrumbs.enabled": False,
