@@ -66,7 +66,11 @@ class ModelPolicy:
         del self._seen[shared:]
         self._scores = None
         new = list(history[shared:])
-        self._scores = self._decoder.decode(new[0]) if len(new) == 1 else self._decoder.prefill(new)
+        # The last id by itself: reading many at once rounds a little otherwise, and a run should not
+        # depend on how much of its history was read before.
+        if len(new) > 1:
+            self._decoder.prefill(new[:-1])
+        self._scores = self._decoder.decode(new[-1])
         self._seen += new
         self.evaluated += len(new)
         return self._scores

@@ -1,0 +1,64 @@
+"""The model that comes along: its size, what it says of itself, and that it writes with a cursor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reviser.actions import Move
+from reviser.checkpoints.library import embedded_folder
+from reviser.decoding import Sampler
+from reviser.engine import Engine, load_engine
+from training.mixture import Mixture
+
+ROOT = Path(__file__).parents[2]
+DRAFT = (ROOT / "examples" / "draft.txt").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REVISER_HOME", "/nowhere")
+        patch.delenv("REVISER_MODEL", raising=False)
+        return load_engine()
+
+
+def write(engine: Engine, seed: int) -> tuple[str, str | None, int]:
+    """The draft as a run leaves it, how the run ended and how often it moved."""
+    session = engine.session(DRAFT)
+    run = session.continue_(Sampler(seed=seed))
+    moves = sum(isinstance(frame.step.action, Move) for frame in run)
+    return session.text, run.rollout.ending, moves
+
+
+def test_it_is_small_enough_to_come_along() -> None:
+    sizes = [path.stat().st_size for path in embedded_folder().iterdir()]
+    assert max(sizes) < 50e6
+    assert sum(sizes) < 90e6
+
+
+def test_it_names_its_recipe_and_no_machine() -> None:
+    description = (embedded_folder() / "config.json").read_text("utf-8")
+    metadata = json.loads(description)["metadata"]
+    recipe = Mixture.load(ROOT / "training" / "recipes" / "embedded.json")
+    trained = Mixture.from_dict(metadata["mixture"])
+    history = metadata["settings"]["history"]
+    assert trained.to_dict() == {**recipe.to_dict(), "max_history": history}
+    assert '"/' not in description
+    assert metadata["command"] in " ".join(
+        (ROOT / "docs" / "model-card.md").read_text("utf-8").replace("\\\n", "").split()
+    )
+
+
+def test_it_writes_on_with_a_cursor_the_same_for_the_same_seed(engine: Engine) -> None:
+    runs = [write(engine, seed) for seed in (1, 2, 3)]
+    for text, _, _ in runs:
+        assert text.startswith(DRAFT.rstrip("\n"))
+        assert len(text.split()) > len(DRAFT.split()) + 20
+        assert text.endswith("\n")
+    assert len({text for text, _, _ in runs}) == len(runs)
+    assert any(moves for _, _, moves in runs)
+    assert any(ending == "stop" for _, ending, _ in runs)
+    assert write(engine, 1) == runs[0]
