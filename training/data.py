@@ -18,7 +18,9 @@ import io
 import json
 import lzma
 import sys
+import textwrap
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -72,11 +74,15 @@ class Options:
     workers: int = 1
     edits: bool = False
     """Whether sources hold edits (see `training.edits`); each then gives four documents."""
+    wrapped: float = 0.0
+    """Share of the texts whose lines are wrapped, as people wrap them in mails and commit messages."""
 
     def of_source(self) -> dict[str, Any]:
         """What of this changes which texts a source gives."""
-        told = {"field": self.field, "limit": self.limit}
-        return told | {"edits": True} if self.edits else told
+        told: dict[str, Any] = {"field": self.field, "limit": self.limit}
+        if self.edits:
+            told |= {"edits": True}
+        return told | {"wrapped": self.wrapped} if self.wrapped else told
 
 
 def tokenise(
@@ -289,10 +295,25 @@ def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterat
 def _texts(source: str, options: Options) -> Iterator[str]:
     """The documents to take of a source; those of an edit stand side by side."""
     if not options.edits:
-        return islice(documents(source, options.field), options.limit)
+        texts = islice(documents(source, options.field), options.limit)
+        return (wrapped(text, options.wrapped) for text in texts) if options.wrapped else texts
     from training.edits import read_edits
 
     return (part for edit in islice(read_edits(source), options.limit) for part in edit.parts)
+
+
+def wrapped(text: str, share: float) -> str:
+    """The text with its lines wrapped at 56 to 80 columns, if it is among the `share` of texts to be so.
+
+    Whether and where depends on the text alone, so that shards come out the same at every run.
+    """
+    drawn = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    if drawn % 1000 >= 1000 * share:
+        return text
+    lines = textwrap.TextWrapper(
+        56 + drawn // 1000 % 25, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines.fill(line) for line in text.split("\n"))
 
 
 def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[str]]:
@@ -467,6 +488,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--edits", action="store_true", help="sources hold edits: before and after, or diffs"
     )
+    parser.add_argument(
+        "--wrapped", type=float, default=0.0, help="share of the texts to wrap at 56 to 80 columns"
+    )
     parser.add_argument("--limit", type=int, help="documents to take of each source")
     parser.add_argument("--workers", type=int, default=2, help="processes (2)")
     parser.add_argument("--shard-tokens", type=int, default=SHARD_TOKENS, help="size of a shard")
@@ -485,10 +509,17 @@ def _run(chosen: argparse.Namespace) -> None:
     if chosen.unpack:
         unpack(chosen.unpack, chosen.out)
     if chosen.sources:
+        if not 0 <= chosen.wrapped <= 1 or (chosen.wrapped and chosen.edits):
+            raise ReviserError("--wrapped is a share from 0 to 1, and not for edits")
         if not chosen.tokenizer:
             raise ReviserError("say which tokenizer: --tokenizer gpt2, or a path")
         options = Options(
-            chosen.field, chosen.limit, chosen.shard_tokens, chosen.workers, chosen.edits
+            chosen.field,
+            chosen.limit,
+            chosen.shard_tokens,
+            chosen.workers,
+            chosen.edits,
+            chosen.wrapped,
         )
         tokenise(chosen.out, chosen.sources, chosen.tokenizer, options, _to_stderr)
     if chosen.pack:

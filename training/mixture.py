@@ -47,6 +47,9 @@ class Mixture:
     suffix: Ranges = ((1.0, 0.1, 0.5),)
     """The same for the suffix of an infill."""
 
+    before: Ranges | None = None
+    """The same for the prefix of an infill, where it is not to be drawn from `prefix`."""
+
     max_history: int = 512
     min_text: int = 16
     """Shorter texts are left out."""
@@ -70,6 +73,9 @@ class Mixture:
         for name in ("p_delete", "prefix", "suffix"):
             rows = tuple(tuple(float(number) for number in row) for row in getattr(self, name))
             object.__setattr__(self, name, rows)
+        if self.before is not None:
+            rows = tuple(tuple(float(number) for number in row) for row in self.before)
+            object.__setattr__(self, "before", rows)
         words, clauses, sentences = map(int, self.pieces)
         object.__setattr__(self, "pieces", (words, clauses, sentences))
         orders = tuple((float(weight), str(order)) for weight, order in self.edit_orders)
@@ -126,12 +132,14 @@ class Mixture:
             )
         if any(len(row) != 2 or row[0] < 0 or not 0 < row[1] <= 1 for row in self.p_delete):
             raise ReviserError("p_delete is a list of (weight, probability above 0 and at most 1)")
-        for name in ("prefix", "suffix"):
-            rows = getattr(self, name)
-            if any(len(row) != 3 or row[0] < 0 or not 0 <= row[1] <= row[2] <= 1 for row in rows):
+        ranges = {"prefix": self.prefix, "suffix": self.suffix, "before": self.before}
+        for name, rows in ranges.items():
+            if rows is not None and any(
+                len(row) != 3 or row[0] < 0 or not 0 <= row[1] <= row[2] <= 1 for row in rows
+            ):
                 raise ReviserError(f"{name} is a list of (weight, least, most), shares of a text")
-        for name in ("p_delete", "prefix", "suffix"):
-            if sum(row[0] for row in getattr(self, name)) <= 0:
+        for name, weighted in {"p_delete": self.p_delete, **ranges}.items():
+            if weighted is not None and sum(row[0] for row in weighted) <= 0:
                 raise ReviserError(f"{name} needs a weight above 0")
         if min(self.pieces) < 0 or not sum(self.pieces):
             raise ReviserError("pieces are three whole numbers, 0 or more, and not all 0")

@@ -83,6 +83,7 @@ def _cut(
     p_deletes: NDArray[np.float64],
     expansions: NDArray[np.float64],
     prefix_ranges: NDArray[np.float64],
+    before_ranges: NDArray[np.float64],
     suffix_ranges: NDArray[np.float64],
     max_history: int,
     min_text: int,
@@ -108,7 +109,7 @@ def _cut(
             infill = drawn == _INFILL
             kind = _KIND_OF_SHARE[_pick(gap_shares, state) if infill else drawn]
             p = _pick(weights, state)
-            before = _draw_range(prefix_ranges, state)
+            before = _draw_range(before_ranges if infill else prefix_ranges, state)
             after = _draw_range(suffix_ranges, state) if infill else 0.0
             if before + after > 0.9:
                 before, after = 0.9 * before / (before + after), 0.9 * after / (before + after)
@@ -280,6 +281,7 @@ class Samples:
             self._p_deletes,
             self._expansions,
             _table(mixture.prefix),
+            _table(mixture.before or mixture.prefix),
             _table(mixture.suffix),
             mixture.max_history,
             mixture.min_text,

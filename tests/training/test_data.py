@@ -77,6 +77,28 @@ def test_a_folder_and_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert all(len(entry.shards) > 1 for entry in manifest.sources)
 
 
+def test_some_texts_are_wrapped_and_say_the_same(tmp_path: Path) -> None:
+    line = "It was a narrow beach, where trees leaned over the rocks and the sea was foam. "
+    texts = [f"{number}. {line * 3}\n\n{line * 2}".strip() for number in range(200)]
+    (tmp_path / "texts.jsonl").write_bytes(as_jsonl(texts))
+    tokenise(tmp_path / "out", [str(tmp_path / "texts.jsonl")], "gpt2", Options(wrapped=0.25))
+    found = texts_in(tmp_path / "out")
+    changed = [(new, old) for new, old in zip(found, texts, strict=True) if new != old]
+    assert 30 < len(changed) < 70
+    for new, old in changed:
+        assert new.split() == old.split()
+        assert new.count("\n\n") == 1
+        assert max(map(len, new.split("\n"))) <= 80
+    assert len({max(map(len, new.split("\n"))) for new, _ in changed}) > 5
+    # The same share leaves a source as it is; another one makes another selection of it.
+    words = [str(tmp_path / "out"), str(tmp_path / "texts.jsonl"), "--tokenizer", "gpt2"]
+    assert data.main([*words, "--wrapped", "0.25"]) == 0
+    assert len(Manifest.load(tmp_path / "out").sources) == 1
+    assert data.main([*words, "--wrapped", "0.5"]) == 0
+    assert len(Manifest.load(tmp_path / "out").sources) == 2
+    assert data.main([*words, "--wrapped", "2"]) == 2
+
+
 def test_manifest(tmp_path: Path, source: Path) -> None:
     tokenise(tmp_path / "out", [str(source)], "gpt2")
     manifest = Manifest.load(tmp_path / "out")

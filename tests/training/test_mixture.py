@@ -31,6 +31,8 @@ def test_json_round_trip(tmp_path: Path) -> None:
         ({"pieces": [1, 2]}, "wrong kind"),
         ({"pieces": [0, 0, 0]}, "not all 0"),
         ({"prefix": [[1, 0.5, 0.2]]}, "prefix"),
+        ({"before": [[1, 0.5, 0.2]]}, "before"),
+        ({"before": []}, "before needs a weight"),
         ({"max_history": 20}, "max_history"),
         ({"full": 2}, "full"),
         ({"k_max": 0}, "k_max"),

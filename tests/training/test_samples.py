@@ -72,6 +72,17 @@ def test_shares_of_the_mixture() -> None:
     assert (cut.prefixes + cut.suffixes < cut.sizes).all()
 
 
+def test_infills_can_have_prefixes_of_their_own() -> None:
+    mixture = Mixture(
+        0.5, 0, 0, 0.5, prefix=((1, 0, 0),), before=((1, 0.4, 0.5),), suffix=((1, 0.3, 0.4),)
+    )
+    cut = Samples(small_corpus(600), RICH_VOCABULARY, mixture).windows(0)
+    infill = cut.suffixes > 0
+    assert (cut.prefixes[~infill] == 0).all()
+    gaps = (cut.sizes - cut.prefixes - cut.suffixes)[infill]
+    assert (gaps / cut.sizes[infill]).mean() == pytest.approx(0.2, abs=0.05)
+
+
 def test_a_sample_depends_on_seed_epoch_and_number_alone(samples: Samples) -> None:
     everything = samples.histories(1, 0, 60)
     part = samples.histories(1, 20, 25)
