@@ -60,8 +60,11 @@ def recipes() -> list[Recipe]:
         Recipe("ours", ours),
         Recipe("ours, no infill", infill(0.0)),
         Recipe("ours, infill 0.4", infill(0.4)),
-        Recipe("ours, learning rate 3e-4", ours, {"peak_rate": 3e-4, "final_rate": 3e-5}),
-        Recipe("ours, learning rate 1.2e-3", ours, {"peak_rate": 1.2e-3, "final_rate": 1.2e-4}),
+        # As many moves as ours make, by pieces of another size.
+        Recipe("ours, words", replace(ours, pieces=(5, 3, 2), revisions=3.5)),
+        Recipe("ours, sentences", replace(ours, pieces=(0, 1, 3), revisions=8.0)),
+        Recipe("ours, learning rate 2e-4", ours, {"peak_rate": 2e-4, "final_rate": 1e-5}),
+        Recipe("ours, learning rate 8e-4", ours, {"peak_rate": 8e-4, "final_rate": 4e-5}),
     ]
 
 
@@ -84,6 +87,9 @@ def train_one(recipe: Recipe, chosen: argparse.Namespace) -> Path:
         "evaluate_every": chosen.steps + 1,
         "checkpoint_every": chosen.steps + 1,
         "workers": chosen.workers,
+        "warmup_steps": chosen.steps // 5,
+        "peak_rate": 4e-4,
+        "final_rate": 2e-5,
         **recipe.flags,
     }
     words = [word for name, value in flags.items() for word in (_flag(name), str(value))]
