@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test test-slow fuzz test-editors vscode lint format bench-canvas clean
 
 demo: $(READY)
-	$(BIN)/reviser replay examples/paper_trajectories.json --index 5 --play --speed 2
+	$(BIN)/reviser continue examples/draft.txt
 
 test: $(READY) lint
 	$(BIN)/pytest -m "not slow" -n 2
