@@ -231,9 +231,10 @@ def _local(
     between = _tokens_between(revisions)
     at = out.size - 1
     last = at - room
+    reached = rest
     while rest > 0:
         # The cursor, and with it the gap, stands at the end whenever this begins anew.
-        left = max(rest - 1 - below(state, between), 0)
+        left = max(min(rest - 1 - below(state, between), reached), 0)
         while _boundary(buffer, rest, right, rest, classes, left) < WORD:
             left -= 1
         if at - (rest - left) < last:
@@ -242,6 +243,7 @@ def _local(
             at -= 1
             rest -= 1
             out[at] = buffer[rest]
+        reached = rest
         if rest < 2:
             continue
         level, units = _draw_piece(state, pieces)
@@ -263,6 +265,7 @@ def _local(
         at = _travel(out, at, last, rest - start, first_move_id)
         if at == FAILED:
             return FAILED
+        reached = start
     return at
 
 

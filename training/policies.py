@@ -79,16 +79,19 @@ def local(
     """Takes the text away from its end, and now and then a piece a little before the end.
 
     Restored, that is writing on from left to right, with short steps back to put in what is missing.
-    `revisions` is the mean number of tries in 100 tokens; one that finds no piece of its kind between
-    here and the end is given up.
+    A step back never goes beyond what was written since the last one: the way to any place in it is as
+    long on the canvas as in the history, so a model can see how far to go. `revisions` is the mean number
+    of tries in 100 tokens; one that finds no piece of its kind between here and the end is given up.
     """
     place(canvas, canvas.high)
+    reached = canvas.high
     while canvas.high > canvas.low:
-        left = max(canvas.high - 1 - random.below(tokens_between(revisions)), canvas.low)
+        drawn = canvas.high - 1 - random.below(tokens_between(revisions))
+        left = max(min(drawn, reached), canvas.low)
         while _strength(canvas, classes, left) < WORD:
             left -= 1
         yield from [Delete()] * (canvas.high - left)
-        rest = canvas.high - canvas.low
+        reached, rest = left, canvas.high - canvas.low
         if rest < 2:
             continue
         level, units = _draw_piece(random, pieces)
@@ -103,6 +106,7 @@ def local(
         yield from _travel(canvas, end)
         yield from [Delete()] * (end - start)
         yield from _travel(canvas, canvas.high)
+        reached = start
 
 
 def tokens_between(revisions: float) -> int:

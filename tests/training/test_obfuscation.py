@@ -244,8 +244,16 @@ def test_local_revisions_stay_near_the_end(name: int) -> None:
     sample = make_sample(vocabulary, text, task, name, _gpt2_classes(tokenizer), 600)
     canvas = workspace(vocabulary, text[:5], 5, 0)
     back, went_back = 0, []
+    # Where the writing at the end began anew; no step back goes beyond it.
+    fresh_from, moved = 5, False
     for id in sample.ids[6:]:
-        canvas.apply(canvas.action(id))
+        action = canvas.action(id)
+        if isinstance(action, Insert) and moved:
+            if canvas.cursor == canvas.length:
+                fresh_from = canvas.cursor
+            assert canvas.cursor >= fresh_from
+        moved = isinstance(action, Move)
+        canvas.apply(action)
         back = canvas.length - canvas.cursor
         went_back.append(back)
     assert canvas.tokens == text
