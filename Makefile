@@ -20,7 +20,7 @@ test-slow: $(READY)
 fuzz: $(READY)
 	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2
 
-# Real editors, put into a folder that git ignores. The first time takes some minutes and 650 MB, and needs on
+# Real editors, put into a folder that git ignores. The first time takes some minutes and 750 MB, and needs on
 # Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core,
 # and on Arm: qemu-user libc6-amd64-cross libgcc-s1-amd64-cross (or a Neovim named in REVISER_NVIM)
 EDITORS := $(CURDIR)/.editors
