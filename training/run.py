@@ -276,9 +276,9 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
     edits = Corpus.open(options.edits) if options.edits else None
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
-    trainer = Trainer(
-        settings, parts.model, loader_of(samples, settings, world, options.workers), world
-    )
+    loader = loader_of(samples, settings, world, options.workers)
+    moves = range(parts.vocabulary.first_move_id, parts.vocabulary.first_reserved_id)
+    trainer = Trainer(settings, parts.model, loader, world, moves=moves)
     if options.resume:
         resume(out, trainer)
     facts = {

@@ -38,6 +38,8 @@ class Settings:
     objective: Literal["reviser", "ar"] = "reviser"
     operators: str = ""
     """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
+    after_moves: int = 1
+    """How often a choice counts in the loss that directly follows a move: to move on, or to write here."""
     round_bits: int | None = None
     """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
     and learns to live with that; tables are rounded to 8 at the least."""
@@ -59,6 +61,8 @@ class Settings:
             )
         if self.round_bits and self.parallel == "fsdp":
             raise ReviserError("weights are not rounded in a run that shards them")
+        if self.after_moves < 1:
+            raise ReviserError("a choice after a move counts at least once")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 
@@ -99,6 +103,7 @@ HELP = {
     "precision": "bf16 (exact weights stay in fp32) or fp32",
     "objective": "reviser, or ar: every text from left to right, the matched baseline",
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
+    "after_moves": "how often a choice that directly follows a move counts in the loss",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",
     "seed": "of fresh weights, samples and dropout",

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reviser.model import Reviser, packed_span
@@ -87,6 +88,8 @@ class Trainer:
     source: BatchSource
     world: World
     progress: Progress = field(default_factory=Progress)
+    moves: range = range(0)
+    """The ids of moves, for settings that let the choices after them count more."""
 
     def __post_init__(self) -> None:
         settings, device = self.settings, self.world.device
@@ -142,12 +145,13 @@ class Trainer:
         rate = learning_rate(settings, self.progress.step, self.done)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        targets = self.world.total(float(sum(batch.mask[:, 1:].sum() for batch in batches)))
+        counts = [self._counts(batch) for batch in batches]
+        targets = self.world.total(float(sum(count.sum() for count in counts)))
         loss = torch.zeros((), device=device)
         with self._rounded():
-            for number, batch in enumerate(batches):
+            for number, (batch, count) in enumerate(zip(batches, counts, strict=True)):
                 with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
-                    summed = self.shared(*inputs_of(batch, device))
+                    summed = self.shared(*inputs_of(batch, device, count))
                     # Processes average their gradients, so each sum is scaled up by their number.
                     (summed * self.world.size / targets).backward()
                 loss += summed.detach()
@@ -161,6 +165,13 @@ class Trainer:
         )
         self.progress.actions += actions
         return Measured(loss, gradient, rate, actions, int(targets))
+
+    def _counts(self, batch: Rows) -> NDArray[np.int64]:
+        """How often each id after the first of a row counts in the loss."""
+        before = batch.ids[:, :-1]
+        moved = (before >= self.moves.start) & (before < self.moves.stop)
+        times = np.where(moved, self.settings.after_moves, 1).astype(np.int64)
+        return times * batch.mask[:, 1:]
 
     def mean_loss(self, measured: Measured) -> float:
         """The loss of a step, over all processes (so all of them must ask)."""
@@ -219,10 +230,17 @@ class Trainer:
             torch.cuda.set_rng_state(state["generators"]["cuda"].cpu(), self.world.device)
 
 
-def inputs_of(batch: Rows, device: torch.device) -> tuple[Tensor, ...]:
-    """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be."""
+def inputs_of(
+    batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None
+) -> tuple[Tensor, ...]:
+    """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
+
+    A place whose next id counts several times is there as often.
+    """
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
+    if counts is not None:
+        row, column = (np.repeat(part, counts[row, column]) for part in (row, column))
     parts = (
         batch.ids.astype(np.int64),
         batch.samples,
