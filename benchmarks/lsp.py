@@ -29,7 +29,7 @@ from pygls.lsp.client import LanguageClient
 from benchmarks.results import provenance
 from benchmarks.tables import Table
 from lsp_server.messages import STATUS
-from reviser.checkpoints.library import find_model
+from reviser.checkpoints.library import find_model, name_of
 from reviser.decoding import Sampler
 from reviser.engine import load_engine
 from reviser.errors import ReviserError
@@ -401,7 +401,7 @@ def measure(model: str | None) -> dict[str, Any]:
     figures = asyncio.run(replayed(folder, recorded(), DRAFT, REST))
     step = step_ms(folder, figures.pop("text"))
     return {
-        "model": folder.name,
+        "model": name_of(folder),
         "step_ms": step,
         "p50_steps": figures["p50_ms"] / step,
         "p95_steps": figures["p95_ms"] / step,
