@@ -154,6 +154,10 @@ class Vocabulary:
         return self.first_move_id + len(MOVES)
 
     @property
+    def move_ids(self) -> range:
+        return range(self.first_move_id, self.first_reserved_id)
+
+    @property
     def draft_id(self) -> int:
         """Marks, in a history, where the draft begins that is to be revised; it executes nothing."""
         return self.first_reserved_id

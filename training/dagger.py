@@ -289,7 +289,7 @@ def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: Wo
         held_out_edits,
     )
     supervised = loader_of(data.source([], 0.0), settings, world, options.workers)
-    trainer = Trainer(settings, parts.model, supervised, world)
+    trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
     if options.resume:
         resume(out, trainer)
     facts = {

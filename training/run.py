@@ -277,8 +277,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     edits = Corpus.open(options.edits) if options.edits else None
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
     loader = loader_of(samples, settings, world, options.workers)
-    moves = range(parts.vocabulary.first_move_id, parts.vocabulary.first_reserved_id)
-    trainer = Trainer(settings, parts.model, loader, world, moves=moves)
+    trainer = Trainer(settings, parts.model, loader, world, moves=parts.vocabulary.move_ids)
     if options.resume:
         resume(out, trainer)
     facts = {
