@@ -10,7 +10,7 @@ import torch
 
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
-from tests.training.test_rounding import WORDS, WORLD, Chains
+from tests.training.chains import WORDS, WORLD, Chains
 from training.settings import preset_settings
 from training.trainer import Trainer
 
