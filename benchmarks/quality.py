@@ -5,8 +5,8 @@
 
 The first form writes with each model and keeps what it wrote, and how likely that is under BASE, in the
 folder RUN; a model that is there already is not asked again. The second compares one of them with real text
-and, where one is named, a baseline; it needs neither models nor a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS are held-out token
-shards made with it.
+and, where one is named, a baseline; it needs neither models nor a GPU. FOLDERs and BASE are model folders with
+one tokenizer; SHARDS are held-out token shards made with it.
 """
 
 from __future__ import annotations

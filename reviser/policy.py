@@ -66,8 +66,8 @@ class ModelPolicy:
         del self._seen[shared:]
         self._scores = None
         new = list(history[shared:])
-        # The last id by itself: reading many at once rounds a little otherwise, and a run should not
-        # depend on how much of its history was read before.
+        # The last id by itself: reading many at once rounds a little otherwise, and the same run asked for
+        # again finds all but the last id read already.
         if len(new) > 1:
             self._decoder.prefill(new[:-1])
         self._scores = self._decoder.decode(new[-1])

@@ -70,12 +70,10 @@ class Mixture:
     """(weight, order in which the changes of an edit are made)."""
 
     def __post_init__(self) -> None:
-        for name in ("p_delete", "prefix", "suffix"):
-            rows = tuple(tuple(float(number) for number in row) for row in getattr(self, name))
-            object.__setattr__(self, name, rows)
-        if self.before is not None:
-            rows = tuple(tuple(float(number) for number in row) for row in self.before)
-            object.__setattr__(self, "before", rows)
+        for name in ("p_delete", "prefix", "suffix", "before"):
+            if (given := getattr(self, name)) is not None:
+                rows = tuple(tuple(float(number) for number in row) for row in given)
+                object.__setattr__(self, name, rows)
         words, clauses, sentences = map(int, self.pieces)
         object.__setattr__(self, "pieces", (words, clauses, sentences))
         orders = tuple((float(weight), str(order)) for weight, order in self.edit_orders)
