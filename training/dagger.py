@@ -16,6 +16,7 @@ import dataclasses
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ import torch
 
 from reviser.checkpoints.home import Checkpoint
 from reviser.errors import ReviserError
+from reviser.model import Reviser
 from training.batches import Loader
 from training.corpus import Corpus
 from training.metrics import MetricsLog, make_view
@@ -189,13 +191,20 @@ class Rounds:
 
     def _act(self, episodes: Episodes, temperature: float, seed: int) -> None:
         roll_out(
-            acting_copy(self.trainer.model),
+            self._actor(),
             self.parts.vocabulary,
             episodes,
             temperature=temperature,
             rows=self.plan.batch,
             seed=seed,
         )
+
+    def _actor(self) -> Reviser:
+        """The model as it is, its weights rounded where it is trained with rounded ones."""
+        trainer = self.trainer
+        seen = trainer.rounding if trainer.done >= trainer.settings.round_from else None
+        with nullcontext() if seen is None else seen.applied():
+            return acting_copy(trainer.model)
 
     def examine(self, number: int) -> None:
         """Let the model revise held-out edits by itself, greedily: how it fares, and its loss where it comes by."""

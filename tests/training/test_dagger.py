@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 
 from reviser.canvas import Canvas
 from reviser.checkpoints import load
-from reviser.checkpoints.home import Checkpoint, save
+from reviser.checkpoints.home import Checkpoint, save, save_checkpoint
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
+from reviser.model.layout import Quantisation
+from reviser.model.quantised import dequantise_model, quantise_model
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.checkpoints.parts import toy_tokenizer_json
 from tests.toys import ToyTokenizer
@@ -44,7 +46,7 @@ from training.run import Reporter, evaluation_rows, loader_of
 from training.samples import Samples
 from training.settings import preset_settings
 from training.trainer import Measured, Objective, Trainer, inputs_of
-from training.visits import Visited
+from training.visits import Visited, acting_copy
 
 TEXTS = Samples(small_corpus(30), PAPER_VOCABULARY, Mixture(max_history=160), 3)
 
@@ -479,6 +481,43 @@ def test_the_plain_baseline_takes_as_many_steps_without_rollouts(
     assert not list(out.glob("visited*"))
     assert [entry["step"] for entry in entries if "loss" in entry] == list(range(1, 9))
     assert load(out / "model").metadata["dagger"]["plain"]
+
+
+def as_in_a_file(model: Reviser) -> dict[str, torch.Tensor]:
+    return dequantise_model(model.config, quantise_model(model, 4, thorough=True))
+
+
+@pytest.mark.usefixtures("every_step", "one_thread")
+def test_a_model_that_is_trained_rounded_acts_rounded(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a quantised file on: what revises is what the next such file would hold."""
+    begun = load(folder / "model")
+    four = Quantisation(4)
+    save_checkpoint(tmp_path / "four", begun, quantisation=four)
+    acted = []
+
+    def noted(model: Reviser) -> Reviser:
+        acted.append(copy.deepcopy(model.state_dict()))
+        return acting_copy(model)
+
+    monkeypatch.setattr("training.dagger.acting_copy", noted)
+    out = tmp_path / "out"
+    rounded = ("--init", str(tmp_path / "four"), "--round-bits", "4", "--round-from", "0")
+    assert dagger(words_of(folder, out, *rounded)) == 0
+    # Before the first round, in each round, and after each.
+    assert len(acted) == 5
+    weight = "blocks.0.mlp.down.weight"
+    stored = load(tmp_path / "four").model.state_dict()[weight]
+    # What was rounded before is hardly changed when it is rounded again.
+    assert (acted[0][weight] - stored).std() < 0.02 * stored.std()
+    made = load(out / "model")
+    assert not torch.equal(made.model.state_dict()[weight], acted[-1][weight])
+    expected = as_in_a_file(made.model)
+    assert all(torch.equal(value, expected[name]) for name, value in acted[-1].items())
+    save_checkpoint(tmp_path / "after", made, quantisation=four)
+    stored = load(tmp_path / "after").model.state_dict()[weight]
+    assert torch.allclose(acted[-1][weight], stored)
 
 
 def test_what_cannot_be_trained_is_refused(
