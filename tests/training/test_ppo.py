@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import random
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.decoding import seed
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
+from reviser.model.quantised import dequantise_model, quantise_model
 from reviser.vocabulary import KINDS, PAPER_KINDS, Vocabulary
 from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
@@ -37,7 +39,7 @@ from training.ppo.rewards import (
     repeated,
     reward,
 )
-from training.ppo.rollouts import Episode, Group, Oracle, Prompt
+from training.ppo.rollouts import Episode, Group, Oracle, Prompt, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.ppo.value import advantages, explained_variance
@@ -521,6 +523,32 @@ def test_before_the_first_update_every_ratio_is_1(kind: str) -> None:
     assert [entry["oracle_share"] for entry in entries] == pytest.approx([0.6, 0.4, 0.2])
     # Played actions are actions of the episode, and of nobody's policy.
     assert tuner.progress.actions < sum(64 * entry["actions"] for entry in entries) - 64
+
+
+def test_a_policy_that_is_to_be_quantised_acts_and_learns_with_rounded_weights(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    acted: list[dict[str, Tensor]] = []
+
+    def noted(model: Reviser, *rest: Any) -> list[list[Episode]]:
+        acted.append(copy.deepcopy(model.state_dict()))
+        return roll_out(model, *rest)
+
+    monkeypatch.setattr("training.ppo.tuner.roll_out", noted)
+    tuner = tuner_for(_moving, iterations=3, round_bits=4, minibatch_rows=1)
+    entries = []
+    for _ in range(3):
+        model = copy.deepcopy(tuner.model)
+        held = dequantise_model(model.config, quantise_model(model, 4, thorough=True))
+        entries.append(tuner.iterate())
+        # What acted is what a file would hold; what learns is behind it.
+        assert all(torch.equal(value, held[name]) for name, value in acted[-1].items())
+    assert [entry["first_ratio"] for entry in entries] == [1.0] * 3
+    assert entries[0]["kl"] == pytest.approx(0, abs=1e-6)
+    assert entries[-1]["kl"] > 1e-4
+    name = "blocks.0.mlp.down.weight"
+    assert not torch.equal(tuner.model.state_dict()[name], acted[-1][name])
+    assert not torch.equal(acted[0][name], acted[-1][name])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

@@ -88,6 +88,10 @@ class PpoSettings:
     compile: bool = True
     """On a GPU."""
 
+    round_bits: int | None = None
+    """The policy's weights are rounded to so many bits (4 or 8), as a quantised file has them; updates change
+    the exact ones behind them."""
+
     seed: int = 0
     checkpoint_every: int = 20
 
@@ -107,6 +111,8 @@ class PpoSettings:
                 raise ReviserError(f"{name.replace('_', ' ')} lies between 0 and 1")
         if not 0 < self.clip_ratio < 1:
             raise ReviserError("the clip ratio lies between 0 and 1")
+        if self.round_bits not in (None, 4, 8):
+            raise ReviserError("weights are rounded to 4 or 8 bits")
         if self.kl_target is not None and self.kl_target <= 0:
             raise ReviserError("the target of the KL penalty must be above 0")
         if self.row_length < self.longest:

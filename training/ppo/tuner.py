@@ -34,6 +34,7 @@ from training.ppo.rollouts import Episode, Group, Oracle, PromptSource, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
 from training.randomness import Random, key
+from training.rounding import Rounding
 from training.schedule import learning_rate
 
 _BATCHES, _EPOCH = range(2)
@@ -115,7 +116,10 @@ class Tuner:
         self._rewarder = rewarder
         # Dropout would make the policy that learns another one than the policy that acted.
         self.model = parts.model.to(device).eval()
-        self._reference = copy.deepcopy(self.model).requires_grad_(False)
+        bits = settings.round_bits
+        self._rounding = Rounding(self.model, 4 if bits == 4 else 8) if bits else None
+        with self._rounded():
+            self._reference = copy.deepcopy(self.model).requires_grad_(False)
         self._writer = self._make_writer()
         torch.manual_seed(settings.seed)
         self.value = ValueHead(config.width).to(device)
@@ -169,11 +173,16 @@ class Tuner:
             return nullcontext()
         return torch.autocast("cuda", dtype=torch.bfloat16)
 
+    def _rounded(self) -> AbstractContextManager[None]:
+        """The policy's weights as it acts with them, where they are not the exact ones."""
+        return nullcontext() if self._rounding is None else self._rounding.applied()
+
     def iterate(self) -> dict[str, Any]:
         """One iteration: act, reward, learn. Returns its figures."""
         started = time.perf_counter()
         settings, number = self.settings, self.progress.iteration
-        groups, share = self._act(number)
+        with self._rounded():
+            groups, share = self._act(number)
         acted_at = time.perf_counter()
         rewarded = self._rewarder(groups)
         rewarded_at = time.perf_counter()
@@ -189,7 +198,8 @@ class Tuner:
             same_shape=self._compiled,
             name=key(settings.seed, number, _BATCHES),
         )
-        before = self._look_back(batches)
+        with self._rounded():
+            before = self._look_back(batches)
         lengths = [len(episode.taken) for episode in episodes]
         gains, returns = advantages(
             before.values, lengths, totals, settings.gamma, settings.gae_lambda
@@ -308,19 +318,22 @@ class Tuner:
             for at in _order(len(batches), key(settings.seed, self.progress.iteration, epoch)):
                 batch = batches[at]
                 numbers = torch.from_numpy(batch.numbers).to(self.device)
-                states = self._states(self.model, batch)
-                looked = self._look(states, before.reference_states[at], batch)
-                acted = before.acted[numbers]
-                with torch.no_grad():
-                    moved = float(k3(looked.log_probabilities, acted).mean())
-                    if not figures.count:
-                        ratio = (looked.log_probabilities - acted).exp()
-                        first_ratio = float(ratio[(ratio - 1).abs().argmax()])
-                if moved > _BEYOND * settings.stop_kl:
-                    return self._summed_up(figures, moved, first_ratio)
-                loss, parts = self._loss(looked, acted, chosen[numbers])
-                value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
-                gradient = self._update(loss, value)
+                with self._rounded():
+                    states = self._states(self.model, batch)
+                    looked = self._look(states, before.reference_states[at], batch)
+                    acted = before.acted[numbers]
+                    with torch.no_grad():
+                        moved = float(k3(looked.log_probabilities, acted).mean())
+                        if not figures.count:
+                            ratio = (looked.log_probabilities - acted).exp()
+                            first_ratio = float(ratio[(ratio - 1).abs().argmax()])
+                    if moved > _BEYOND * settings.stop_kl:
+                        return self._summed_up(figures, moved, first_ratio)
+                    loss, parts = self._loss(looked, acted, chosen[numbers])
+                    value = 0.5 * (self.value(states) - targets[numbers]).square().mean()
+                    # The two have no weight in common, so their sum gives each its own gradient.
+                    torch.autograd.backward(loss + value)
+                gradient = self._update()
                 figures.add(loss=loss, value_loss=value, gradient=gradient, **parts)
         return self._summed_up(figures, moved, first_ratio)
 
@@ -353,13 +366,11 @@ class Tuner:
             "rate": self.optimizer.param_groups[0]["lr"],
         }
 
-    def _update(self, loss: Tensor, value: Tensor) -> Tensor:
+    def _update(self) -> Tensor:
         settings = self.settings
         self.optimizer.param_groups[0]["lr"] = learning_rate(
             settings, self.progress.updates, self.done
         )
-        # The two have no weight in common, so their sum gives each its own gradient.
-        torch.autograd.backward(loss + value)
         nn.utils.clip_grad_norm_(self.value.parameters(), settings.clip)
         gradient = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         self.optimizer.step()
