@@ -289,8 +289,17 @@ class DiffusionTransformer(nn.Module):
         The mask's own column is -inf: masked places turn into tokens, never into masks.
         """
         found: Tensor = self.head(hidden).float()
-        if self.config.kind == "sedd" and self.config.scaled:
-            usual = torch.expm1(sigma.float()).log() + math.log(self.config.vocab_size - 1)
-            found = found - usual[:, None]
+        if self._by_noise:
+            found = found - self.usual(sigma)[:, None]
         found[:, self.config.mask_id] = float("-inf")
         return found
+
+    def usual(self, sigma: Tensor) -> Tensor:
+        """What is taken off the outputs at each noise: scores differ by it with the noise alone."""
+        if self._by_noise:
+            return torch.expm1(sigma.float()).log() + math.log(self.config.vocab_size - 1)
+        return torch.zeros_like(sigma, dtype=torch.float32)
+
+    @property
+    def _by_noise(self) -> bool:
+        return self.config.kind == "sedd" and self.config.scaled

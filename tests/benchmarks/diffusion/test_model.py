@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 import pytest
 import torch
 
-from benchmarks.diffusion.loss import draw_times, noisy
+from benchmarks.diffusion import loss
+from benchmarks.diffusion.loss import PLACE_LOSSES, DiffusionObjective, draw_times, noisy
 from benchmarks.diffusion.model import DiffusionConfig, DiffusionTransformer, Sight
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
@@ -143,3 +145,59 @@ def test_half_precision_is_near_enough() -> None:
     rough = model.output(model.hidden(ids, sigma)[0], sigma.expand(10))[:, :-1]
     assert rough.dtype == torch.float32
     assert float((exact - rough).abs().mean()) < 0.1
+
+
+@pytest.mark.parametrize("kind", ["sedd", "mdlm"])
+def test_the_gradient_is_that_of_the_loss(
+    kind: Literal["sedd", "mdlm"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loss and gradients that are written down by hand, in chunks, are those that torch finds."""
+    monkeypatch.setattr(loss, "_CHUNK", 7)
+    model = random_transformer(dataclasses.replace(CONFIG, kind=kind)).requires_grad_(True)
+    ids = torch.randint(0, CONFIG.vocab_size - 1, (3, 9))
+    rows = (ids, torch.zeros_like(ids), torch.arange(9).expand(3, -1), torch.arange(26), ids)
+    torch.manual_seed(5)
+    found = DiffusionObjective(model, compiled=False)(*rows)
+    (2 * found).backward()
+    made = {name: value.grad for name, value in model.named_parameters()}
+
+    torch.manual_seed(5)
+    t = draw_times(kind, 3, ids.device)
+    sigma, rate = model.config.schedule.total(t), model.config.schedule.rate(t)
+    hideable = torch.ones_like(ids, dtype=torch.bool)
+    hideable[0, 0] = False  # nothing announces the first place
+    shown, hidden = noisy(ids, hideable, sigma, CONFIG.mask_id)
+    assert hidden.sum() > 7
+    model.zero_grad(set_to_none=True)
+    row = hidden.nonzero()[:, 0]
+    outputs = model.output(model.hidden(shown, sigma)[hidden], sigma[row])
+    wanted = PLACE_LOSSES[kind](outputs, ids[hidden], sigma[row], rate[row]).sum()
+    (2 * wanted).backward()
+    assert float(found.detach()) == pytest.approx(float(wanted.detach()), rel=1e-4)
+    for name, value in model.named_parameters():
+        mine = made[name]
+        if value.grad is None or mine is None:
+            assert mine is value.grad, name
+        else:
+            scale = float(value.grad.abs().max()) + 1e-6
+            assert torch.allclose(mine, value.grad, rtol=1e-3, atol=1e-4 * scale), name
+
+
+@pytest.mark.parametrize("kind", ["sedd", "mdlm"])
+def test_training_in_half_precision_is_near_enough(kind: Literal["sedd", "mdlm"]) -> None:
+    """What training does on a GPU, on this device: weights in single precision, products in half."""
+    model = random_transformer(dataclasses.replace(CONFIG, kind=kind)).requires_grad_(True)
+    ids = torch.randint(0, CONFIG.vocab_size - 1, (4, 16))
+    rows = (ids, torch.zeros_like(ids), torch.arange(16).expand(4, -1), torch.arange(63), ids)
+    objective = DiffusionObjective(model, compiled=False)
+    torch.manual_seed(5)
+    exact = float(objective(*rows).detach())
+    torch.manual_seed(5)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        near = objective(*rows)
+    near.backward()
+    assert float(near.detach()) == pytest.approx(exact, rel=0.05)
+    gradient = model.embedding.weight.grad
+    assert gradient is not None
+    assert gradient.dtype == torch.float32
+    assert gradient.isfinite().all()
