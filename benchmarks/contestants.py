@@ -48,8 +48,11 @@ from reviser.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# Runs that are made together; after each such group, what it wrote is known.
+# Runs that are made together; after each such group, what it wrote is known. Other people's models may be
+# large, and a diffusion model reads whole texts at every step.
 _GROUP = {"cpu": 16, "cuda": 1024}
+_CAUSAL_GROUP = {"cpu": 4, "cuda": 256}
+_DIFFUSION_GROUP = {"cpu": 4, "cuda": 1024}
 
 
 def _of_one_length(
@@ -178,6 +181,7 @@ class BatchedReviser(OwnModel):
                 temperature=self.temperature,
                 top_k=self.top_k,
                 max_actions=self.max_actions,
+                rows=size,
             )
             seconds = (time.perf_counter() - began) / len(part)
             for prompt, run in zip(part, runs, strict=True):
@@ -246,7 +250,7 @@ class CausalLm:
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
         given = [(prompt, self._prompt_ids(prompt.text)) for prompt in prompts]
-        for part in _of_one_length(given, _GROUP[self._model.device.type] // 4):
+        for part in _of_one_length(given, _CAUSAL_GROUP[self._model.device.type]):
             yield from self._continue(part, seed)
             progress(len(part))
 
@@ -341,7 +345,7 @@ class Diffusion:
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
         given = [(prompt, self._prompt_ids(prompt)) for prompt in prompts]
-        for part in _of_one_length(given, _GROUP[self._made.device.type] // 4):
+        for part in _of_one_length(given, _DIFFUSION_GROUP[self._made.device.type]):
             yield from self._continue(part, seed)
             progress(len(part))
 

@@ -8,6 +8,7 @@ or released.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # Logits held at once, in numbers (256 MB of fp32 on a processor; a GPU takes more).
-_LOGITS = {"cpu": 1 << 26, "cuda": 1 << 31}
+_LOGITS = {"cpu": 1 << 26, "cuda": 1 << 30}
 # Places of texts that a diffusion-style evaluator reads at once.
-_PLACES = {"cpu": 1024, "cuda": 16384}
+_PLACES = {"cpu": 1024, "cuda": 1 << 16}
 DRAWS = 32
 
 
@@ -109,6 +110,7 @@ class AutoregressiveEvaluator:
         self._score = score
         self._context = context
         self._device = device
+        self._vocabulary = 0
 
     @classmethod
     def of_checkpoint(cls, name: str, checkpoint: Checkpoint) -> AutoregressiveEvaluator:
@@ -149,13 +151,13 @@ class AutoregressiveEvaluator:
         rows = [self._read(text).fitted(self._context) for text in texts]
         order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
         found: list[Loss] = [Loss((), 0)] * len(rows)
-        vocabulary = 0
         while order:
             width = max(len(rows[order[0]].ids), 1)
-            # The first batch is one row, which tells how wide the logits are.
-            count = max(1, _LOGITS[self._device.type] // (width * vocabulary)) if vocabulary else 1
+            # The very first batch is one row, which tells how wide the logits are.
+            wide = width * (self._vocabulary or _LOGITS[self._device.type])
+            count = max(1, _LOGITS[self._device.type] // wide)
             part, order = order[:count], order[count:]
-            nats, vocabulary = self._token_losses([rows[number].ids for number in part])
+            nats, self._vocabulary = self._token_losses([rows[number].ids for number in part])
             for number, row in zip(part, nats, strict=True):
                 # The loss of token i stands at place i - 1: the first has none.
                 given = max(rows[number].given, 1)
@@ -218,43 +220,80 @@ class DenoisingEvaluator:
     def losses(
         self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
     ) -> list[Loss]:
-        found = []
-        for text in texts:
-            nats = self._token_losses(self._read(text), _random_for(text))
-            found.append(Loss(nats, len(text.continuation.encode())))
-            progress(1)
+        drawn = [
+            _Draws.of(self._read(text), self.draws, self._denoiser.mask_id, _random_for(text))
+            for text in texts
+        ]
+        found = [Loss((), len(text.continuation.encode())) for text in texts]
+        # Texts of one length are read together: none needs padding, which it would have to ignore.
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for number, draws in enumerate(drawn):
+            by_length[draws.noisy.shape[1]].append(number)
+        for length, numbers in by_length.items():
+            size = max(1, _PLACES[self._denoiser.device.type] // (self.draws * max(length, 1)))
+            for start in range(0, len(numbers), size):
+                part = numbers[start : start + size]
+                for number, nats in zip(
+                    part, self._nats([drawn[number] for number in part]), strict=True
+                ):
+                    found[number] = Loss(drawn[number].mean(nats), found[number].size)
+                progress(len(part))
         return found
 
     @torch.no_grad()
-    def _token_losses(self, tokens: Tokens, random: np.random.Generator) -> tuple[float, ...]:
+    def _nats(self, drawn: Sequence[_Draws]) -> list[Tensor]:
+        """Of each text's masked places, in their order: how unlikely what stands there is."""
+        device = self._denoiser.device
+        noisy = torch.cat([draws.noisy for draws in drawn])
+        where = torch.cat([draws.where for draws in drawn])
+        wanted = torch.cat([draws.wanted for draws in drawn])
+        ends = where.sum(dim=1).cumsum(dim=0).tolist()
+        found = []
+        rows = max(1, _PLACES[device.type] // max(noisy.shape[1], 1))
+        for start in range(0, len(noisy), rows):
+            part = slice(start, start + rows)
+            places = slice(ends[start - 1] if start else 0, ends[min(start + rows, len(noisy)) - 1])
+            if places.start < places.stop:
+                found.append(
+                    self._denoiser.log_likelihoods(
+                        noisy[part].to(device), where[part].to(device), wanted[places].to(device)
+                    ).cpu()
+                )
+        nats = -torch.cat(found).double() if found else torch.zeros(0, dtype=torch.float64)
+        return list(nats.split([len(draws.wanted) for draws in drawn]))  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """A text with some of its continuation masked, once for each draw."""
+
+    noisy: Tensor
+    where: Tensor
+    wanted: Tensor
+    weights: Tensor
+
+    @classmethod
+    def of(cls, tokens: Tokens, draws: int, mask_id: int, random: np.random.Generator) -> _Draws:
         count = len(tokens.ids) - tokens.given
-        if not count:
-            return ()
-        places = (random.random() + np.arange(self.draws)) / self.draws
-        sizes = torch.from_numpy(1 + np.floor(places * count).astype(np.int64))
-        ranks = torch.from_numpy(random.random((self.draws, count))).argsort(dim=1).argsort(dim=1)
+        places = (random.random() + np.arange(draws)) / draws
+        # Nothing is masked of a continuation that has no tokens.
+        sizes = torch.from_numpy(min(count, 1) + np.floor(places * count).astype(np.int64))
+        ranks = torch.from_numpy(random.random((draws, count))).argsort(dim=1).argsort(dim=1)
         masked = ranks < sizes[:, None]
-        clean = torch.tensor(tokens.ids, dtype=torch.int64)
-        noisy = clean.repeat(self.draws, 1)
-        noisy[:, tokens.given :].masked_fill_(masked, self._denoiser.mask_id)
-        weights = masked * (count / sizes[:, None])
+        noisy = torch.tensor(tokens.ids, dtype=torch.int64).repeat(draws, 1)
         where = torch.zeros_like(noisy, dtype=torch.bool)
         where[:, tokens.given :] = masked
-        found = []
-        rows = max(1, _PLACES[self._denoiser.device.type] // len(clean))
-        for start in range(0, self.draws, rows):
-            part = slice(start, start + rows)
-            wanted = clean.expand_as(noisy)[part][where[part]]
-            device = self._denoiser.device
-            found.append(
-                self._denoiser.log_likelihoods(
-                    noisy[part].to(device), where[part].to(device), wanted.to(device)
-                ).cpu()
-            )
-        nats = torch.zeros(masked.shape, dtype=torch.float64)
-        nats[masked] = -torch.cat(found).double()
-        total = (weights * nats).sum(dim=0)
-        return tuple((total / self.draws).tolist())
+        wanted = noisy[where]
+        return cls(
+            noisy.masked_fill(where, mask_id), where, wanted, masked * (count / sizes[:, None])
+        )
+
+    def mean(self, nats: Tensor) -> tuple[float, ...]:
+        """What each token of the continuation costs, given what masked ones do."""
+        costs = torch.zeros(self.weights.shape, dtype=torch.float64)
+        costs[self.weights > 0] = nats
+        found: list[float] = ((self.weights * costs).sum(dim=0) / len(costs)).tolist()
+        return tuple(found)
 
 
 def _random_for(text: Text) -> np.random.Generator:

@@ -18,7 +18,7 @@ from reviser.errors import ReviserError
 
 END = 1e-5
 # Places whose outputs over the vocabulary are held at once.
-_CHUNK = 4096
+_CHUNK = {"cpu": 4096, "cuda": 16384}
 
 Method = Literal["ancestral", "analytic", "euler"]
 
@@ -102,7 +102,7 @@ def _by_scores(
     flat = states[kept]
     found = [
         model.outputs(part, sigma[:1].expand(len(part))).logsumexp(dim=-1).exp()
-        for part in flat.split(_CHUNK)  # type: ignore[no-untyped-call]
+        for part in flat.split(_CHUNK[ids.device.type])  # type: ignore[no-untyped-call]
     ]
     sums[masked] = torch.cat(found).float()
     chosen = masked & (drawn[..., 0] < factor * sums)
@@ -131,11 +131,12 @@ def _put(
 ) -> None:
     """Draw the tokens of chosen places from their states' outputs and write them."""
     numbers = drawn[chosen]
+    chunk = _CHUNK[ids.device.type]
     tokens = [
         _draw(model.outputs(part, sigma.expand(len(part))), number)
         for part, number in zip(
-            states.split(_CHUNK),  # type: ignore[no-untyped-call]
-            numbers.split(_CHUNK),  # type: ignore[no-untyped-call]
+            states.split(chunk),  # type: ignore[no-untyped-call]
+            numbers.split(chunk),  # type: ignore[no-untyped-call]
             strict=True,
         )
     ]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks import evaluators
 from benchmarks.evaluators import (
     AutoregressiveEvaluator,
     DenoisingEvaluator,
@@ -171,6 +172,20 @@ def test_a_text_always_gets_the_same_bound() -> None:
     evaluator = DenoisingEvaluator("table", read_letters, TableDenoiser(), draws=4)
     texts = [Text("a", "bc"), Text("", "cab")]
     assert evaluator.losses(texts) == evaluator.losses(texts[::-1])[::-1]
+
+
+def test_texts_that_are_read_together_do_not_change_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluator = DenoisingEvaluator("table", read_letters, TableDenoiser(), draws=6)
+    texts = [Text("a", "bc"), Text("", "cab"), Text("abc", ""), Text("ab", "b"), Text("b", "aa")]
+    alone = [evaluator.losses([text])[0] for text in texts]
+    assert alone[2].nats == ()
+    for places in (2, 20, 100):
+        monkeypatch.setitem(evaluators._PLACES, "cpu", places)
+        for one, other in zip(evaluator.losses(texts), alone, strict=True):
+            assert one.nats == pytest.approx(other.nats)
+            assert one.size == other.size
 
 
 def test_dream_sees_what_follows_and_speaks_of_the_next_place(tmp_path: Path) -> None:
