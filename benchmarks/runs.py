@@ -39,13 +39,17 @@ def default_cache() -> Path:
 
 
 class Cache:
-    """Results by address, in one SQLite file; each is safe on disk before `put` returns."""
+    """Results by address, in one SQLite file; whatever `put` was given outlives the program.
+
+    (Not a loss of power: to wait for the disk at each of many thousands would cost more than that.)
+    """
 
     def __init__(self, path: Path) -> None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute(
                 "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
             )
