@@ -33,7 +33,7 @@ from benchmarks.arena import (
 )
 from benchmarks.contestants import RealText, load_contestant
 from benchmarks.evaluators import load_evaluator
-from benchmarks.loading import fingerprint, home_folder, short_name
+from benchmarks.loading import default_device, fingerprint, home_folder, short_name
 from benchmarks.mauve_score import mauve_each
 from benchmarks.perplexity import Evaluator, Kind, Loss, Text, summarise
 from benchmarks.protocol import BUILTIN, Setup, prompts_by_seed
@@ -69,6 +69,8 @@ TIME_BINS = 20
 VIEWED = 20
 BASE = "smollm2"
 QUICK_PROMPTS = 32
+# Texts that an evaluator is given at once; what it found is then kept.
+_MEASURED = {"cpu": 32, "cuda": 1024}
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ class KeptEvaluator:
             self._measure,
             self._cache,
             progress,
+            chunk=_MEASURED[default_device().type],
         )
         return [Loss(tuple(entry["nats"]), entry["size"]) for entry in found]
 
@@ -178,11 +181,16 @@ class Suite:
             "provenance": surroundings() | {"Torch": torch.__version__, "Reviser": __version__},
             "prompts": {str(seed): len(prompts) for seed, prompts in self.prompts.items()},
             "contestants": [self.facts_of(entry) for entry in written],
-            "perplexity": self.perplexities(written),
-            "arena": self.arenas(written),
-            "mauve": self.mauve(written),
+            "perplexity": [],
+            "arena": [],
+            "mauve": [],
             "missing": self.missing,
         }
+        measures = {"perplexity": self.perplexities, "arena": self.arenas, "mauve": self.mauve}
+        for name, measure in measures.items():
+            # Whatever is known so far can be looked at, should the rest be interrupted.
+            self.folder.write_json("results.json", finite(results))
+            results[name] = measure(written)
         self.folder.write_json("results.json", finite(results))
         return self.folder.read_json("results.json")
 

@@ -146,6 +146,20 @@ def test_what_cannot_be_measured_is_named_with_its_reason(
         carry_out(nothing, models / "nothing-run", models / "cache.sqlite")
 
 
+def test_what_was_known_before_an_interruption_is_kept(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*values: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Suite, "arenas", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(plan(models), models / "interrupted", models / "cache.sqlite")
+    known = json.loads((models / "interrupted" / "results.json").read_text())
+    assert len(known["contestants"]) == len(known["perplexity"]) == 3
+    assert known["arena"] == known["mauve"] == []
+
+
 def test_a_second_run_takes_everything_from_the_cache(
     models: Path, done: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
