@@ -1,312 +1,55 @@
-"""How well a model revises: the edits of people, beside copying the text as it is.
+"""How well models revise: the edits of people, beside copying the text as it is.
 
-python -m benchmarks.revising EDITS [MODEL …] [--rewriter MODEL] [--limit N] [--json] [--write FILE]
+    python -m benchmarks.revising EDITS [MODEL …] [--rewriter MODEL] [--keep FOLDER] [--write FILE]
 
-A model is shown each text before its edit, between its neighbours, and revises it greedily. Measured are
-exact matches with what the person wrote, SARI (which words were rightly added, kept and deleted) and GLEU
-(n-grams of the person's text, less those of the old text that should be gone). Over-editing is how
-often it changes a text that the person had finished: the text after the edit.
+A model (a folder or a name, or NAME=FOLDER to call it so) is shown each text before its edit, between its
+neighbours, and revises it greedily; `benchmarks.revisers` says how. Measured are exact matches with what the person
+wrote, SARI (which words were rightly added, kept and deleted) and GLEU (n-grams of the person's text, less those of the old
+text that should be gone). Over-editing is how often it changes a text that the person had finished: the text after the
+edit.
 
-A rewriter is a model that only writes from left to right. One that was trained on edits (`--objective ar` with a
-share of them) is given the text and its neighbours, and writes the whole text anew. Any other is shown a few edits, "Before: …" and "After: …", and the
-text to revise as the last "Before:", and writes what follows the last "After:" greedily, up to the end of the line.
-One of five examples shows a finished text, unchanged. Examples come from other edits (--examples), or from EDITS, where
-they are then left out.
+Rewriters write the text anew from left to right, prompted with a few edits if they were not trained to. Examples come from
+other edits (--examples), or from EDITS, where they are then left out.
+
+With --keep, every model's figures and texts stay in a folder, and what is there is not measured again: models can be
+measured one by one, on another machine, and the page that --write makes has them all.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
-import re
 import shlex
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.results import provenance
+from benchmarks.results import surroundings
+from benchmarks.sari import Floats, gleu_counts, gleu_of, sari
 from benchmarks.tables import Table
 from reviser.errors import ReviserError
+from reviser.files import read_utf8, write_atomically
 from training.edits import Edit, read_edits
 
 if TYPE_CHECKING:
+    from benchmarks.revisers import Revision
     from reviser.checkpoints import Checkpoint
 
-MAX_ACTIONS = 128
-NEIGHBOUR_TOKENS = 64
 RESAMPLES = 1000
 SEED = 0
 SHOTS = 5
-# One of so many examples shows a text that needs no change, about as often as in training.
-_FINISHED_EVERY = 5
-_EXAMPLE_CHARACTERS = 240
-ORDERS = (1, 2, 3, 4)
-_WORD = re.compile(r"\w+|[^\w\s]")
+COPYING = "copying"
+# What must be the same for figures to stand in one table.
+_SAME = ("data", "edits", "shots", "max_actions", "neighbour_tokens")
 
 
-# Measures ----------------------------------------------------------------------------------------
-
-
-def words(text: str) -> list[str]:
-    """Words and marks, each on its own."""
-    return _WORD.findall(text)
-
-
-def _ngrams(text: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(text[at:] for at in range(order)), strict=False))
-
-
-def sari(source: str, output: str, references: Sequence[str]) -> float:
-    """SARI (Xu et al. 2016), 0 to 1; where there is nothing to add, keep or delete, that part is right."""
-    given, made = words(source), words(output)
-    wanted = [words(reference) for reference in references]
-    parts = [_sari_of_order(given, made, wanted, order) for order in ORDERS]
-    return float(np.mean(parts))
-
-
-def _sari_of_order(
-    given: list[str], made: list[str], wanted: list[list[str]], order: int
-) -> tuple[float, float, float]:
-    old, new = (_ngrams(text, order) for text in (given, made))
-    right: Counter[tuple[str, ...]] = Counter()
-    for text in wanted:
-        right += _ngrams(text, order)
-    # Counts are compared with those of all references together.
-    old_all, new_all = (
-        Counter({gram: count * len(wanted) for gram, count in grams.items()})
-        for grams in (old, new)
-    )
-    kept, to_keep = old_all & new_all, old_all & right
-    rightly_kept = kept & right
-    keep = _harmonic(
-        _mean_share(rightly_kept, kept),
-        rightly_kept.total() / to_keep.total() if to_keep else 1.0,
-    )
-    deleted = old_all - new_all
-    delete = _mean_share(deleted - right, deleted)
-    added, to_add = set(new) - set(old), set(right) - set(old)
-    rightly_added = len(added & set(right))
-    add = _harmonic(
-        rightly_added / len(added) if added else 1.0,
-        rightly_added / len(to_add) if to_add else 1.0,
-    )
-    return keep, delete, add
-
-
-def _mean_share(part: Counter[tuple[str, ...]], whole: Counter[tuple[str, ...]]) -> float:
-    if not whole:
-        return 1.0
-    return sum(part[gram] / count for gram, count in whole.items()) / len(whole)
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    both = precision + recall
-    return 2 * precision * recall / both if both else 0.0
-
-
-def gleu(sources: Sequence[str], outputs: Sequence[str], references: Sequence[str]) -> float:
-    """GLEU (Napoles et al. 2015) of all texts together, with one reference each, 0 to 1."""
-    matched, possible = np.zeros(len(ORDERS)), np.zeros(len(ORDERS))
-    made_length = wanted_length = 0
-    for source, output, reference in zip(sources, outputs, references, strict=True):
-        given, made, wanted = words(source), words(output), words(reference)
-        made_length += len(made)
-        wanted_length += len(wanted)
-        for place, order in enumerate(ORDERS):
-            old, new, right = (_ngrams(text, order) for text in (given, made, wanted))
-            wrong = Counter({gram: count for gram, count in old.items() if gram not in right})
-            good, bad = (new & right).total(), (new & wrong).total()
-            matched[place] += max(good - bad, 0)
-            possible[place] += max(len(made) - order + 1, 0)
-    if not matched.all() or not made_length:
-        return 0.0
-    brevity = min(0.0, 1 - wanted_length / made_length)
-    return math.exp(brevity + float(np.log(matched / possible).mean()))
-
-
-# Models ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Revision:
-    """What a model made of a text."""
-
-    text: str
-    actions: int
-    ending: str
-
-
-def revise_all(checkpoint: Checkpoint, edits: Sequence[Edit], rows: int) -> list[Revision]:
-    """Every edit's text before, revised greedily between its neighbours."""
-    from reviser import batch
-    from reviser.decoding import seed
-    from reviser.tokenizer import decode
-
-    vocabulary, tokenizer = checkpoint.vocabulary, checkpoint.tokenizer
-    if not vocabulary.revises:
-        raise ReviserError("this model was not trained to revise")
-    parts = [[tokenizer.encode(part) for part in edit.parts] for edit in edits]
-    lefts = [left[-NEIGHBOUR_TOKENS:] for left, _, _, _ in parts]
-    rights = [right[:NEIGHBOUR_TOKENS] for _, _, _, right in parts]
-    drafts = [before for _, before, _, _ in parts]
-    runs = batch.generate(
-        checkpoint.model,
-        vocabulary,
-        lefts,
-        seeds=range(len(edits)),
-        suffixes=rights,
-        drafts=drafts,
-        temperature=0,
-        max_actions=MAX_ACTIONS,
-        rows=rows,
-    )
-    made = []
-    for left, draft, right, run in zip(lefts, drafts, rights, runs, strict=True):
-        canvas, _ = seed(vocabulary, left, right, draft=draft)
-        for id in run.ids:
-            canvas.apply(canvas.action(id))
-        text = decode(tokenizer, canvas.between(canvas.low, canvas.high))
-        made.append(Revision(text, len(run.ids), run.ending))
-    return made
-
-
-# Rewriters ---------------------------------------------------------------------------------------
-
-
-def split_examples(edits: Sequence[Edit], count: int) -> tuple[list[Edit], list[Edit]]:
-    """The first few edits that are short enough to be shown, and the others."""
-    places = [
-        place
-        for place, edit in enumerate(edits)
-        if edit.before != edit.after and len(edit.before) + len(edit.after) <= _EXAMPLE_CHARACTERS
-    ][:count]
-    if len(places) < count:
-        raise ReviserError(f"there are no {count} short edits to show as examples")
-    chosen = set(places)
-    rest = [edit for place, edit in enumerate(edits) if place not in chosen]
-    return [edits[place] for place in places], rest
-
-
-def few_shot_prompt(examples: Sequence[Edit], text: str) -> str:
-    """Examples of edits, and a text to be rewritten likewise; every text stands on one line."""
-    shown = []
-    for number, edit in enumerate(examples, start=1):
-        before = edit.after if number % _FINISHED_EVERY == 0 else edit.before
-        shown.append(f"Before: {_on_one_line(before)}\nAfter: {_on_one_line(edit.after)}\n\n")
-    return "".join(shown) + f"Before: {_on_one_line(text)}\nAfter:"
-
-
-def _on_one_line(text: str) -> str:
-    return text.replace("\n", "\\n")
-
-
-def answer_of(written: str) -> str:
-    """The text that a rewriter meant: up to the end of the line, without the space after the colon."""
-    return written.partition("\n")[0].removeprefix(" ").replace("\\n", "\n")
-
-
-def rewrite_all(
-    checkpoint: Checkpoint, texts: Sequence[str], examples: Sequence[Edit], rows: int
-) -> list[Revision]:
-    """Every text rewritten from left to right, greedily, after a few examples."""
-    from reviser import batch
-    from reviser.tokenizer import decode
-
-    tokenizer, old = checkpoint.tokenizer, checkpoint.vocabulary
-    vocabulary = replace(old, kinds=old.kinds & {"insert", "stop"})
-    tokens = [id for id in range(old.base_size) if id not in old.never_inserted]
-    line_ends = [id for id in tokens if b"\n" in tokenizer.token_bytes(id)]
-    sizes = [len(tokenizer.encode(text)) for text in texts]
-    # A rewritten text is seldom half as long again.
-    most = max(sizes) * 3 // 2 + 32
-    context = checkpoint.model.config.context
-    prompts = [
-        tokenizer.encode(_fitting_prompt(checkpoint, examples, text, context - most))
-        for text in texts
-    ]
-    runs = batch.generate(
-        checkpoint.model,
-        vocabulary,
-        prompts,
-        seeds=range(len(texts)),
-        temperature=0,
-        max_actions=most,
-        rows=rows,
-        ends=line_ends,
-    )
-    made = []
-    for run in runs:
-        written = decode(tokenizer, [id for id in run.ids if id != vocabulary.stop_id])
-        made.append(Revision(answer_of(written), len(run.ids), run.ending))
-    return made
-
-
-def trained_to_rewrite(checkpoint: Checkpoint) -> bool:
-    """Whether a model from left to right has learnt from edits, so that it needs no examples."""
-    told = checkpoint.metadata.get("mixture", {})
-    return "move" not in checkpoint.vocabulary.kinds and bool(told.get("edits"))
-
-
-def rewrite_all_as_trained(
-    checkpoint: Checkpoint, edits: Sequence[Edit], rows: int
-) -> list[Revision]:
-    """Every edit's text before, written anew as in the samples of `training.rewriting`."""
-    from reviser import batch
-    from reviser.tokenizer import decode
-    from training.rewriting import rewriting_prompt
-
-    vocabulary, tokenizer = checkpoint.vocabulary, checkpoint.tokenizer
-    parts = [[tokenizer.encode(part) for part in edit.parts] for edit in edits]
-    prompts = [
-        rewriting_prompt(vocabulary, right[:NEIGHBOUR_TOKENS], before)
-        for _, before, _, right in parts
-    ]
-    most = max(len(before) for _, before, _, _ in parts) * 3 // 2 + 32
-    begun = [False] * len(edits)
-
-    def turns(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
-        """The prompt, which holds markers and so is no text, before the model's only turn."""
-        told = [([], 0) if begun[run] else (prompts[run], most) for run in runs]
-        for run in runs:
-            begun[run] = True
-        return told
-
-    runs = batch.generate(
-        checkpoint.model,
-        vocabulary,
-        [left[-NEIGHBOUR_TOKENS:] for left, _, _, _ in parts],
-        seeds=range(len(edits)),
-        temperature=0,
-        max_actions=max(map(len, prompts)) + most,
-        rows=rows,
-        turns=turns,
-    )
-    made = []
-    for run, prompt in zip(runs, prompts, strict=True):
-        written = run.ids[len(prompt) :]
-        text = decode(tokenizer, [id for id in written if id != vocabulary.stop_id])
-        made.append(Revision(text, len(written), run.ending))
-    return made
-
-
-def _fitting_prompt(checkpoint: Checkpoint, examples: Sequence[Edit], text: str, room: int) -> str:
-    """The prompt with as many of the examples as the model's context has room for."""
-    for first in range(len(examples)):
-        prompt = few_shot_prompt(examples[first:], text)
-        if len(checkpoint.tokenizer.encode(prompt)) < room:
-            return prompt
-    return few_shot_prompt((), text)
-
-
-# Reports -----------------------------------------------------------------------------------------
+# Figures -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -320,122 +63,230 @@ class Report:
     sari: float
     sari_interval: tuple[float, float]
     gleu: float
+    gleu_interval: tuple[float, float]
     changed: float
     left_alone: float
+    left_alone_interval: tuple[float, float]
     stopped: float
     actions: float
 
 
-def report(
-    name: str, edits: Sequence[Edit], made: Sequence[Revision], finished: Sequence[Revision]
-) -> Report:
-    """`made` are the revisions of the texts before their edits, `finished` those of the texts after."""
-    outputs = [revision.text for revision in made]
-    exact = np.array([out == edit.after for out, edit in zip(outputs, edits, strict=True)], float)
-    scores = np.array(
-        [sari(edit.before, out, [edit.after]) for out, edit in zip(outputs, edits, strict=True)]
-    )
-    alone = [revision.text == edit.after for revision, edit in zip(finished, edits, strict=True)]
-    return Report(
-        name=name,
-        edits=len(edits),
-        exact=float(exact.mean()),
-        exact_interval=_interval(exact),
-        sari=float(scores.mean()),
-        sari_interval=_interval(scores),
-        gleu=gleu([edit.before for edit in edits], outputs, [edit.after for edit in edits]),
-        changed=float(
-            np.mean([out != edit.before for out, edit in zip(outputs, edits, strict=True)])
-        ),
-        left_alone=float(np.mean(alone)),
-        stopped=float(np.mean([revision.ending == "stop" for revision in made])),
-        actions=float(np.mean([revision.actions for revision in made])),
-    )
+@dataclass(frozen=True)
+class Measured:
+    """A report, what its intervals and comparisons rest on (a number for each edit), and how it came about."""
+
+    report: Report
+    exact: list[float]
+    sari: list[float]
+    left_alone: list[float]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Measured:
+        try:
+            data = json.loads(read_utf8(path))
+            for name, value in data["report"].items():
+                if name.endswith("interval"):
+                    data["report"][name] = tuple(value)
+            return cls(**data | {"report": Report(**data["report"])})
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ReviserError(f"{path} does not hold a model's figures") from None
 
 
-def _interval(values: NDArray[np.float64]) -> tuple[float, float]:
+def resamples(count: int) -> Floats:
+    """How often each of `count` edits is drawn, in each of the resamples: the same for all that is measured."""
     random = np.random.default_rng(SEED)
-    means = values[random.integers(0, len(values), size=(RESAMPLES, len(values)))].mean(1)
-    low, high = np.percentile(means, [2.5, 97.5])
+    drawn = (random.integers(0, count, count) for _ in range(RESAMPLES))
+    return np.stack([np.bincount(row, minlength=count) for row in drawn]).astype(np.float64)
+
+
+def interval(of: Floats) -> tuple[float, float]:
+    """The middle 95 % of what resamples give."""
+    low, high = np.percentile(of, [2.5, 97.5])
     return float(low), float(high)
 
 
-def copied(edits: Sequence[Edit]) -> Report:
-    """The report of changing nothing."""
-    made = [Revision(edit.before, 1, "stop") for edit in edits]
-    finished = [Revision(edit.after, 1, "stop") for edit in edits]
-    return report("copying", edits, made, finished)
+def measured(
+    name: str,
+    edits: Sequence[Edit],
+    made: Sequence[Revision],
+    finished: Sequence[Revision],
+    facts: dict[str, Any],
+) -> Measured:
+    """`made` are the revisions of the texts before their edits, `finished` those of the texts after."""
+    outputs = [revision.text for revision in made]
+    befores, afters = [edit.before for edit in edits], [edit.after for edit in edits]
+    exact, kept = _equal(outputs, afters), _equal(outputs, befores)
+    alone = _equal([revision.text for revision in finished], afters)
+    scores = np.array(
+        [sari(*texts[:2], texts[2:]) for texts in zip(befores, outputs, afters, strict=True)]
+    )
+    counts = gleu_counts(befores, outputs, afters)
+    drawn = resamples(len(edits))
+    told = Report(
+        name=name,
+        edits=len(edits),
+        exact=float(exact.mean()),
+        exact_interval=interval(drawn @ exact / len(edits)),
+        sari=float(scores.mean()),
+        sari_interval=interval(drawn @ scores / len(edits)),
+        gleu=float(gleu_of(counts.sum(0))),
+        gleu_interval=interval(gleu_of(drawn @ counts)),
+        changed=float(1 - kept.mean()),
+        left_alone=float(alone.mean()),
+        left_alone_interval=interval(drawn @ alone / len(edits)),
+        stopped=float(np.mean([revision.ending == "stop" for revision in made])),
+        actions=float(np.mean([revision.actions for revision in made])),
+    )
+    return Measured(told, exact.tolist(), scores.round(5).tolist(), alone.tolist(), facts)
 
 
-def table(reports: Iterable[Report]) -> str:
-    columns = ("", "exact", "95 %", "SARI", "95 %", "GLEU", "changed", "left alone", "actions")
-    rows = tuple(
-        (
-            entry.name,
-            f"{entry.exact:.1%}",
-            "{:.1%} to {:.1%}".format(*entry.exact_interval),
-            f"{100 * entry.sari:.1f}",
-            "{:.1f} to {:.1f}".format(*(100 * bound for bound in entry.sari_interval)),
-            f"{100 * entry.gleu:.1f}",
-            f"{entry.changed:.1%}",
-            f"{entry.left_alone:.1%}",
-            f"{entry.actions:.1f}",
+def _equal(some: Sequence[str], others: Sequence[str]) -> Floats:
+    return np.array([float(one == other) for one, other in zip(some, others, strict=True)])
+
+
+def finished_texts(edits: Sequence[Edit]) -> list[Edit]:
+    """The texts after their edits, to be left alone."""
+    return [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+
+class Examination:
+    """Edits, the examples that rewriters see, and where what was found is kept."""
+
+    def __init__(
+        self,
+        data: str,
+        edits: Sequence[Edit],
+        examples: Sequence[Edit],
+        rows: int,
+        keep: Path | None,
+    ) -> None:
+        from benchmarks.revisers import MAX_ACTIONS, NEIGHBOUR_TOKENS
+
+        self.edits = edits
+        self._examples = examples
+        self._rows = rows
+        self._keep = keep
+        self._facts = {
+            "data": data,
+            "edits": len(edits),
+            "shots": len(examples),
+            "max_actions": MAX_ACTIONS,
+            "neighbour_tokens": NEIGHBOUR_TOKENS,
+        }
+        self._found: dict[str, Measured] = {}
+        if keep is not None:
+            for path in sorted(keep.glob("*.json")):
+                kept = Measured.read(path)
+                self._check(kept)
+                self._found[kept.report.name] = kept
+
+    def _check(self, kept: Measured) -> None:
+        for name in _SAME:
+            # Examples are nothing to those who are shown none.
+            unasked = name == "shots" and 0 in (kept.facts.get(name), self._facts[name])
+            if kept.facts.get(name) != self._facts[name] and not unasked:
+                raise ReviserError(
+                    f"{kept.report.name} was measured otherwise: its {name.replace('_', ' ')} is "
+                    f"{kept.facts.get(name)}, not {self._facts[name]}"
+                )
+
+    def results(self) -> list[Measured]:
+        """All that is known: copying first, the others in the order of their names."""
+        return [self._found[name] for name in sorted(self._found, key=lambda n: (n != COPYING, n))]
+
+    def copy(self) -> None:
+        """Change nothing."""
+        from benchmarks.revisers import Revision
+
+        def unchanged(checkpoint: None, edits: Sequence[Edit]) -> list[Revision]:
+            return [Revision(edit.before, 1, "stop") for edit in edits]
+
+        if COPYING not in self._found:
+            self._take(COPYING, unchanged, None, {})
+
+    def revise(self, word: str) -> None:
+        """Measure a model that revises."""
+        from benchmarks.revisers import revise_all
+
+        name, source = _named(word)
+        if name in self._found:
+            return
+        checkpoint = _loaded(source)
+        limits = (
+            {} if checkpoint.vocabulary.revises else {"limits": "no Delete, no drafts in training"}
         )
-        for entry in reports
-    )
-    return Table(columns, rows).markdown()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.revising", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
-    parser.add_argument("models", nargs="*", help="models that were trained to revise")
-    parser.add_argument(
-        "--rewriter", action="append", default=[], help="a model that is prompted to rewrite"
-    )
-    parser.add_argument("--shots", type=int, default=SHOTS, help=f"examples it sees ({SHOTS})")
-    parser.add_argument("--examples", help="edits to take the examples from, not those measured")
-    parser.add_argument("--limit", type=int, help="edits to take")
-    parser.add_argument("--rows", type=int, default=256, help="texts at a time (256)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(given)
-    try:
-        examples, edits = _examples_and_edits(chosen)
-        if not edits:
-            raise ReviserError("there are no edits to measure")
-        reports = [copied(edits), *(_measured(name, edits, chosen.rows) for name in chosen.models)]
-        reports += [_rewritten(name, edits, examples, chosen.rows) for name in chosen.rewriter]
-    except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
-    if chosen.write:
-        name = Path(chosen.edits).name
-        words = [name if word == chosen.edits else word for word in given]
-        facts = provenance(
-            f"python -m benchmarks.revising {shlex.join(words)}",
-            Data=f"{name}, {len(edits):,} edits",
-            Decoding=f"greedy, {MAX_ACTIONS} actions at the most; rewriters write as long as the texts need",
-            Intervals=f"{RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
+        self._take(
+            name, lambda given, edits: revise_all(given, edits, self._rows), checkpoint, limits
         )
-        chosen.write.write_text(f"# How well models revise\n\n{facts}\n{table(reports)}")
-    return 0
+
+    def rewrite(self, word: str) -> None:
+        """Measure a model that writes texts anew."""
+        from benchmarks.revisers import rewrite_all, rewrite_all_as_trained, trained_to_rewrite
+
+        name, source = _named(word)
+        if {f"{name}, rewriting", f"{name}, prompted to rewrite"} & self._found.keys():
+            return
+        checkpoint = _loaded(source)
+        if trained_to_rewrite(checkpoint):
+            self._take(
+                f"{name}, rewriting",
+                lambda given, edits: rewrite_all_as_trained(given, edits, self._rows),
+                checkpoint,
+                {"shots": 0},
+            )
+        else:
+            self._take(
+                f"{name}, prompted to rewrite",
+                lambda given, edits: rewrite_all(
+                    given, [edit.before for edit in edits], self._examples, self._rows
+                ),
+                checkpoint,
+                {},
+            )
+
+    def _take(
+        self,
+        name: str,
+        revise: Callable[[Any, Sequence[Edit]], list[Revision]],
+        checkpoint: Checkpoint | None,
+        more: dict[str, Any],
+    ) -> None:
+        began = time.perf_counter()
+        made, done = (
+            revise(checkpoint, shown) for shown in (self.edits, finished_texts(self.edits))
+        )
+        seconds = time.perf_counter() - began
+        facts = self._facts | {"seconds": round(seconds, 2), **surroundings()} | more
+        if checkpoint is not None:
+            facts["training"] = checkpoint.metadata.get("command")
+        found = measured(name, self.edits, made, done, facts)
+        self._found[name] = found
+        if self._keep is not None:
+            self._keep.mkdir(parents=True, exist_ok=True)
+            file = self._keep / f"{name.replace(' ', '-').replace(',', '')}.json"
+            rows = (
+                json.dumps(
+                    asdict(edit) | {"made": asdict(one), "finished": asdict(other)},
+                    ensure_ascii=False,
+                )
+                for edit, one, other in zip(self.edits, made, done, strict=True)
+            )
+            write_atomically(
+                file.with_suffix(".texts.jsonl"), "".join(f"{row}\n" for row in rows).encode()
+            )
+            write_atomically(file, json.dumps(asdict(found)).encode())
 
 
-def _examples_and_edits(chosen: argparse.Namespace) -> tuple[list[Edit], list[Edit]]:
-    """What rewriters are shown, and what is measured."""
-    edits = read_edits(chosen.edits)
-    if not chosen.rewriter or not chosen.shots:
-        return [], list(islice(edits, chosen.limit))
-    if chosen.examples:
-        examples, _ = split_examples(list(islice(read_edits(chosen.examples), 1000)), chosen.shots)
-        return examples, list(islice(edits, chosen.limit))
-    examples, rest = split_examples(list(edits), chosen.shots)
-    return examples, rest[: chosen.limit]
+def _named(word: str) -> tuple[str, str]:
+    """What a model is called, and where it is: NAME=FOLDER, or one word for both."""
+    from benchmarks.loading import short_name
+
+    name, equals, source = word.partition("=")
+    return (name, source) if equals and name and source else (short_name(word), word)
 
 
 def _loaded(source: str) -> Checkpoint:
@@ -447,35 +298,143 @@ def _loaded(source: str) -> Checkpoint:
     return checkpoint
 
 
-def _measured(source: str, edits: Sequence[Edit], rows: int) -> Report:
-    from benchmarks.loading import short_name
-
-    checkpoint = _loaded(source)
-    made = revise_all(checkpoint, edits, rows)
-    done = revise_all(checkpoint, _finished(edits), rows)
-    return report(short_name(source), edits, made, done)
+# Pages -------------------------------------------------------------------------------------------
 
 
-def _finished(edits: Sequence[Edit]) -> list[Edit]:
-    """The texts after their edits, to be left alone."""
-    return [Edit(edit.after, edit.after, edit.left, edit.right) for edit in edits]
-
-
-def _rewritten(source: str, edits: Sequence[Edit], examples: Sequence[Edit], rows: int) -> Report:
-    from benchmarks.loading import short_name
-
-    checkpoint = _loaded(source)
-    finished = _finished(edits)
-    if trained_to_rewrite(checkpoint):
-        made, done = (
-            rewrite_all_as_trained(checkpoint, shown, rows) for shown in (edits, finished)
+def table(reports: Iterable[Report]) -> str:
+    columns = (
+        "", "exact", "95 %", "SARI", "95 %", "GLEU", "95 %", "changed", "left alone", "95 %", "actions",
+    )  # fmt: skip
+    rows = tuple(
+        (
+            entry.name,
+            f"{entry.exact:.1%}",
+            "{:.1%} to {:.1%}".format(*entry.exact_interval),
+            f"{100 * entry.sari:.1f}",
+            "{:.1f} to {:.1f}".format(*(100 * bound for bound in entry.sari_interval)),
+            f"{100 * entry.gleu:.1f}",
+            "{:.1f} to {:.1f}".format(*(100 * bound for bound in entry.gleu_interval)),
+            f"{entry.changed:.1%}",
+            f"{entry.left_alone:.1%}",
+            "{:.1%} to {:.1%}".format(*entry.left_alone_interval),
+            f"{entry.actions:.1f}",
         )
-        return report(f"{short_name(source)}, rewriting", edits, made, done)
-    made, done = (
-        rewrite_all(checkpoint, [edit.before for edit in shown], examples, rows)
-        for shown in (edits, finished)
+        for entry in reports
     )
-    return report(f"{short_name(source)}, prompted to rewrite", edits, made, done)
+    return Table(columns, rows).markdown()
+
+
+def head(command: str, found: Sequence[Measured]) -> str:
+    """How the figures were obtained: where and when each was, which need not be here and now."""
+    places: dict[str, list[str]] = {}
+    for entry in found:
+        facts = entry.facts
+        place = f"{facts['Hardware']}; {facts['Date']}, commit {facts['Commit']}, Python {facts['Python']}"
+        places.setdefault(place, []).append(entry.report.name)
+    facts = found[0].facts
+    shots = max(entry.facts["shots"] for entry in found)
+    lines = [f"Command: `{command}`"]
+    lines += [f"Measured ({', '.join(names)}): {place}" for place, names in places.items()]
+    lines += [
+        f"Data: {facts['data']}, {facts['edits']:,} edits",
+        f"Decoding: greedy, {facts['max_actions']} actions at the most, {facts['neighbour_tokens']} tokens of each "
+        "neighbour; rewriters write as long as the texts need"
+        + (f", after {shots} examples where they are prompted" if shots else ""),
+        f"Intervals: 95 %, {RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
+    ]
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def made_by(found: Sequence[Measured]) -> str:
+    """The command that made each model, where it says so, and what it lacks."""
+    lines = []
+    for entry in found:
+        told = [f"`{entry.facts['training']}`"] if entry.facts.get("training") else []
+        told += [entry.facts["limits"]] if entry.facts.get("limits") else []
+        if told:
+            lines.append(f"- {entry.report.name}: {'; '.join(told)}\n")
+    return f"## How they were made\n\n{''.join(lines)}" if lines else ""
+
+
+_EXPLAINED = """\
+Exact: the share of texts that became just what the person made of them. Left alone: the share of finished texts that were not
+changed. Actions: of one revision, Stop included; tokens, where a text is written anew.
+"""
+
+
+def page(title: str, command: str, found: Sequence[Measured]) -> str:
+    """A whole results file."""
+    parts = (
+        f"# {title}\n\n{head(command, found)}",
+        table(entry.report for entry in found),
+        _EXPLAINED,
+        made_by(found),
+    )
+    return "\n".join(filter(None, parts))
+
+
+# Command -----------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.revising", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
+    parser.add_argument("models", nargs="*", help="models that revise: a folder, or NAME=FOLDER")
+    parser.add_argument(
+        "--rewriter", action="append", default=[], help="a model that writes from left to right"
+    )
+    parser.add_argument("--shots", type=int, default=SHOTS, help=f"examples it sees ({SHOTS})")
+    parser.add_argument("--examples", help="edits to take the examples from, not those measured")
+    parser.add_argument("--limit", type=int, help="edits to take")
+    parser.add_argument("--rows", type=int, default=256, help="texts at a time (256)")
+    parser.add_argument("--keep", type=Path, help="folder of figures: what is there is measured")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+    parser.add_argument("--title", default="How well models revise", help="of the Markdown file")
+    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(given)
+    try:
+        found = _found(chosen)
+    except ReviserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    reports = [entry.report for entry in found]
+    print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
+    if chosen.write:
+        elsewhere = (chosen.edits, chosen.examples)
+        words = [Path(word).name if word in elsewhere else word for word in given]
+        command = f"python -m benchmarks.revising {shlex.join(words)}"
+        write_atomically(chosen.write, page(chosen.title, command, found).encode())
+    return 0
+
+
+def _found(chosen: argparse.Namespace) -> list[Measured]:
+    examples, edits = _examples_and_edits(chosen)
+    if not edits:
+        raise ReviserError("there are no edits to measure")
+    examination = Examination(Path(chosen.edits).name, edits, examples, chosen.rows, chosen.keep)
+    examination.copy()
+    for word in chosen.models:
+        examination.revise(word)
+    for word in chosen.rewriter:
+        examination.rewrite(word)
+    return examination.results()
+
+
+def _examples_and_edits(chosen: argparse.Namespace) -> tuple[list[Edit], list[Edit]]:
+    """What rewriters are shown, and what is measured."""
+    from benchmarks.revisers import split_examples
+
+    edits = read_edits(chosen.edits)
+    if not chosen.rewriter or not chosen.shots:
+        return [], list(islice(edits, chosen.limit))
+    if chosen.examples:
+        examples, _ = split_examples(list(islice(read_edits(chosen.examples), 1000)), chosen.shots)
+        return examples, list(islice(edits, chosen.limit))
+    examples, rest = split_examples(list(edits), chosen.shots)
+    return examples, rest[: chosen.limit]
 
 
 if __name__ == "__main__":

@@ -11,21 +11,22 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from benchmarks.revising import (
+from benchmarks.revisers import (
     Revision,
     answer_of,
-    copied,
     few_shot_prompt,
-    gleu,
-    main,
+    revise_all,
     rewrite_all,
-    sari,
     split_examples,
 )
+from benchmarks.revising import Examination, Measured, main, measured
+from benchmarks.sari import gleu, sari
 from reviser.checkpoints import Checkpoint
+from reviser.decoding import Run, Sampler, seed
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
-from reviser.tokenizer import Gpt2Tokenizer
+from reviser.tokenizer import Gpt2Tokenizer, decode
+from reviser.torch_policy import run_batch
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.cli.test_revise import tiny_model
 from training.edits import Edit
@@ -63,7 +64,10 @@ def test_gleu_punishes_what_should_be_gone() -> None:
 
 def test_copying_is_never_right_and_never_overdone() -> None:
     edits = [Edit("one two three four five", "one two three four six")] * 3
-    told = copied(edits)
+    examination = Examination("edits", edits, [], 4, None)
+    examination.copy()
+    (found,) = examination.results()
+    told = found.report
     assert (told.exact, told.changed, told.left_alone) == (0.0, 0.0, 1.0)
 
 
@@ -88,9 +92,107 @@ def test_a_model_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert tiny["changed"] == 1.0  # random weights change everything
     assert tiny["left_alone"] == 0.0
     assert "SARI" in out.read_text()
+    writer = tiny_model(tmp_path / "writer", frozenset({"insert", "stop"}))
+    assert main([str(edits), str(writer)]) == 2
+    assert "--rewriter" in capsys.readouterr().err
+
+
+def test_intervals_hold_what_edits_drawn_anew_would_give() -> None:
+    edits = [Edit(f"one two three {n} five", f"one two three {n} six") for n in range(40)]
+    made = [
+        Revision(edit.after if n % 4 else edit.before, 3, "stop") for n, edit in enumerate(edits)
+    ]
+    done = [Revision(edit.after, 1, "stop") for edit in edits]
+    told = measured("some", edits, made, done, {}).report
+    assert told.exact == 0.75
+    assert told.left_alone_interval == (1.0, 1.0)
+    # Three in four of 40, give or take two deviations of the mean.
+    assert told.exact_interval == pytest.approx((0.61, 0.89), abs=0.03)
+    for name in ("exact", "sari", "gleu"):
+        low, high = getattr(told, f"{name}_interval")
+        assert low < getattr(told, name) < high
+
+
+class Counting(Reviser):
+    """A model that counts its steps."""
+
+    steps = 0
+
+    def decode_static(self, *given: Any, **options: Any) -> torch.Tensor:
+        self.steps += 1
+        return super().decode_static(*given, **options)
+
+
+def counting(kinds: frozenset[str]) -> tuple[Checkpoint, Counting]:
+    vocabulary = Vocabulary.gpt2(kinds=kinds)
+    torch.manual_seed(0)
+    model = Counting(preset("tiny", vocab_size=vocabulary.size, context=256))
+    return Checkpoint(model, vocabulary, Gpt2Tokenizer()), model
+
+
+@pytest.mark.parametrize("kinds", [PAPER_KINDS | {"delete"}, PAPER_KINDS])
+def test_many_texts_are_revised_at_once_and_each_as_if_alone(kinds: frozenset[str]) -> None:
+    edits = [Edit(f"The {n} cats sat sat.", f"The {n} cats sat.", "Once.") for n in range(12)]
+    checkpoint, model = counting(kinds)
+    together = revise_all(checkpoint, edits, rows=12)
+    assert model.steps <= 128  # as many as one text takes, and not twelve times as many
+    model.steps = 0
+    alone = revise_all(checkpoint, edits, rows=1)
+    assert model.steps > 6 * 128
+    assert together == alone
+
+
+def test_a_model_without_delete_takes_the_text_for_its_own() -> None:
+    """It is asked what it would do after the text as if it had written it, and cannot remove any of it."""
+    checkpoint, _ = counting(PAPER_KINDS)
+    edit = Edit("It was was happy.", "It was happy.", "Once.", "Then.")
+    (made,) = revise_all(checkpoint, [edit], rows=1)
+    tokens = checkpoint.tokenizer.encode
+    canvas, history = seed(checkpoint.vocabulary, tokens("Once.\n"), tokens("\nThen."))
+    for id in tokens(edit.before):
+        canvas.apply(canvas.action(id))
+        history.append(id)
+    run = Run(canvas, history, Sampler(temperature=0), max_actions=128)
+    steps = [step for _, step in run_batch(checkpoint.model, [run])]
+    assert made.text == decode(checkpoint.tokenizer, canvas.between(canvas.low, canvas.high))
+    assert (made.actions, made.ending) == (len(steps), run.ending)
+
+
+def test_figures_are_kept_and_put_together_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tiny_model(tmp_path / "model", PAPER_KINDS | {"delete"})
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
-    assert main([str(edits), str(plain)]) == 2
-    assert "not trained to revise" in capsys.readouterr().err
+    edits = tmp_path / "edits.jsonl"
+    edits.write_text("".join(json.dumps(asdict(edit)) + "\n" for edit in EXAMPLES))
+    keep = ["--keep", str(tmp_path / "kept")]
+    assert main([str(edits), f"v2={one}", *keep]) == 0
+    kept = Measured.read(tmp_path / "kept" / "v2.json")
+    assert len(kept.exact) == len(kept.sari) == len(kept.left_alone) == 5
+    texts = (tmp_path / "kept" / "v2.texts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["before"] for line in texts] == [edit.before for edit in EXAMPLES]
+    # Elsewhere: what was measured is not measured again, and says where it was.
+    monkeypatch.setattr("benchmarks.results.hardware", lambda: "another machine")
+    monkeypatch.setattr("benchmarks.revising._loaded", pytest.fail)
+    out = tmp_path / "result.md"
+    assert main([str(edits), f"v2={one}", *keep, "--title", "Two", "--write", str(out)]) == 0
+    assert "another machine" not in out.read_text()
+    assert kept.facts["Hardware"] in out.read_text()
+    monkeypatch.undo()
+    monkeypatch.setattr("benchmarks.results.hardware", lambda: "another machine")
+    assert main([str(edits), f"v1={plain}", *keep, "--title", "Two", "--write", str(out)]) == 0
+    text = out.read_text()
+    assert text.startswith("# Two\n\n- Command: `python -m benchmarks.revising edits.jsonl v1=")
+    assert f"- Measured (copying, v2): {kept.facts['Hardware']}; " in text
+    assert "- Measured (v1): another machine; " in text
+    assert "- v1: no Delete" in text
+    assert "seed 0" in text
+    capsys.readouterr()
+    assert main([str(edits), *keep, "--limit", "3"]) == 2
+    assert "measured otherwise: its edits is 5, not 3" in capsys.readouterr().err
+    (tmp_path / "kept" / "bad.json").write_text("{}")
+    assert main([str(edits), *keep]) == 2
+    assert "does not hold" in capsys.readouterr().err
 
 
 # Rewriters ---------------------------------------------------------------------------------------
