@@ -96,6 +96,7 @@ def sections_of(results: dict[str, Any], samples: Sequence[Sample] = ()) -> list
     """The parts of the report that there is something to say in."""
     parts = [
         Section("Summary", (_summary_note(results), summary_table(results))),
+        *_reproduction(results),
         _missing(results),
         _arena(results),
         _perplexity(results),
@@ -107,6 +108,16 @@ def sections_of(results: dict[str, Any], samples: Sequence[Sample] = ()) -> list
         _settings(results),
     ]
     return [part for part in parts if part.blocks]
+
+
+def tables_of(results: dict[str, Any]) -> str:
+    """All that the report says in words and tables, as Markdown: no plots, no samples."""
+    kept = []
+    for section in sections_of(results):
+        blocks = tuple(block for block in section.blocks if not isinstance(block, Plot | Sample))
+        if blocks and section.title != "Settings and hardware":
+            kept.append(Section(section.title, blocks))
+    return _sections_markdown(kept)
 
 
 def summary_text(results: dict[str, Any]) -> str:
@@ -206,6 +217,74 @@ def _summary_note(results: dict[str, Any]) -> str:
     return (
         f"{prompts} of {setup['prompt_tokens']} GPT-2 tokens from {Path(setup['data']).name}, to be continued to "
         f"{setup['total_tokens']}. In brackets: 95% intervals."
+    )
+
+
+_HOLDS = {True: "holds", False: "does not hold", None: "open"}
+
+
+def _reproduction(results: dict[str, Any]) -> list[Section]:
+    """How the models of a reproduction were trained, and which of the paper's rankings hold for them."""
+    made = results.get("reproduction") or {}
+    training = Table(
+        (
+            "model",
+            "steps",
+            "million ids",
+            "loss at the end",
+            "weights, MB",
+            "thousand ids/s",
+            "seconds",
+        ),
+        tuple(
+            (
+                name,
+                f"{entry['steps']:,}",
+                f"{entry['ids'] / 1e6:.1f}",
+                f"{entry['loss']:.3f}",
+                f"{entry['weights_mb']:.0f}",
+                f"{entry['ids_per_s'] / 1e3:.1f}",
+                f"{entry['seconds']:.0f}",
+            )
+            for name, entry in made.get("training", {}).items()
+        ),
+    )
+    rankings = Table(
+        ("measure", "the paper's ranking", "measured", "here"),
+        tuple(
+            (
+                entry["measure"],
+                entry["claim"],
+                _as_measured(entry["measured"]),
+                _HOLDS[entry["holds"]],
+            )
+            for entry in made.get("findings", ())
+        ),
+        names=2,
+    )
+    found = [entry["holds"] for entry in made.get("findings", ())]
+    trained = (
+        "All models have the same layers, width, heads and MLP and saw the same texts, the same number of ids "
+        "and the same schedule. Losses are in nats for each id: of the next one (AR), of the next action "
+        "(Reviser), and bounds (SEDD, MDLM), so they do not compare. Seconds are with compiling and saving."
+    )
+    ranked = (
+        f"Of {len(found)} rankings that the paper prints for its smaller models, {found.count(True)} hold, "
+        f"{found.count(False)} do not and {found.count(None)} are open. One holds if the 95% intervals agree with it, "
+        "does not if they contradict it, and is open if they overlap."
+    )
+    parts = (
+        Section("Training", (trained, training) if training.rows else ()),
+        Section("The paper's rankings", (ranked, rankings) if rankings.rows else ()),
+    )
+    return [part for part in parts if part.blocks]
+
+
+def _as_measured(values: dict[str, float | None]) -> str:
+    if "share" in values:
+        return _rate(values)
+    return ", ".join(
+        f"{name} {'–' if value is None else _plain(value)}" for name, value in values.items()
     )
 
 
@@ -690,7 +769,11 @@ def _sample_html(sample: Sample) -> str:
 
 def as_markdown(title: str, results: dict[str, Any], sections: Sequence[Section]) -> str:
     """The same report for a reader of Markdown; plots are files beside it."""
-    parts = [f"# {title}\n"]
+    return f"# {title}\n\n{_sections_markdown(sections)}"
+
+
+def _sections_markdown(sections: Sequence[Section]) -> str:
+    parts = []
     for section in sections:
         parts.append(f"## {section.title}\n")
         parts += [_block_markdown(block) for block in section.blocks]

@@ -18,12 +18,12 @@ import gc
 import hashlib
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ import torch
 from benchmarks.builtin import builtin_texts
 from benchmarks.diffusion.checkpoint import is_diffusion, save_diffusion
 from benchmarks.diffusion.training import DiffusionTrainer, fresh_diffusion
+from benchmarks.findings import NAMES, Name, findings
 from benchmarks.passages import passages
 from benchmarks.protocol import BUILTIN, Setup
 from benchmarks.records import (
@@ -42,7 +43,8 @@ from benchmarks.records import (
     read_records,
     write_records,
 )
-from benchmarks.report import REAL, write_report
+from benchmarks.report import REAL, tables_of, write_report
+from benchmarks.results import surroundings
 from benchmarks.runs import Bars, Cache, RunFolder, file_name
 from benchmarks.suite import Plan, Suite, Written, finite
 from reviser.checkpoints.home import is_home
@@ -60,11 +62,9 @@ from training.run import Reporter, loader_of, train
 from training.samples import Samples
 from training.settings import Settings, preset_settings
 
-Name = Literal["Reviser", "AR", "SEDD", "MDLM"]
-# Reviser first: arenas are between the first model and each of the others.
-NAMES: tuple[Name, ...] = ("Reviser", "AR", "SEDD", "MDLM")
 Say = Callable[[str], None]
 _HELD_OUT_SHARE = 10
+_RECORD = "reproduction.json"
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,7 @@ def reproduce(
     evaluators: Sequence[str] = (),
     judges: Sequence[str] = (),
     features: Sequence[str] = (),
+    command: str = "",
     bars: Bars | None = None,
 ) -> dict[str, Any]:
     """Train the four models and measure them; returns, and leaves in `out`, everything that was found.
@@ -161,11 +162,17 @@ def reproduce(
     """
     chosen = SCALES[scale] if isinstance(scale, str) else scale
     shown = bars or PlainBars()
-    began = time.perf_counter()
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
     os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
     texts, training = train_models(NAMES, chosen, out, data, held_out, shown.say)
+    trained = time.perf_counter()
+    found: dict[str, Any] = {
+        "scale": scale if isinstance(scale, str) else "custom",
+        "command": command,
+        "training": training,
+    }
+    _write_json(out / _RECORD, found)
     plan = Plan(
         setup=dataclasses.replace(chosen.setup, data=str(texts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
@@ -176,14 +183,20 @@ def reproduce(
     with Cache(out / "cache.sqlite") as cache:
         folder = RunFolder.start(out / "run", plan.to_dict())
         results = Suite(plan, folder, cache, shown).run()
+    # Models may have been trained one by one, before this call.
+    spent = sum(entry["seconds"] for entry in training.values()) + time.perf_counter() - trained
+    return _concluded(out, folder, results, found | {"seconds": round(spent, 1)})
+
+
+def _concluded(
+    out: Path, folder: RunFolder, results: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any]:
+    """Say what follows from results, there and in the report; returns all of it."""
+    found = finite(found | {"findings": findings(results)})
+    results = results | {"reproduction": found}
+    folder.write_json("results.json", results)
     write_report(folder)
-    found = {
-        "scale": scale if isinstance(scale, str) else "custom",
-        "training": training,
-        "findings": findings(results),
-        "seconds": round(time.perf_counter() - began, 1),
-    }
-    _write_json(out / "reproduction.json", found)
+    _write_json(out / _RECORD, found)
     return found | {"results": results}
 
 
@@ -360,68 +373,6 @@ def _training_record(out: Path, scale: Scale, seconds: float) -> dict[str, Any]:
     }
 
 
-# What the paper finds with its smaller models: each pair in the order in which it ranks them.
-_RANKINGS: dict[str, tuple[Name, ...]] = {
-    "evalPPL": ("AR", "Reviser", "MDLM", "SEDD"),
-    "MAUVE": ("AR", "Reviser", "SEDD", "MDLM"),
-}
-
-
-def findings(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every comparison of the paper between the four, with what was measured and whether it holds.
-
-    It holds if the order is the paper's and the 95 % intervals do not overlap (in an arena: if the
-    interval does not contain a half), and does not if the order is the other one; otherwise it is open.
-    """
-    found = []
-    for entry in results["arena"]:
-        if entry["second"] in NAMES:
-            rate = entry["win_rate"]
-            found.append(
-                {
-                    "measure": f"arena, {entry['judge']}",
-                    "claim": f"Reviser is preferred to {entry['second']}",
-                    "measured": rate,
-                    "holds": _decided(rate["low"] > 0.5, rate["high"] < 0.5),
-                }
-            )
-    for measure, rows, by, spread, rising in (
-        ("evalPPL", results["perplexity"], "evaluator", _ppl_interval, True),
-        ("MAUVE", results["mauve"], "features", _mauve_interval, False),
-    ):
-        groups: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for row in rows:
-            if row["contestant"] in NAMES:
-                groups.setdefault(row[by], {})[row["contestant"]] = spread(row)
-        for judge, values in groups.items():
-            ranked = [name for name in _RANKINGS[measure] if name in values]
-            for better, worse in combinations(ranked, 2):
-                one, other = values[better], values[worse]
-                below, above = one[2] < other[1], one[1] > other[2]
-                found.append(
-                    {
-                        "measure": f"{measure}, {judge}",
-                        "claim": f"{better} is better than {worse}",
-                        "measured": {better: one[0], worse: other[0]},
-                        "holds": _decided(below, above) if rising else _decided(above, below),
-                    }
-                )
-    return found
-
-
-def _decided(holds: bool, fails: bool) -> bool | None:
-    return True if holds else False if fails else None
-
-
-def _ppl_interval(row: dict[str, Any]) -> tuple[float, float, float]:
-    low, high = row["interval"]
-    return row["mean"], low, high
-
-
-def _mauve_interval(row: dict[str, Any]) -> tuple[float, float, float]:
-    return row["score"], row["score"] - 2 * row["spread"], row["score"] + 2 * row["spread"]
-
-
 class KeptSuite(Suite):
     """A run whose texts are read from its folder: its models and data need not be there."""
 
@@ -480,13 +431,14 @@ def measure(
             "mauve": suite.mauve(kept),
         }
     merged = merge(results, finite(new), suite.missing)
-    folder.write_json("results.json", merged)
-    write_report(folder)
-    record = out / "reproduction.json"
+    if any(new.values()):
+        asked = ", ".join((*evaluators, *judges, *features))
+        place = surroundings()
+        words = f"{asked} on {place['Hardware']}, {place['Date']}, commit {place['Commit']}"
+        merged["provenance"] = merged["provenance"] | {"Measured later": words}
+    record = out / _RECORD
     found = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    found["findings"] = findings(merged)
-    _write_json(record, found)
-    return found | {"results": merged}
+    return _concluded(out, folder, merged, found)
 
 
 def _further_arenas(suite: KeptSuite, kept: Sequence[Written]) -> list[dict[str, Any]]:
@@ -540,6 +492,14 @@ def summary(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def page(found: dict[str, Any]) -> str:
+    """The file of results: where they come from, and all tables of the report."""
+    results = found["results"]
+    facts = {"Command": f"`{found.get('command', '')}`", **results["provenance"]}
+    head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
+    return f"# The paper's comparison, reproduced\n\n{head}\n{tables_of(results)}"
+
+
 def _write_json(path: Path, data: Any) -> None:
     write_atomically(path, (json.dumps(finite(data), indent=1) + "\n").encode())
 
@@ -563,8 +523,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--measure", type=Path, metavar="OUT", help="measure what a run has written"
     )
+    parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
     parser.add_argument("--json", action="store_true")
-    chosen = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(words)
     measures = {
         "evaluators": chosen.evaluator,
         "judges": chosen.judge,
@@ -580,7 +542,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _, training = train_models(chosen.train, scale, out, **texts, say=PlainBars().say)
             found = {"training": training}
         else:
-            found = reproduce(scale, out, **texts, **measures)
+            command = shlex.join(["python", "-m", "benchmarks.reproduce", *words])
+            found = reproduce(scale, out, **texts, **measures, command=command)
+        if chosen.write and "results" in found:
+            write_atomically(chosen.write, page(found).encode())
     except ReviserError as error:
         print(f"reproduce: {error}", file=sys.stderr)
         return 2

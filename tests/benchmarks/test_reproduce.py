@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from benchmarks.diffusion.checkpoint import is_diffusion
+from benchmarks.findings import NAMES, findings
 from benchmarks.protocol import Setup
 from benchmarks.records import Generation, Judgement, read_records
 from benchmarks.reproduce import (
-    NAMES,
     SCALES,
     PlainBars,
     Scale,
-    findings,
     main,
     measure,
     merge,
@@ -141,6 +140,37 @@ def test_texts_can_be_measured_later_without_their_models(
     assert found["training"] == json.loads(json.dumps(made[1]["training"]))
 
 
+def test_the_report_says_how_models_were_trained_and_what_holds(
+    made: tuple[Path, dict[str, Any]],
+) -> None:
+    report = (made[0] / "run" / "report.md").read_text("utf-8")
+    assert "## Training" in report
+    assert "## The paper's rankings" in report
+    assert "arena, likelihood:ar" in report
+    assert "Reviser is preferred to SEDD" in report
+
+
+def test_results_of_another_machine_keep_their_origin(
+    made: tuple[Path, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "moved"
+    shutil.copytree(made[0], out)
+    path = out / "run" / "results.json"
+    results = json.loads(path.read_text())
+    results["provenance"]["Hardware"] = "a large machine"
+    path.write_text(json.dumps(results))
+    evaluator, page = str(tiny_models.gpt2(tmp_path / "late")), tmp_path / "page.md"
+    words = ["--measure", str(out), "--evaluator", evaluator, "--write", str(page)]
+    assert main(words) == 0
+    assert "holds" in capsys.readouterr().out
+    text = page.read_text("utf-8")
+    assert "- Hardware: a large machine\n" in text
+    assert f"- Measured later: {evaluator} on " in text
+    assert "## Training" in text
+    assert "## The paper's rankings" in text
+    assert "![" not in text
+
+
 def test_token_shards_need_held_out_texts_beside_them(
     made: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -231,18 +261,30 @@ def test_scales_differ_in_size_alone() -> None:
     assert lab.settings.model == "paper-100m"
 
 
-def test_needs_neither_the_command_line_nor_the_scores_packages() -> None:
-    """A GPU box may have torch and transformers and little else."""
+def test_needs_neither_the_command_line_nor_the_scores_packages(tmp_path: Path) -> None:
+    """A GPU box may have torch, numba, tiktoken, safetensors and little else, and no model of ours."""
     code = """
 import sys
-class Refuse:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"typer", "rich", "mauve", "faiss", "sklearn", "gguf", "unidiff", "pygls", "textual"}:
-            raise ImportError(name)
-sys.meta_path.insert(0, Refuse())
-import benchmarks.reproduce
+for name in "typer rich mauve faiss sklearn gguf unidiff pygls lsprotocol textual".split():
+    sys.modules[name] = None  # as if it were not there
+from pathlib import Path
+from reviser.checkpoints import library
+library.embedded_folder = lambda: Path("/nowhere")
+from benchmarks import reproduce
+from tests.benchmarks.test_reproduce import TINY
+reproduce.SCALES["smoke"] = TINY
+raise SystemExit(reproduce.main(["--out", sys.argv[1], "--json"]))
 """
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")],
+        check=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    results = json.loads(done.stdout)["results"]
+    assert {row["evaluator"] for row in results["perplexity"]} == {"ar", "mdlm"}
+    assert len(results["arena"]) == 4
 
 
 @pytest.mark.slow
