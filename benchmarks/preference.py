@@ -1,23 +1,27 @@
 """Is a tuned model preferred to the one it was tuned from, and what did it pay for that?
 
-python -m benchmarks.preference SUPERVISED TUNED --data SHARDS --judge likelihood:smollm2 [--judge …]
+python -m benchmarks.preference SUPERVISED TUNED --data SHARDS --judge likelihood:smollm2 [--judge …] [--run RUN]
 
 Both continue the same held-out prompts with the same seeds; every judge says which continuation is
 better. A model that was tuned towards one judge should be preferred by another too, so name a second
 that it was not tuned towards. Beside the win rates stands what judges do not see: how long, how
-varied and how repetitive the texts are, how they end, and how often the models move.
+varied and how repetitive the texts are, how they end, and how often the models move. With the folder of
+the tuning run, the page also shows the course that it took.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from benchmarks import continuation
 from benchmarks.arena import LIKELIHOOD, Score, judge_matches, load_judge, matches, score
@@ -32,12 +36,15 @@ from benchmarks.variety import Variety, variety_of_tokens
 from reviser.actions import Move
 from reviser.checkpoints.home import Checkpoint
 from reviser.errors import ReviserError
-from reviser.files import write_atomically
+from reviser.files import read_utf8, write_atomically
 from reviser.tokenizer import Tokenizer, decode
 from training.corpus import Corpus
 from training.data import describe_tokenizer
+from training.metrics import read_metrics
 
 REAL = "real text"
+# How many rows show a tuning run's course.
+_PARTS = 8
 _COLUMNS = (
     "tokens",
     "stopped",
@@ -216,6 +223,54 @@ def tables(made: Comparison) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Tuning:
+    """A run of `python -m training ppo`: what it was told, and its figures, iteration by iteration."""
+
+    facts: dict[str, Any]
+    entries: list[dict[str, Any]]
+
+    @classmethod
+    def read(cls, folder: Path) -> Tuning:
+        try:
+            facts = json.loads(read_utf8(folder / "settings.json"))
+            facts["rewards"], facts["command"], facts["settings"]["seed"]
+        except (ValueError, KeyError, TypeError):
+            raise ReviserError(f"{folder} is not the folder of a tuning run") from None
+        entries = read_metrics(folder / "metrics.jsonl")
+        if not entries:
+            raise ReviserError(f"{folder} has no iteration in its metrics")
+        return cls(facts, entries)
+
+    def page(self) -> str:
+        """What was done, and the means of each part of the run."""
+        terms = list(self.entries[0]["rewards"])
+        named = {"kl": "KL", "entropy": "entropy", "tokens": "tokens", "stopped": "stopped"}
+        named |= {"moves": "moves", "repeated_4": "repeated-4", "distinct_2": "distinct-2"}
+        rows = []
+        for part in np.array_split(np.arange(len(self.entries)), min(_PARTS, len(self.entries))):
+            within = [self.entries[number] for number in part]
+            figures = [fmean(entry["rewards"][term] for entry in within) for term in terms]
+            figures += [fmean(entry[name] for entry in within) for name in named]
+            rows.append(
+                (
+                    f"{within[0]['step']} to {within[-1]['step']}",
+                    f"{fmean(entry['reward'] for entry in within):.4f}",
+                    *(f"{value:.4f}" for value in figures),
+                )
+            )
+        # What a term's name holds of paths is nobody's business.
+        shown = [re.sub(r"[^:*]*/", "", term) for term in terms]
+        columns = ("iterations", "reward", *shown, *named.values())
+        last = self.entries[-1]
+        return (
+            f"## The tuning run\n\n`{self.facts['command']}`\n\n{last['step']} iterations in "
+            f"{last['seconds'] / 60:.1f} minutes, seed {self.facts['settings']['seed']}. Means over parts of the "
+            "run; texts here are drawn from the whole distribution, at the policy's temperature:\n\n"
+            f"{Table(columns, tuple(rows)).markdown()}"
+        )
+
+
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.1%}"
 
@@ -255,6 +310,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--top-k", type=int, default=Settings.top_k)
     parser.add_argument("--max-actions", type=int, default=Settings.max_actions)
     parser.add_argument("--both-ways", action="store_true", help="ask judges in both orders")
+    parser.add_argument("--run", type=Path, help="folder of the run that tuned the model")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
     return parser
@@ -264,6 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = _parser().parse_args(words)
     try:
+        tuning = Tuning.read(chosen.run).page() if chosen.run else ""
         made, count = _measured(chosen)
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -277,8 +334,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "Intervals": "Wilson, 95 %; one text for each prompt and model",
         }
         head = provenance(f"python -m benchmarks.preference {' '.join(words)}", **facts)
-        text = f"# A tuned model beside its supervised one\n\n{head}\n{tables(made)}"
-        write_atomically(chosen.write, text.encode())
+        page = (f"# A tuned model beside its supervised one\n\n{head}", tables(made), tuning)
+        write_atomically(chosen.write, "\n".join(filter(None, page)).encode())
     return 0
 
 

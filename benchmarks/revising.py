@@ -93,6 +93,16 @@ class Measured:
             raise ReviserError(f"{path} does not hold a model's figures") from None
 
 
+def kept_in(folder: Path) -> list[Measured]:
+    """All figures in a folder."""
+    return in_order(Measured.read(path) for path in folder.glob("*.json"))
+
+
+def in_order(found: Iterable[Measured]) -> list[Measured]:
+    """Copying first, the others in the order of their names."""
+    return sorted(found, key=lambda entry: (entry.report.name != COPYING, entry.report.name))
+
+
 def resamples(count: int) -> Floats:
     """How often each of `count` edits is drawn, in each of the resamples: the same for all that is measured."""
     random = np.random.default_rng(SEED)
@@ -178,11 +188,9 @@ class Examination:
             "neighbour_tokens": NEIGHBOUR_TOKENS,
         }
         self._found: dict[str, Measured] = {}
-        if keep is not None:
-            for path in sorted(keep.glob("*.json")):
-                kept = Measured.read(path)
-                self._check(kept)
-                self._found[kept.report.name] = kept
+        for kept in kept_in(keep) if keep is not None else ():
+            self._check(kept)
+            self._found[kept.report.name] = kept
 
     def _check(self, kept: Measured) -> None:
         for name in _SAME:
@@ -195,8 +203,8 @@ class Examination:
                 )
 
     def results(self) -> list[Measured]:
-        """All that is known: copying first, the others in the order of their names."""
-        return [self._found[name] for name in sorted(self._found, key=lambda n: (n != COPYING, n))]
+        """All that is known."""
+        return in_order(self._found.values())
 
     def copy(self) -> None:
         """Change nothing."""

@@ -14,6 +14,7 @@ from reviser.checkpoints.home import save_checkpoint
 from reviser.vocabulary import PAPER_KINDS
 from tests.checkpoints.parts import toy_checkpoint, toy_tokenizer_json
 from training.data import main as make_data
+from training.ppo.run import main as tune
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,34 @@ def test_a_model_is_no_better_than_itself(parts: Path, capsys: pytest.CaptureFix
     assert "50.0%" in said
     assert "supervised, tuned wins 50.0% of 5 texts" in said
     assert "no difference is shown" in said
+
+
+def test_the_course_of_the_tuning_run_is_shown(
+    parts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, judge = tmp_path / "ppo", f"likelihood:{parts / 'judge'}"
+    small = ["--prompts", "2", "--candidates", "3", "--max-actions", "12", "--prompt-tokens", "8"]
+    small += ["--text-tokens", "16", "--row-length", "64", "--minibatch-rows", "2"]
+    tuning = ["--reward", f"rank:{judge}", "--reward", "0.5*repetition:2", "--iterations", "2"]
+    shards = ["--data", str(parts / "shards"), "--out", str(run)]
+    assert tune([str(parts / "supervised"), *shards, *small, *tuning]) == 0
+    out = tmp_path / "preference.md"
+    given = words(parts, "--run", str(run), "--write", str(out))
+    given[1] = str(run / "model")
+    assert main(given) == 0
+    text = out.read_text()
+    course = text.split("## The tuning run")[1]
+    assert "`python -m training ppo" in course
+    assert "2 iterations in" in course
+    assert "seed 0" in course
+    assert "| 1 to 1 " in course
+    assert "| 2 to 2 " in course
+    assert "rank:likelihood:judge |" in course
+    assert "0.5*repetition:2" in course
+    assert "| ppo " in text
+    capsys.readouterr()
+    assert main(words(parts, "--run", str(tmp_path))) == 2
+    assert "settings.json" in capsys.readouterr().err
 
 
 def _score(judge: str, rate: Interval) -> Score:
