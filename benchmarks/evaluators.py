@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LOGITS = {"cpu": 1 << 26, "cuda": 1 << 30}
 # Places of texts that a diffusion-style evaluator reads at once.
 _PLACES = {"cpu": 1024, "cuda": 1 << 16}
-DRAWS = 32
+DRAWS = 16
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from benchmarks.arena import (
     score,
 )
 from benchmarks.contestants import RealText, load_contestant
-from benchmarks.evaluators import load_evaluator
+from benchmarks.evaluators import DRAWS, load_evaluator
 from benchmarks.loading import default_device, fingerprint, home_folder, short_name
 from benchmarks.mauve_score import mauve_each
 from benchmarks.perplexity import Evaluator, Kind, Loss, Text, summarise
@@ -131,7 +131,9 @@ class KeptEvaluator:
         self.name = evaluator.name
         self.kind: Kind = evaluator.kind
         self._evaluator = evaluator
-        self.fingerprint = fingerprint
+        # A bound that is estimated depends on the number of draws, too.
+        drawn = f", {DRAWS} draws" if evaluator.kind == "diffusion" else ""
+        self.fingerprint = fingerprint + drawn
         self._cache = cache
 
     def losses(self, texts: Sequence[Text], progress: Progress = lambda done: None) -> list[Loss]:

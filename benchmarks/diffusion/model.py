@@ -138,7 +138,7 @@ class Norm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x.float(), x.shape[-1:]) * self.weight
+        return functional.layer_norm(x.float(), x.shape[-1:], self.weight.float())
 
 
 class TimeEmbedding(nn.Module):
