@@ -107,11 +107,11 @@ SCALES: dict[str, Scale] = {
         judges=("likelihood:AR",),
         features=("minilm",),
     ),
-    # At most 25 minutes on one H200: the paper's smaller trunk, 65M ids for each model.
+    # Less than 25 minutes on one H200: the paper's smaller trunk, 72M ids for each model.
     "lab": Scale(
         preset_settings(
             "paper-100m",
-            steps=1000,
+            steps=1100,
             rows=256,
             peak_rate=6e-4,
             final_rate=6e-5,
