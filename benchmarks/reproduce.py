@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal
 
 import torch
@@ -364,7 +365,8 @@ def _training_record(out: Path, scale: Scale, seconds: float) -> dict[str, Any]:
     return {
         "steps": entries[-1]["step"],
         "ids": entries[-1]["actions"],
-        "ids_per_s": entries[-1]["actions_per_s"],
+        # The first entry has compiling in it, and the last may be of a moment.
+        "ids_per_s": median(entry["actions_per_s"] for entry in entries),
         "loss": sum(entry["loss"] for entry in last) / len(last),
         "weights_mb": round(sum(path.stat().st_size for path in weights) / 1e6, 1),
         "training_seconds": entries[-1]["seconds"],
