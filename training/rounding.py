@@ -23,11 +23,14 @@ from reviser.model.quantised import rounded
 class Rounding:
     """The matrices of a model, to be rounded for a while."""
 
-    def __init__(self, model: Reviser, bits: Literal[4, 8]) -> None:
+    def __init__(self, model: Reviser, bits: Literal[4, 8], *, compiled: bool = False) -> None:
         if model.config.uses_canvas:
             raise ReviserError(
                 "a model that sees the canvas cannot be quantised, nor trained for it"
             )
+        # Compiled, the search for the best scales takes a ninth of the time on a GPU. A weight that lies
+        # exactly between two codes may then go to the other one.
+        self._rounded = torch.compile(rounded, dynamic=False) if compiled else rounded
         # Matrices of one width are rounded together: a GPU does few large things faster than many small ones.
         self._alike: dict[tuple[Literal[4, 8], int], list[nn.Parameter]] = {}
         for name, (_, columns) in matrix_shapes(model.config).items():
@@ -47,7 +50,7 @@ class Rounding:
     @torch.no_grad()
     def _round(self, bits: Literal[4, 8], matrices: list[nn.Parameter]) -> torch.Tensor:
         exact = torch.cat([matrix.detach() for matrix in matrices])
-        _put(rounded(exact, bits).to(exact.dtype), matrices)
+        _put(self._rounded(exact, bits).to(exact.dtype), matrices)
         return exact
 
 

@@ -45,15 +45,18 @@ class Objective(nn.Module):
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
                 block.compile()
-        self._of_chunk = (
-            torch.compile(loss_and_gradient, dynamic=True) if compiled else loss_and_gradient
-        )
+        # Whole chunks are all alike, and a compiler that knows their size makes faster code of them; it
+        # compiles once more for the last, which may have any size.
+        self._of_chunk = torch.compile(loss_and_gradient) if compiled else loss_and_gradient
 
     def forward(
         self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
     ) -> Tensor:
-        """The summed loss of predicting `targets` at `places` of the flattened rows."""
-        states = self.model.hidden_packed(ids, packed_span(samples, positions))
+        """The summed loss of predicting `targets` at `places` of the flattened rows.
+
+        `samples` is for objectives that cannot tell from positions alone what belongs together.
+        """
+        states = self.model.hidden_packed(ids, packed_span(positions))
         states = states.flatten(0, 1).index_select(0, places)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
         return summed_loss(states, table, targets, self._of_chunk)
@@ -99,7 +102,9 @@ class Trainer:
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
         self.average = _average_of(self.model) if settings.ema else None
         bits = settings.round_bits
-        self.rounding = Rounding(self.model, 4 if bits == 4 else 8) if bits else None
+        self.rounding = (
+            Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
+        )
 
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
@@ -132,6 +137,9 @@ class Trainer:
         with self._precision():
             self.shared(*inputs_of(batch, self.world.device)).backward()
         self.optimizer.zero_grad(set_to_none=True)
+        if self.rounding is not None:
+            with self.rounding.applied():
+                pass
         if self.world.device.type == "cuda":
             torch.cuda.synchronize()
 

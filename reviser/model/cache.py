@@ -13,6 +13,9 @@ from reviser.model.config import ModelConfig
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
+# Ids in a block of block-sparse attention; torch's own choice.
+_BLOCK = 128
+
 
 @dataclass(frozen=True)
 class Span:
@@ -40,27 +43,56 @@ def fresh_span(length: int, device: torch.device) -> Span:
     return Span(positions, mask=None, causal=True, window=length, slots=slice(0, length))
 
 
-def packed_span(histories: Tensor, positions: Tensor) -> Span:
+def packed_span(positions: Tensor) -> Span:
     """The span of rows that hold several histories each, for training.
 
-    `histories` (rows, ids) numbers the history that an id belongs to, and `positions` (rows, ids)
-    starts at 0 for each: ids see what came before them in their own history alone.
+    `positions` (rows, ids) starts at 0 for each history, and stays 0 where there is padding: ids see
+    what came before them in their own history alone.
     """
-    rows, length = histories.shape
+    length = positions.shape[1]
+    place = torch.arange(length, device=positions.device)
+    firsts = place - positions
     whole = slice(0, length)
-    if histories.device.type == "cpu":
+    if positions.device.type == "cpu":
         # Block-sparse attention has gradients on a GPU only; here a dense mask does.
-        place = torch.arange(length)
-        same = histories[:, :, None] == histories[:, None, :]
-        mask = (same & (place[:, None] >= place))[:, None]
+        mask = ((place >= firsts[..., None]) & (place <= place[:, None]))[:, None]
         return Span(positions, mask, False, length, whole)
-    from torch.nn.attention.flex_attention import create_block_mask
+    return Span(positions, None, False, length, whole, packed_blocks(firsts))
+
+
+def packed_blocks(firsts: Tensor) -> "BlockMask":
+    """Which blocks of keys each block of queries sees, where query q sees keys from `firsts[row, q]` to q.
+
+    Asking that of every pair of ids, as torch does by itself, would cost a hundred times as much.
+    """
+    from torch.nn.attention.flex_attention import BlockMask
+
+    rows, length = firsts.shape
+    blocks = -(-length // _BLOCK)
+    padded = torch.cat((firsts, firsts[:, -1:].expand(-1, blocks * _BLOCK - length)), dim=1)
+    by_block = padded.view(rows, blocks, 1, _BLOCK)
+    lowest, highest = by_block.amin(dim=-1), by_block.amax(dim=-1)
+    key = torch.arange(blocks, device=firsts.device)
+    query = key[:, None]
+    seen = (key <= query) & (key * _BLOCK + _BLOCK > lowest)
+    whole = (key < query) & (key * _BLOCK >= highest) & ((query + 1) * _BLOCK <= length)
 
     def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        return (query >= key) & (histories[row, query] == histories[row, key])
+        return (key <= query) & (key >= firsts[row, query])
 
-    blocks = create_block_mask(visible, rows, None, length, length, device=histories.device)
-    return Span(positions, None, False, length, whole, blocks)
+    return BlockMask.from_kv_blocks(
+        *_listed(seen & ~whole),
+        *_listed(whole),
+        BLOCK_SIZE=_BLOCK,
+        mask_mod=visible,
+        seq_lengths=(length, length),
+    )
+
+
+def _listed(chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """How many key blocks each query block has, and which: those first; (rows, 1, blocks[, blocks])."""
+    order = torch.argsort(chosen.to(torch.int8), dim=-1, descending=True, stable=True)
+    return chosen.sum(dim=-1, dtype=torch.int32)[:, None], order.to(torch.int32)[:, None]
 
 
 class KVCache:

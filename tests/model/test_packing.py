@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.attention.flex_attention import create_block_mask
 
 from reviser.model import Reviser, packed_span, preset
+from reviser.model.cache import packed_blocks
 
 
 @pytest.mark.parametrize("kind", ["tiny", "tiny-paper"])
@@ -14,16 +19,14 @@ def test_packed_rows_equal_histories_alone(kind: str) -> None:
     model = Reviser(preset(kind)).eval()
     lengths = [[5, 9, 2], [12, 3, 1]]
     ids = torch.randint(0, 128, (2, 18))
-    histories = torch.full((2, 18), -1)
     positions = torch.zeros((2, 18), dtype=torch.int64)
     for row, row_lengths in enumerate(lengths):
         start = 0
-        for number, length in enumerate(row_lengths):
-            histories[row, start : start + length] = number
+        for length in row_lengths:
             positions[row, start : start + length] = torch.arange(length)
             start += length
     with torch.no_grad():
-        packed = model.hidden_packed(ids, packed_span(histories, positions))
+        packed = model.hidden_packed(ids, packed_span(positions))
         for row, row_lengths in enumerate(lengths):
             start = 0
             for length in row_lengths:
@@ -31,3 +34,32 @@ def test_packed_rows_equal_histories_alone(kind: str) -> None:
                 alone = model.hidden(ids[row : row + 1, part])
                 torch.testing.assert_close(packed[row : row + 1, part], alone, rtol=1e-4, atol=1e-5)
                 start += length
+
+
+@given(
+    st.integers(1, 400),
+    st.lists(st.lists(st.integers(1, 300), max_size=8), min_size=1, max_size=3),
+)
+def test_block_masks_are_those_that_torch_finds_by_asking_of_every_pair(
+    length: int, rows: list[list[int]]
+) -> None:
+    firsts = torch.arange(length).repeat(len(rows), 1)
+    for row, lengths in enumerate(rows):
+        start = 0
+        for each in lengths:
+            firsts[row, start : start + each] = start
+            start += each
+
+    def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (key >= firsts[row, query])
+
+    expected = create_block_mask(visible, len(rows), None, length, length, device="cpu")
+    made = packed_blocks(firsts)
+    assert made.seq_lengths == expected.seq_lengths
+    for name in ("", "full_"):
+        for side in ("kv", "q"):
+            counts = getattr(made, f"{name}{side}_num_blocks")
+            assert torch.equal(counts, getattr(expected, f"{name}{side}_num_blocks"))
+            found, wanted = (getattr(m, f"{name}{side}_indices") for m in (made, expected))
+            listed = torch.arange(counts.shape[-1]) < counts[..., None]
+            assert torch.equal(found[listed], wanted[listed])

@@ -259,7 +259,7 @@ class Tuner:
     def _states(self, model: Reviser, batch: Minibatch) -> Tensor:
         """The final states in which actions were taken."""
         with self._precision():
-            states = model.hidden_packed(batch.ids, packed_span(batch.samples, batch.positions))
+            states = model.hidden_packed(batch.ids, packed_span(batch.positions))
         return states.flatten(0, 1).index_select(0, batch.places)
 
     def _look(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> Looked:
