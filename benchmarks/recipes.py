@@ -4,7 +4,7 @@
         [--steps 100] [--only NAME …] [--write docs/results/recipes.md]
 
 BASE is a model folder, the start of every run and the evaluator of what it writes; the shards were made
-with its tokenizer. A run that is already in RUNS is measured and not trained again.
+with its tokenizer. A run that is already in RUNS is not trained again, nor measured twice on the same prompts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import torch
 from benchmarks import continuation
 from benchmarks.results import provenance
 from reviser.checkpoints.home import load
+from reviser.files import write_atomically
 from training.corpus import Corpus
 from training.mixture import Mixture
 from training.run import main as train
@@ -124,19 +125,25 @@ def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
     wanted = [recipe for recipe in recipes() if not chosen.only or recipe.name in chosen.only]
     models = [(recipe.name, train_one(recipe, chosen)) for recipe in wanted]
-    evaluator = load(chosen.init, device=device, dtype=half)
     prompts = continuation.prompts_of(Corpus.open(chosen.held_out), chosen.prompts)
+    evaluator = load(chosen.init, device=device, dtype=half)
+
+    def scores(written: Sequence[continuation.Written]) -> list[tuple[float, int, int]]:
+        return continuation.scores_of(written, evaluator.model, evaluator.tokenizer)
+
     real = continuation.real_text(prompts)
-    scores = continuation.scores_of(real, evaluator.model, evaluator.tokenizer)
-    reports = [continuation.report("real text", real, scores, 0.0)]
+    reports = [continuation.report("real text", real, scores(real), 0.0)]
     for name, folder in models:
-        checkpoint = load(folder, device=device, dtype=half)
-        written, seconds = continuation.write_all(
-            checkpoint, prompts, [chosen.seed], chosen.batch, continuation.Settings()
-        )
-        scores = continuation.scores_of(written, evaluator.model, evaluator.tokenizer)
-        reports.append(continuation.report(name, written, scores, seconds))
-        print(json.dumps(asdict(reports[-1])), flush=True)
+        kept = folder.parent / f"report-{chosen.prompts}-{chosen.seed}.json"
+        if not kept.is_file():
+            checkpoint = load(folder, device=device, dtype=half)
+            written, seconds = continuation.write_all(
+                checkpoint, prompts, [chosen.seed], chosen.batch, continuation.Settings()
+            )
+            measured = continuation.report(name, written, scores(written), seconds)
+            write_atomically(kept, json.dumps(asdict(measured)).encode())
+            print(json.dumps(asdict(measured)), flush=True)
+        reports.append(continuation.Report(**json.loads(kept.read_text())))
     return reports
 
 

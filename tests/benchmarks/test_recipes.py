@@ -45,8 +45,14 @@ def test_recipes_are_trained_once_and_measured(
     assert (mixture["paper"], mixture["local"], mixture["p_delete"]) == (1.0, 0.0, [[1.0, 0.9]])
     model = out / "local" / "model" / "model.safetensors"
     made = model.stat().st_mtime_ns
+    first = table.read_text()
+    capsys.readouterr()
     assert main(options) == 0
     assert model.stat().st_mtime_ns == made
+    assert "actions_per_s" not in capsys.readouterr().out
+    assert table.read_text().splitlines()[-3:] == first.splitlines()[-3:]
+    model.unlink()
+    assert main([*options, "--only", "local"]) == 0
     assert main([*options, "--only", "magic"]) == 2
     assert "no recipe magic" in capsys.readouterr().err
 
