@@ -120,6 +120,11 @@ class Sight:
         if texts.device.type == "cpu":
             # Block-sparse attention has gradients on a GPU only; here a dense mask does.
             return cls(positions, (texts[:, :, None] == texts[:, None, :])[:, None])
+        return cls.in_blocks(texts, positions)
+
+    @classmethod
+    def in_blocks(cls, texts: Tensor, positions: Tensor) -> Sight:
+        """The same for block-sparse attention."""
         from torch.nn.attention.flex_attention import create_block_mask
 
         def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:

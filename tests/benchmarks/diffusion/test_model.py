@@ -117,24 +117,14 @@ def test_heads_must_be_even() -> None:
 
 def test_blocks_hide_what_the_dense_mask_hides() -> None:
     """On a GPU texts are kept apart by block-sparse attention, which here can only be read forwards."""
-    from torch.nn.attention.flex_attention import create_block_mask
-
     model = random_transformer(dataclasses.replace(CONFIG, width=32))
     ids = torch.arange(12)[None]
     texts = torch.tensor([[0] * 5 + [1] * 7])
     positions = torch.tensor([[*range(5), *range(7)]])
-
-    def visible(
-        row: torch.Tensor, head: torch.Tensor, query: torch.Tensor, key: torch.Tensor
-    ) -> torch.Tensor:
-        return texts[row, query] == texts[row, key]
-
-    blocks = create_block_mask(visible, 1, None, 12, 12, device="cpu")
     sigma = torch.tensor([0.7])
     dense = model.hidden(ids, sigma, Sight.within_texts(texts, positions))
-    assert torch.allclose(
-        model.hidden(ids, sigma, Sight(positions, blocks=blocks)), dense, atol=1e-5
-    )
+    blocks = model.hidden(ids, sigma, Sight.in_blocks(texts, positions))
+    assert torch.allclose(blocks, dense, atol=1e-5)
 
 
 def test_half_precision_is_near_enough() -> None:
@@ -201,3 +191,47 @@ def test_training_in_half_precision_is_near_enough(kind: Literal["sedd", "mdlm"]
     assert gradient is not None
     assert gradient.dtype == torch.float32
     assert gradient.isfinite().all()
+
+
+@torch.no_grad()
+def test_one_compiled_block_serves_all_layers_and_all_rows() -> None:
+    """Compiling anew for each layer or step would take longer than a short run itself."""
+    from torch._dynamo.utils import counters
+
+    torch.compiler.reset()
+    counters.clear()
+    model = random_transformer(dataclasses.replace(CONFIG, width=32, layers=3, context=256))
+    for block in model.blocks:
+        block.compile(backend="eager", fullgraph=True)
+    for size in (40, 41, 90):
+        texts = (torch.arange(256) // size).repeat(2, 1).to(torch.int32)
+        sight = Sight.in_blocks(texts, torch.arange(256).repeat(2, 1))
+        model.hidden(torch.randint(0, 19, (2, 256)), torch.rand(2), sight)
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("kind", ["sedd", "mdlm"])
+def test_a_compiled_gpu_learns_what_a_processor_does(kind: Literal["sedd", "mdlm"]) -> None:
+    config = dataclasses.replace(CONFIG, kind=kind, width=64, context=256)
+    ids = torch.randint(0, CONFIG.vocab_size - 1, (8, 256))
+    texts = (torch.arange(256) // 100).repeat(8, 1).to(torch.int32)
+    rows = (ids, texts, torch.arange(256).repeat(8, 1) % 100, torch.arange(8 * 256 - 1), ids)
+    found = {}
+    for device in ("cpu", "cuda"):
+        model = random_transformer(config).requires_grad_(True).to(device)
+        objective = DiffusionObjective(model, compiled=device == "cuda")
+        losses = []
+        for _ in range(60):  # masks differ with the device, so their mean is compared
+            with torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda"):
+                loss = objective(*(part.to(device) for part in rows))
+            losses.append(loss)
+        torch.stack(losses).mean().backward()
+        gradient = model.embedding.weight.grad
+        assert gradient is not None
+        found[device] = (float(torch.stack(losses).mean()), gradient.cpu())
+    assert found["cuda"][0] == pytest.approx(found["cpu"][0], rel=0.1)
+    near = torch.nn.functional.cosine_similarity(
+        found["cpu"][1].flatten(), found["cuda"][1].flatten(), dim=0
+    )
+    assert float(near) > 0.9
