@@ -198,6 +198,9 @@ class Rounds:
             rows=self.plan.batch,
             seed=seed,
         )
+        if self.trainer.world.device.type == "cuda":
+            # Generation takes a stream of its own each time, whose freed memory no other would reuse.
+            torch.cuda.empty_cache()
 
     def _actor(self) -> Reviser:
         """The model as it is, its weights rounded where it is trained with rounded ones."""

@@ -117,7 +117,9 @@ class Tuner:
         # Dropout would make the policy that learns another one than the policy that acted.
         self.model = parts.model.to(device).eval()
         bits = settings.round_bits
-        self._rounding = Rounding(self.model, 4 if bits == 4 else 8) if bits else None
+        self._rounding = (
+            Rounding(self.model, 4 if bits == 4 else 8, compiled=self._compiled) if bits else None
+        )
         with self._rounded():
             self._reference = copy.deepcopy(self.model).requires_grad_(False)
         self._writer = self._make_writer()
