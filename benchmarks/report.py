@@ -263,21 +263,31 @@ def _reproduction(results: dict[str, Any]) -> list[Section]:
         names=2,
     )
     found = [entry["holds"] for entry in made.get("findings", ())]
+    recipes = {_recipe(entry["settings"]) for entry in made.get("training", {}).values()}
     trained = (
-        "All models have the same layers, width, heads and MLP and saw the same texts, the same number of ids "
+        f"{'; '.join(sorted(recipes))}. All models have the same layers, width, heads and MLP and saw the same texts, the same number of ids "
         "and the same schedule. Losses are in nats for each id: of the next one (AR), of the next action "
         "(Reviser), and bounds (SEDD, MDLM), so they do not compare. Seconds are with compiling and saving."
     )
     ranked = (
-        f"Of {len(found)} rankings that the paper prints for its smaller models, {found.count(True)} hold, "
-        f"{found.count(False)} do not and {found.count(None)} are open. One holds if the 95% intervals agree with it, "
-        "does not if they contradict it, and is open if they overlap."
+        "How the paper ranks its smaller models, under each judge, evaluator and kind of features here: of "
+        f"{len(found)} comparisons {found.count(True)} hold, {found.count(False)} do not and {found.count(None)} are "
+        "open. One holds if the 95% intervals agree with it, does not if they contradict it, and is open if they "
+        "overlap. An evaluator that is one of the models finds its own texts likely."
     )
     parts = (
         Section("Training", (trained, training) if training.rows else ()),
         Section("The paper's rankings", (ranked, rankings) if rankings.rows else ()),
     )
     return [part for part in parts if part.blocks]
+
+
+def _recipe(settings: dict[str, Any]) -> str:
+    rows = settings["rows"] * settings["accumulate"]
+    return (
+        f"{settings['model']}, {rows} rows of {settings['row_length']} ids a step, learning rate "
+        f"{settings['peak_rate']:g} to {settings['final_rate']:g}, seed {settings['seed']}"
+    )
 
 
 def _as_measured(values: dict[str, float | None]) -> str:
