@@ -342,7 +342,7 @@ def head(command: str, found: Sequence[Measured]) -> str:
     facts = found[0].facts
     shots = max(entry.facts["shots"] for entry in found)
     lines = [f"Command: `{command}`"]
-    lines += [f"Measured ({', '.join(names)}): {place}" for place, names in places.items()]
+    lines += [f"Measured ({'; '.join(names)}): {place}" for place, names in places.items()]
     lines += [
         f"Data: {facts['data']}, {facts['edits']:,} edits",
         f"Decoding: greedy, {facts['max_actions']} actions at the most, {facts['neighbour_tokens']} tokens of each "

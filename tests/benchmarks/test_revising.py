@@ -183,7 +183,7 @@ def test_figures_are_kept_and_put_together_elsewhere(
     assert main([str(edits), f"v1={plain}", *keep, "--title", "Two", "--write", str(out)]) == 0
     text = out.read_text()
     assert text.startswith("# Two\n\n- Command: `python -m benchmarks.revising edits.jsonl v1=")
-    assert f"- Measured (copying, v2): {kept.facts['Hardware']}; " in text
+    assert f"- Measured (copying; v2): {kept.facts['Hardware']}; " in text
     assert "- Measured (v1): another machine; " in text
     assert "- v1: no Delete" in text
     assert "seed 0" in text
