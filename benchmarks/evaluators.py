@@ -64,6 +64,17 @@ class Tokens:
             )
         return Tokens(self.ids[over:], self.given - over)
 
+    def cut(self, context: int | None) -> Tokens:
+        """The same, and without the end of a continuation that would leave the prompt no place at all."""
+        if context is None:
+            return self
+        room = max(context - min(self.given, 1), 1)
+        return Tokens(self.ids[: self.given + room], self.given).fitted(context)
+
+    @property
+    def measured(self) -> int:
+        return len(self.ids) - self.given
+
 
 def read_text(tokenizer: Tokenizer, text: Text, start: Sequence[int] = ()) -> Tokens:
     """The whole text in tokens; one that reaches into the continuation is the continuation's."""
@@ -204,27 +215,36 @@ class DenoisingEvaluator:
     In each of `draws` draws a number k from 1 to n is taken and k of the continuation's n tokens are
     masked; the loss is n / k times that of the masked ones. Its mean is the mean over all orders in which
     the tokens could be written one by one, which is never below the true loss. The draws of k are spread
-    evenly and depend on the text alone, so a text always gets the same figure.
+    evenly and depend on the text alone, so a text always gets the same figure. Of a continuation that is
+    longer than the evaluator's context, what fits is measured, and counts for so much of its bytes.
     """
 
     kind: Kind = "diffusion"
 
     def __init__(
-        self, name: str, read: Callable[[Text], Tokens], denoiser: Denoiser, draws: int = DRAWS
+        self,
+        name: str,
+        read: Callable[[Text], Tokens],
+        denoiser: Denoiser,
+        draws: int = DRAWS,
+        context: int | None = None,
     ) -> None:
         self.name = name
         self.draws = draws
+        self._context = context
         self._read = read
         self._denoiser = denoiser
 
     def losses(
         self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
     ) -> list[Loss]:
-        drawn = [
-            _Draws.of(self._read(text), self.draws, self._denoiser.mask_id, _random_for(text))
-            for text in texts
-        ]
-        found = [Loss((), len(text.continuation.encode())) for text in texts]
+        drawn, found = [], []
+        for text in texts:
+            whole = self._read(text)
+            tokens = whole.cut(self._context)
+            drawn.append(_Draws.of(tokens, self.draws, self._denoiser.mask_id, _random_for(text)))
+            share = tokens.measured / max(whole.measured, 1)
+            found.append(Loss((), round(share * len(text.continuation.encode()))))
         # Texts of one length are read together: none needs padding, which it would have to ignore.
         by_length: dict[int, list[int]] = defaultdict(list)
         for number, draws in enumerate(drawn):
@@ -274,7 +294,7 @@ class _Draws:
 
     @classmethod
     def of(cls, tokens: Tokens, draws: int, mask_id: int, random: np.random.Generator) -> _Draws:
-        count = len(tokens.ids) - tokens.given
+        count = tokens.measured
         places = (random.random() + np.arange(draws)) / draws
         # Nothing is masked of a continuation that has no tokens.
         sizes = torch.from_numpy(min(count, 1) + np.floor(places * count).astype(np.int64))
@@ -363,4 +383,9 @@ def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator
 
 def _masked_evaluator(name: str, made: DiffusionModel) -> DenoisingEvaluator:
     """An MDLM as an evaluator; its start marker, if it has one, is given and never masked."""
-    return DenoisingEvaluator(name, lambda text: read_text(made.tokenizer, text, made.start), made)
+    return DenoisingEvaluator(
+        name,
+        lambda text: read_text(made.tokenizer, text, made.start),
+        made,
+        context=made.config.context,
+    )

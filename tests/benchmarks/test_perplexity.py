@@ -188,6 +188,18 @@ def test_texts_that_are_read_together_do_not_change_each_other(
             assert one.size == other.size
 
 
+def test_what_does_not_fit_into_a_denoisers_context_is_left_out() -> None:
+    whole = Tokens([0, 1, 2, 0, 1, 2, 0], 3)
+    assert whole.cut(None) == whole.cut(9) == whole
+    assert whole.cut(5) == Tokens([2, 0, 1, 2, 0], 1)
+    assert whole.cut(4) == Tokens([2, 0, 1, 2], 1)
+    assert Tokens([0, 1, 2], 0).cut(2) == Tokens([0, 1], 0)
+    table = TableDenoiser()
+    short = DenoisingEvaluator("table", read_letters, table, draws=6, context=3)
+    (loss,) = short.losses([Text("ab", "cacab")])
+    assert len(loss.nats) == loss.size == 2
+
+
 def test_dream_sees_what_follows_and_speaks_of_the_next_place(tmp_path: Path) -> None:
     evaluator = load_evaluator(str(tiny_models.dream(tmp_path)), torch.device("cpu"))
     assert evaluator.kind == "diffusion"
