@@ -6,7 +6,6 @@ Both are sums over masked places alone: a place that shows its token costs nothi
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -112,17 +111,15 @@ class _SummedLoss(torch.autograd.Function):
         states_grad = torch.empty_like(states) if learns else None
         table_grad = torch.zeros(weights.shape, dtype=torch.float32, device=table.device)
         bias_grad = torch.zeros(offset.shape, dtype=torch.float32, device=table.device)
-        # Chunks of one size, near enough: a compiler would treat a last one of a single place apart.
-        count = max(1, -(-len(states) // _CHUNK))
-        edges = [len(states) * number // count for number in range(count + 1)]
-        for start, end in pairwise(edges):
-            part = states[start:end]
+        for start in range(0, len(states), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            part = states[chunk]
             outputs = functional.linear(part, weights, offset)
-            shift, tokens, sigma, rate = (place[start:end] for place in places)
+            shift, tokens, sigma, rate = (place[chunk] for place in places)
             loss, grad = of_chunk(outputs, shift, tokens, sigma, rate, mask_id)
             total += loss
             if states_grad is not None:
-                states_grad[start:end] = grad @ weights
+                states_grad[chunk] = grad @ weights
                 table_grad += grad.T @ part
                 bias_grad += grad.sum(dim=0, dtype=torch.float32)
         ctx.save_for_backward(states_grad, table_grad[: len(table)], bias_grad[: len(bias)])
@@ -172,7 +169,9 @@ class DiffusionObjective(nn.Module):
         if compiled:
             for block in model.blocks:
                 block.compile()
-            self._of_chunk = torch.compile(self._of_chunk, dynamic=True)
+            # Compiled once for whole chunks and once for the last, which may have any size; the vocabulary's
+            # is known to both.
+            self._of_chunk = torch.compile(self._of_chunk)
 
     def forward(
         self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
