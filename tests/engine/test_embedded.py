@@ -42,7 +42,8 @@ def test_it_is_small_enough_to_come_along() -> None:
 def test_it_names_its_recipe_and_no_machine() -> None:
     description = (embedded_folder() / "config.json").read_text("utf-8")
     metadata = json.loads(description)["metadata"]
-    recipe = Mixture.load(ROOT / "training" / "recipes" / "embedded.json")
+    words = metadata["command"].split()
+    recipe = Mixture.load(ROOT / words[words.index("--mixture") + 1])
     trained = Mixture.from_dict(metadata["mixture"])
     history = metadata["settings"]["history"]
     assert trained.to_dict() == {**recipe.to_dict(), "max_history": history}
