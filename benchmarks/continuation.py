@@ -101,6 +101,7 @@ def generate(
         seeds=[first * 100_000 + number for first in first_seeds for number in range(len(prompts))],
         temperature=settings.temperature,
         top_k=settings.top_k,
+        move_temperature=settings.move_temperature,
         max_actions=settings.max_actions,
         rows=rows,
     )
@@ -141,6 +142,7 @@ class Settings:
     temperature: float = 0.9
     top_k: int = 50
     max_actions: int = MAX_ACTIONS
+    move_temperature: float | None = None
 
 
 @torch.no_grad()
@@ -254,6 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--temperature", type=float, default=0.9)
     parser.add_argument("--top-k", type=int, default=50)
+    parser.add_argument("--move-temperature", type=float, help="choose more surely where to go")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--save", type=Path, help="append all continuations to this JSONL file")
     parser.add_argument("--samples", type=int, default=0, help="print so many continuations")
@@ -262,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
     evaluator = load(chosen.evaluator, device=device, dtype=half)
     prompts = prompts_of(Corpus.open(chosen.data), chosen.prompts)
-    settings = Settings(chosen.temperature, chosen.top_k)
+    settings = Settings(chosen.temperature, chosen.top_k, move_temperature=chosen.move_temperature)
     real = real_text(prompts)
     scores = scores_of(real, evaluator.model, evaluator.tokenizer)
     reports = [report("real text", real, scores, 0.0)]

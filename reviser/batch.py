@@ -63,6 +63,7 @@ def generate(
     begun: Sequence[Sequence[int]] | None = None,
     temperature: float = 0.9,
     top_k: int | None = 50,
+    move_temperature: float | None = None,
     max_actions: int = 256,
     max_length: int | None = None,
     rows: int = 512,
@@ -80,7 +81,7 @@ def generate(
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
     its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
     in half precision that can tip a choice, so keep `rows` too where a run must come out again.)
-    Temperature 0 is greedy. Prompt and actions together fill the model's context at the most.
+    Temperature 0 is greedy; `move_temperature` is as for a `Sampler`. Prompt and actions together fill the model's context at the most.
     """
     if model.config.uses_canvas:
         raise ReviserError("a model conditioned on the canvas decodes one run at a time")
@@ -88,6 +89,8 @@ def generate(
         raise ReviserError("the temperature must be 0 or more")
     if top_k is not None and top_k < 1:
         raise ReviserError("top-k must be 1 or more")
+    if move_temperature is not None and move_temperature <= 0:
+        raise ReviserError("the temperature of moves must be above 0")
     if suffixes is None:
         suffixes = [()] * len(prompts)
     given: Sequence[Sequence[int] | None] = [None] * len(prompts) if drafts is None else drafts
@@ -103,9 +106,8 @@ def generate(
     ]
     if not starts:
         return []
-    batch = _Batch(
-        model, vocabulary, starts, min(rows, len(starts)), temperature, top_k, ends, turns
-    )
+    sampling = Sampling(temperature, top_k, move_temperature, vocabulary.move_ids)
+    batch = _Batch(model, vocabulary, starts, min(rows, len(starts)), sampling, ends, turns)
     if batch.stream is None:
         return batch.run()
     # Graphs are recorded on a stream of their own, and what they read is best written there too.
@@ -298,8 +300,7 @@ class _Batch:
         vocabulary: Vocabulary,
         starts: Sequence[_Start],
         rows: int,
-        temperature: float,
-        top_k: int | None,
+        sampling: Sampling,
         ends: Collection[int],
         turns: Turns | None,
     ) -> None:
@@ -312,8 +313,7 @@ class _Batch:
         self._last = frozenset((vocabulary.stop_id, *ends))
         self._ends[list(self._last)] = True
         self._rules = Rules.of(vocabulary, self.device)
-        self._temperature = temperature
-        self._top_k = top_k
+        self._sampling = sampling
         actions = max(start.limit for start in starts)
         longest = max(len(start.history) + start.limit for start in starts)
         capacity = min(-(-longest // _WINDOW) * _WINDOW, model.config.context)
@@ -498,7 +498,7 @@ class _Batch:
             state.max_length - state.length,
         )
         drawn = uniform(state.seed, state.taken)
-        picked, possible = choose(logits, valid, drawn, self._temperature, self._top_k)
+        picked, possible = choose(logits, valid, drawn, state.last, self._sampling)
         state.stuck.logical_or_(state.active & ~possible)
         state.ids.scatter_(1, state.taken[:, None], picked[:, None])
         active = state.active.to(torch.int64)
@@ -511,27 +511,63 @@ class _Batch:
         state.active.logical_and_(~state.stopped & (state.taken < state.limit))
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """How ids are picked: the numbers of a `Sampler`, and which ids are moves."""
+
+    temperature: float
+    top_k: int | None
+    move_temperature: float | None = None
+    moves: range = range(0)
+
+
 def choose(
-    logits: Tensor, valid: Tensor, drawn: Tensor, temperature: float, top_k: int | None
+    logits: Tensor, valid: Tensor, drawn: Tensor, last: Tensor, sampling: Sampling
 ) -> tuple[Tensor, Tensor]:
     """Pick an id for each row: the mask first, then temperature and top-k, as `Sampler` does.
 
-    `drawn` is a number in [0, 1) for each row. Returns the ids, and which rows had a valid one at all.
+    `drawn` is a number in [0, 1) for each row, and `last` its last id. Returns the ids, and which rows had a
+    valid one at all.
     """
     scores = logits.masked_fill(~valid, -torch.inf)
+    temperature, top_k = sampling.temperature, sampling.top_k
     if temperature == 0:
         best, picked = scores.max(dim=1)
         return picked, best.isfinite()
     ids = None
     if top_k is not None and top_k < scores.shape[1]:
         scores, ids = scores.topk(top_k, dim=1)
-    scaled = scores.double() / temperature
-    shares = scaled.softmax(dim=1).cumsum(dim=1)
-    # The first share beyond the drawn one: an id without a share is never that.
-    place = (shares <= (drawn * shares[:, -1])[:, None]).sum(dim=1, keepdim=True)
+    shares = (scores.double() / temperature).softmax(dim=1)
+    for_moves = sampling.move_temperature
+    if for_moves is not None and for_moves < temperature:
+        moves = sampling.moves
+        every = torch.arange(scores.shape[1], device=scores.device) if ids is None else ids
+        going = ((every >= moves.start) & (every < moves.stop)).expand_as(shares)
+        moving = (last >= moves.start) & (last < moves.stop)
+        shares = _with_surer_moves(shares, going, moving, temperature / for_moves)
+    sums = shares.cumsum(dim=1)
+    # The first sum beyond the drawn one: an id without a share is never that.
+    place = (sums <= (drawn * sums[:, -1])[:, None]).sum(dim=1, keepdim=True)
     place.clamp_(max=scores.shape[1] - 1)
     picked = place if ids is None else ids.gather(1, place)
-    return picked[:, 0], shares[:, -1].isfinite()
+    return picked[:, 0], sums[:, -1].isfinite()
+
+
+def _with_surer_moves(shares: Tensor, going: Tensor, moving: Tensor, power: float) -> Tensor:
+    """`reviser.decoding.with_surer_moves` for rows; what they come to need not be 1."""
+    of_moves = shares.where(going, 0.0)
+    least = torch.finfo(shares.dtype).tiny
+    # As everywhere: moves keep what they have together.
+    kept = (of_moves / of_moves.amax(dim=1, keepdim=True).clamp_min(least)) ** power
+    kept *= of_moves.sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True).clamp_min(least)
+    # In rows that are moving, to stay is one more choice among them.
+    staying = shares.where(~going, 0.0).sum(dim=1, keepdim=True) ** (power - 1)
+    on_the_way = moving[:, None]
+    return torch.where(
+        going,
+        torch.where(on_the_way, of_moves**power, kept),
+        torch.where(on_the_way, shares * staying, shares),
+    )
 
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15

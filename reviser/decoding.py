@@ -68,7 +68,9 @@ class Choice:
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
-    Temperature 0 is greedy. The same seed makes the same choices from the same logits.
+    Temperature 0 is greedy. With a `move_temperature` it is chosen less freely where to go than what to
+    write: how likely it is to set out stays as it is, but not where to, nor whether to go on from there.
+    The same seed makes the same choices from the same logits.
     """
 
     def __init__(
@@ -78,9 +80,13 @@ class Sampler:
         top_p: float = 1.0,
         min_p: float = 0.0,
         seed: int | None = None,
+        *,
+        move_temperature: float | None = None,
     ) -> None:
         if temperature < 0:
             raise ReviserError("the temperature must be 0 or more")
+        if move_temperature is not None and move_temperature <= 0:
+            raise ReviserError("the temperature of moves must be above 0")
         if top_k is not None and top_k < 1:
             raise ReviserError("top-k must be 1 or more")
         if not 0 < top_p <= 1:
@@ -92,13 +98,15 @@ class Sampler:
         self.top_p = top_p
         self.min_p = min_p
         self.seed = seed
+        self.move_temperature = move_temperature
         self._random = np.random.default_rng(seed)
 
     @classmethod
     def greedy(cls) -> Sampler:
         return cls(temperature=0.0, top_k=1)
 
-    def choose(self, scores: Scores, valid: ValidIds) -> Choice:
+    def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
+        """Pick one of the valid ids; `moving` says that the last action was a move."""
         greedy = self.temperature == 0
         count = 1 if greedy else self.top_k or len(scores)
         candidates, probabilities = likeliest(
@@ -110,10 +118,16 @@ class Sampler:
             keep = self._cut(probabilities)
             candidates, probabilities = candidates[:keep], probabilities[:keep]
             probabilities /= probabilities.sum()
+        if self.move_temperature is not None and self.move_temperature < self.temperature:
+            power = self.temperature / self.move_temperature
+            moves = valid.vocabulary.move_ids
+            probabilities = with_surer_moves(candidates, probabilities, moves, power, moving)
         picked = 0 if greedy else _draw(probabilities, self._random.random())
-        return Choice(
-            int(candidates[picked]), float(probabilities[picked]), candidates, probabilities
-        )
+        id, probability = int(candidates[picked]), float(probabilities[picked])
+        if self.move_temperature is not None:
+            order = np.argsort(-probabilities, kind="stable")
+            candidates, probabilities = candidates[order], probabilities[order]
+        return Choice(id, probability, candidates, probabilities)
 
     def _cut(self, probabilities: NDArray[np.float64]) -> int:
         """How many of the falling probabilities top-p and min-p leave; always one at least."""
@@ -123,6 +137,35 @@ class Sampler:
         if self.min_p > 0:
             keep = min(keep, int((probabilities >= self.min_p * probabilities[0]).sum()))
         return max(keep, 1)
+
+
+def with_surer_moves(
+    candidates: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    moves: range,
+    power: float,
+    moving: bool,
+) -> NDArray[np.float64]:
+    """The probabilities with those of moves raised to a power.
+
+    Moves keep what they have together. Once `moving`, to stay and do something else is one more choice among
+    them, and what that is stays as likely as before, compared with its like.
+    """
+    going = (candidates >= moves.start) & (candidates < moves.stop)
+    of_moves = np.where(going, probabilities, 0.0)
+    highest = of_moves.max(initial=0.0)
+    if highest == 0:
+        return probabilities
+    surer: NDArray[np.float64]
+    if not moving:
+        raised = (of_moves / highest) ** power
+        surer = np.where(going, raised * (of_moves.sum() / raised.sum()), probabilities)
+        return surer
+    raised = of_moves**power
+    staying = float(probabilities[~going].sum())
+    surer = np.where(going, raised, probabilities * staying ** (power - 1))
+    surer /= raised.sum() + staying**power
+    return surer
 
 
 def _draw(probabilities: NDArray[np.float64], drawn: float) -> int:
@@ -196,7 +239,8 @@ class Run:
 
     def advance(self, scores: Scores) -> Step:
         """Pick an action by `scores` and carry it out."""
-        choice = self.sampler.choose(scores, self.canvas.valid_actions())
+        moving = self.history[-1] in self.canvas.vocabulary.move_ids
+        choice = self.sampler.choose(scores, self.canvas.valid_actions(), moving=moving)
         return self._carry_out(choice, self.canvas.action(choice.id))
 
     def take(self, id: int, action: Action | None = None) -> Step:

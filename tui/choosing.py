@@ -13,8 +13,8 @@ class Likeliest(Sampler):
 
     tried: frozenset[int] = frozenset()
 
-    def choose(self, scores: Scores, valid: ValidIds) -> Choice:
-        choice = super().choose(scores, valid)
+    def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
+        choice = super().choose(scores, valid, moving=moving)
         for place, id in enumerate(choice.candidates.tolist()):
             if id not in self.tried:
                 return replace(choice, id=id, probability=float(choice.probabilities[place]))

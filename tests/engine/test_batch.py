@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from reviser.batch import GeneratedRun, Rules, choose, generate, uniform
+from reviser.batch import GeneratedRun, Rules, Sampling, choose, generate, uniform
 from reviser.canvas import Canvas
-from reviser.decoding import Rollout, Sampler, seed
+from reviser.decoding import Rollout, Sampler, seed, with_surer_moves
 from reviser.errors import InvalidAction, ReviserError
 from reviser.model import Reviser
+from reviser.native.likeliest import likeliest
 from reviser.policy import ModelPolicy
 from reviser.torch_policy import TorchDecoder
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
@@ -324,7 +325,9 @@ def test_choices_come_as_often_as_softmax_says(device: str, top_k: int | None) -
     valid = torch.tensor([True] * 7 + [False], device=device)
     drawn = uniform(torch.full((draws,), 11, device=device), torch.arange(draws, device=device))
     rows = (draws, len(scores))
-    picked, possible = choose(scores.expand(rows), valid.expand(rows), drawn, temperature, top_k)
+    last = torch.zeros(draws, dtype=torch.int64, device=device)
+    sampling = Sampling(temperature, top_k)
+    picked, possible = choose(scores.expand(rows), valid.expand(rows), drawn, last, sampling)
     assert possible.all()
     kept = scores[:7].cpu().double().topk(min(top_k or 7, 7))
     expected = torch.zeros(8, dtype=torch.float64)
@@ -335,16 +338,52 @@ def test_choices_come_as_often_as_softmax_says(device: str, top_k: int | None) -
     assert ((counted - expected).abs() <= 4.5 * spread).all()
 
 
+@pytest.mark.parametrize("device", ["cpu", CUDA])
+@pytest.mark.parametrize("top_k", [None, 4, 50])
+@given(
+    scores=st.lists(st.floats(-20, 20, width=32), min_size=8, max_size=8),
+    drawn=st.integers(0, 999),
+    last=st.integers(0, 7),
+    for_moves=st.floats(0.01, 2.0),
+)
+def test_surer_moves_are_chosen_as_a_sampler_chooses_them(
+    device: str, top_k: int | None, scores: list[float], drawn: int, last: int, for_moves: float
+) -> None:
+    moves, temperature = range(4, 7), 0.9
+    array, given_ = np.array(scores, dtype=np.float32), (drawn + 0.5) / 1000
+    allowed = np.arange(8) != 3
+    ids, shares = likeliest(array, allowed, top_k or 8, temperature)
+    if for_moves < temperature:
+        power = temperature / for_moves
+        shares = with_surer_moves(ids, shares, moves, power, last in moves)
+    sums = np.cumsum(shares)
+    assert sums[-1] == pytest.approx(1)
+    picked, possible = choose(
+        torch.tensor(array, device=device)[None],
+        torch.tensor(allowed, device=device)[None],
+        torch.tensor([given_], dtype=torch.float64, device=device),
+        torch.tensor([last], device=device),
+        Sampling(temperature, top_k, for_moves, moves),
+    )
+    assert possible.all()
+    if top_k is None or len(set(scores)) < 8:
+        return  # in another order
+    place = int(np.searchsorted(sums, given_ * sums[-1], side="right"))
+    if abs(sums - given_).min() > 1e-6:
+        assert int(picked) == ids[place]
+
+
 def test_few_valid_ids_are_all_that_top_k_finds() -> None:
     logits = torch.zeros(1000, 30)
     valid = torch.zeros(1000, 30, dtype=torch.bool)
     valid[:, [4, 29]] = True
-    picked, possible = choose(logits, valid, torch.linspace(0, 1 - 2**-53, 1000).double(), 0.9, 50)
+    last, drawn = torch.zeros(1000, dtype=torch.int64), torch.linspace(0, 1 - 2**-53, 1000).double()
+    picked, possible = choose(logits, valid, drawn, last, Sampling(0.9, 50))
     assert set(picked.tolist()) == {4, 29}
     assert possible.all()
     valid[7] = False
     for temperature in (0.0, 0.9):
-        _, possible = choose(logits, valid, torch.zeros(1000), temperature, 5)
+        _, possible = choose(logits, valid, torch.zeros(1000), last, Sampling(temperature, 5))
         assert (~possible).nonzero().tolist() == [[7]]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.canvas import Canvas
-from reviser.decoding import Rollout, Sampler, Scores, ScriptedPolicy, seed
+from reviser.decoding import Choice, Rollout, Sampler, Scores, ScriptedPolicy, seed
 from reviser.errors import InvalidAction, ReviserError
 from reviser.vocabulary import PAPER_KINDS, ValidIds, Vocabulary
 
@@ -99,6 +99,70 @@ def test_frequencies_follow_the_probabilities() -> None:
     assert set(drawn) == {0, 1}
 
 
+FIRST_MOVE = VOCABULARY.first_move_id
+
+
+@given(scores_of, st.floats(0.05, 0.85), st.booleans())
+def test_surer_moves_change_where_to_go_and_not_what_to_write(
+    scores: list[float], for_moves: float, moving: bool
+) -> None:
+    valid, array = everything(), np.array(scores, dtype=np.float32)
+    plain, surer = (
+        Sampler(seed=0, top_k=None, move_temperature=given_).choose(array, valid, moving=moving)
+        for given_ in (None, for_moves)
+    )
+    assert sorted(surer.candidates) == sorted(plain.candidates)
+    assert (np.diff(surer.probabilities) <= 0).all()
+    before = dict(zip(plain.candidates.tolist(), plain.probabilities.tolist(), strict=True))
+    after = dict(zip(surer.candidates.tolist(), surer.probabilities.tolist(), strict=True))
+    assert surer.probability == after[surer.id]
+    assert sum(after.values()) == pytest.approx(1)
+    moves = [id for id in before if id in VOCABULARY.move_ids]
+    others = [id for id in before if id not in VOCABULARY.move_ids]
+    ratios = [after[id] / before[id] for id in others]
+    assert max(ratios) == pytest.approx(min(ratios))
+    best = max(moves, key=lambda id: before[id])
+    assert after[best] / sum(after[id] for id in moves) >= 0.999 * before[best] / sum(
+        before[id] for id in moves
+    )
+    if not moving:
+        assert ratios[0] == pytest.approx(1)
+
+
+def test_surer_moves_by_the_numbers() -> None:
+    logits = np.full(VOCABULARY.size, -np.inf, dtype=np.float32)
+    logits[[0, 1, FIRST_MOVE, FIRST_MOVE + 1]] = np.log([0.3, 0.1, 0.4, 0.2])
+    sampler = Sampler(temperature=1.0, move_temperature=0.5)
+    found = sampler.choose(logits, everything())
+    # 0.4 and 0.2 squared are as 4 to 1, of the 0.6 that both had.
+    assert found.candidates.tolist() == [FIRST_MOVE, 0, FIRST_MOVE + 1, 1]
+    assert found.probabilities == pytest.approx([0.48, 0.3, 0.12, 0.1])
+    found = sampler.choose(logits, everything(), moving=True)
+    # To stay has 0.4, as the first move; the two tokens share what that gives.
+    chances = dict(zip(found.candidates.tolist(), found.probabilities.tolist(), strict=True))
+    assert chances == pytest.approx(
+        {FIRST_MOVE: 16 / 36, 0: 12 / 36, FIRST_MOVE + 1: 4 / 36, 1: 4 / 36}
+    )
+    same = Sampler(temperature=0.4, move_temperature=0.5).choose(logits, everything())
+    assert same.probabilities == pytest.approx(
+        Sampler(temperature=0.4).choose(logits, everything()).probabilities
+    )
+
+
+def test_a_rollout_knows_when_it_is_moving() -> None:
+    seen: list[bool] = []
+
+    class Noting(Sampler):
+        def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
+            seen.append(moving)
+            return super().choose(scores, valid, moving=moving)
+
+    canvas, history = seed(VOCABULARY, [1, 2, 3])
+    ids = [4, 5, BACK_ONE, 6, STOP]
+    list(Rollout(ScriptedPolicy(VOCABULARY, ids), canvas, history, Noting()))
+    assert seen == [False, False, False, True, False]
+
+
 def test_no_chance_for_any_valid_action_is_an_error() -> None:
     logits = np.full(VOCABULARY.size, -np.inf, dtype=np.float32)
     logits[39] = 0.0
@@ -115,6 +179,7 @@ def test_no_chance_for_any_valid_action_is_an_error() -> None:
         {"top_p": 1.5},
         {"min_p": -0.1},
         {"min_p": 2},
+        {"move_temperature": 0},
     ],
 )
 def test_impossible_settings_are_refused(wrong: dict[str, float]) -> None:
