@@ -17,7 +17,7 @@ from torch import nn
 from reviser.errors import ReviserError
 from reviser.model import Reviser
 from reviser.model.layout import TABLES, matrix_shapes
-from reviser.model.quantised import rounded
+from reviser.model.quantised import attempt, rounded
 
 
 class Rounding:
@@ -28,9 +28,9 @@ class Rounding:
             raise ReviserError(
                 "a model that sees the canvas cannot be quantised, nor trained for it"
             )
-        # Compiled, the search for the best scales takes a ninth of the time on a GPU. A weight that lies
+        # Compiled, the search for the best scales takes a small part of the time on a GPU. A weight that lies
         # exactly between two codes may then go to the other one.
-        self._rounded = torch.compile(rounded, dynamic=False) if compiled else rounded
+        self._of_try = torch.compile(attempt, dynamic=False) if compiled else attempt
         # Matrices of one width are rounded together: a GPU does few large things faster than many small ones.
         self._alike: dict[tuple[Literal[4, 8], int], list[nn.Parameter]] = {}
         for name, (_, columns) in matrix_shapes(model.config).items():
@@ -50,7 +50,7 @@ class Rounding:
     @torch.no_grad()
     def _round(self, bits: Literal[4, 8], matrices: list[nn.Parameter]) -> torch.Tensor:
         exact = torch.cat([matrix.detach() for matrix in matrices])
-        _put(self._rounded(exact, bits).to(exact.dtype), matrices)
+        _put(rounded(exact, bits, self._of_try).to(exact.dtype), matrices)
         return exact
 
 

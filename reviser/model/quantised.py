@@ -15,7 +15,7 @@ minimum they lose many times as much.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,31 @@ _THOROUGH: Final = tuple(
 )
 
 
+Attempt = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+
+
+def attempt(
+    groups: Tensor,
+    high: Tensor,
+    row_scales: Tensor,
+    row_minima: Tensor,
+    first_minimum: Tensor,
+    steps: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Scales and minima so many `steps` from the obvious ones, and the error of each group with them."""
+    minimum = (first_minimum + steps[1]).clamp(0, 255)
+    lowered = row_minima * minimum
+    obvious = ((high + lowered) / 15 / _nonzero(row_scales)).round()
+    scale = (obvious + steps[0]).clamp(1, 255)
+    codes = _codes(groups, row_scales * scale, lowered)
+    error = codes.mul_((row_scales * scale)[..., None]).sub_(lowered[..., None]).sub_(groups)
+    return scale, minimum, error.square_().sum(dim=2)
+
+
+def _codes(groups: Tensor, scales: Tensor, lowered: Tensor) -> Tensor:
+    return ((groups + lowered[..., None]) / _nonzero(scales)[..., None]).round_().clamp_(0, 15)
+
+
 def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str, Tensor]:
     """The parts of a quantised matrix: `codes`, `row_scales` and so on, or `values` at 32 bits.
 
@@ -54,7 +79,7 @@ def quantise(weight: Tensor, bits: Bits, *, thorough: bool = False) -> dict[str,
         codes = (padded / _nonzero(row_scales)[:, None]).round().clamp(-127, 127)
         return {"codes": codes.to(torch.int8), "row_scales": row_scales}
     tries = _THOROUGH if thorough else _QUICK
-    chunks = [_search4(rows, tries).parts() for rows in torch.split(padded, _CHUNK)]
+    chunks = [_search4(rows, tries, attempt).parts() for rows in torch.split(padded, _CHUNK)]
     return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 
@@ -72,15 +97,18 @@ def dequantise(parts: Mapping[str, Tensor], columns: int) -> Tensor:
     return (split * scales[..., None] - minima[..., None]).flatten(1)[:, :columns]
 
 
-def rounded(weight: Tensor, bits: Bits) -> Tensor:
-    """What a thoroughly quantised matrix stands for: the weights as a model file will have them."""
+def rounded(weight: Tensor, bits: Bits, of_try: Attempt = attempt) -> Tensor:
+    """What a thoroughly quantised matrix stands for: the weights as a model file will have them.
+
+    `of_try` may be a compiled `attempt`, which makes one pass over memory of it.
+    """
     whole = weight.detach().float()
     if bits != 4:
         return dequantise(quantise(whole, bits), weight.shape[1])
     # On a GPU all rows at once keep it busiest; they have no cache to stay in.
     padded = functional.pad(whole, (0, -weight.shape[1] % GROUP))
     size = _CHUNK if weight.device.type == "cpu" else max(len(padded), 1)
-    chunks = [_search4(rows, _THOROUGH).weights() for rows in torch.split(padded, size)]
+    chunks = [_search4(rows, _THOROUGH, of_try).weights() for rows in torch.split(padded, size)]
     return torch.cat(chunks)[:, : weight.shape[1]]
 
 
@@ -118,36 +146,40 @@ class _Four:
         }
 
 
-def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...]) -> _Four:
+@dataclass(frozen=True)
+class _Bounds:
+    """What rows of groups need: how far each group reaches up and down, and what a byte is worth in each row."""
+
+    groups: Tensor
+    high: Tensor
+    row_scales: Tensor
+    row_minima: Tensor
+    first_minimum: Tensor
+
+    @classmethod
+    def of(cls, rows: Tensor) -> _Bounds:
+        groups = rows.view(rows.shape[0], -1, GROUP)
+        high = groups.amax(dim=2).clamp(min=0)
+        low = (-groups.amin(dim=2)).clamp(min=0)
+        row_minima = _rounded_up(low.amax(dim=1, keepdim=True) / 255)
+        row_scales = _rounded_up(((high + low) / 15).amax(dim=1, keepdim=True) / 255)
+        return cls(groups, high, row_scales, row_minima, (low / _nonzero(row_minima)).round())
+
+
+def _search4(rows: Tensor, tries: tuple[tuple[int, int], ...], of_try: Attempt) -> _Four:
     """The codes, and of the scales and minima tried those with the least error in each group."""
-    groups = rows.view(rows.shape[0], -1, GROUP)
-    high = groups.amax(dim=2).clamp(min=0)
-    low = (-groups.amin(dim=2)).clamp(min=0)
-    row_minima = _rounded_up(low.amax(dim=1, keepdim=True) / 255)
-    row_scales = _rounded_up(((high + low) / 15).amax(dim=1, keepdim=True) / 255)
-    first_minimum = (low / _nonzero(row_minima)).round()
-    best: tuple[Tensor, ...] | None = None
-    for scale_step, minimum_step in tries:
-        minimum = (first_minimum + minimum_step).clamp(0, 255)
-        lowered = row_minima * minimum
-        obvious = ((high + lowered) / 15 / _nonzero(row_scales)).round()
-        scale = (obvious + scale_step).clamp(1, 255)
-        step = (row_scales * scale)[..., None]
-        codes = ((groups + lowered[..., None]) / _nonzero(step)).round_().clamp_(0, 15)
-        error = (codes * step - lowered[..., None]).sub_(groups).square_().sum(dim=2)
-        if best is None:
-            best = codes, scale, minimum, error
-            continue
-        better = error < best[3]
-        best = (
-            torch.where(better[..., None], codes, best[0]),
-            torch.where(better, scale, best[1]),
-            torch.where(better, minimum, best[2]),
-            torch.where(better, error, best[3]),
-        )
-    assert best is not None
-    codes, scales, minima, _ = best
-    return _Four(codes, scales, minima, row_scales, row_minima)
+    bounds = _Bounds.of(rows)
+    given = (bounds.groups, bounds.high, bounds.row_scales, bounds.row_minima, bounds.first_minimum)
+    steps = torch.tensor(tries, dtype=rows.dtype, device=rows.device)
+    scales, minima, least = of_try(*given, steps[0])
+    for number in range(1, len(tries)):
+        scale, minimum, error = of_try(*given, steps[number])
+        better = error < least
+        scales = torch.where(better, scale, scales)
+        minima = torch.where(better, minimum, minima)
+        least = torch.where(better, error, least)
+    codes = _codes(bounds.groups, bounds.row_scales * scales, bounds.row_minima * minima)
+    return _Four(codes, scales, minima, bounds.row_scales, bounds.row_minima)
 
 
 def quantise_model(

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.testing import CompileCounter
 
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset
-from reviser.model.quantised import dequantise_model, quantise_model
+from reviser.model.quantised import attempt, dequantise_model, quantise_model, rounded
 from tests.training.chains import WORDS, WORLD, Chains
 from training.rounding import Rounding
 from training.settings import preset_settings
@@ -40,6 +41,15 @@ def test_weights_are_rounded_as_a_file_has_them_and_put_back() -> None:
     with pytest.raises(RuntimeError), Rounding(model, 4).applied():
         raise RuntimeError
     assert all(torch.equal(value, exact[name]) for name, value in model.state_dict().items())
+
+
+def test_the_search_is_compiled_once_for_each_width() -> None:
+    counter = CompileCounter()
+    compiled = torch.compile(attempt, backend=counter, dynamic=False)
+    for width in (64, 96, 64):
+        weight = torch.randn(256, width)
+        assert torch.equal(rounded(weight, 4, compiled), rounded(weight, 4))
+    assert counter.frame_count == 2
 
 
 def test_a_pass_sees_rounded_weights_and_a_step_changes_the_exact_ones() -> None:
