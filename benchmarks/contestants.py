@@ -214,7 +214,9 @@ class NativeReviser(OwnModel):
         canvas, history = seed(
             policy.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length
         )
-        sampler = Sampler(self.temperature, self.top_k, seed=stream_of(prompt, seed_))
+        sampler = Sampler(
+            self.temperature, self.top_k, seed=stream_of(prompt, seed_), move_temperature=None
+        )
         most = min(self.max_actions, policy.context - len(history))
         return Rollout(policy, canvas, history, sampler, max_actions=most)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from reviser.native.likeliest import likeliest
 from reviser.vocabulary import ValidIds, Vocabulary
 
 Scores = NDArray[np.float32]
+
+MOVE_TEMPERATURE: Final = 0.35
+"""How freely it is chosen where to go, unless told otherwise: see docs/results/move-temperature.md."""
 
 
 class Policy(Protocol):
@@ -68,9 +71,9 @@ class Choice:
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
-    Temperature 0 is greedy. With a `move_temperature` it is chosen less freely where to go than what to
+    Temperature 0 is greedy. By a lower `move_temperature` it is chosen more surely where to go than what to
     write: how likely it is to set out stays as it is, but not where to, nor whether to go on from there.
-    The same seed makes the same choices from the same logits.
+    None is one temperature for all, as in the paper. The same seed makes the same choices from the same logits.
     """
 
     def __init__(
@@ -81,7 +84,7 @@ class Sampler:
         min_p: float = 0.0,
         seed: int | None = None,
         *,
-        move_temperature: float | None = None,
+        move_temperature: float | None = MOVE_TEMPERATURE,
     ) -> None:
         if temperature < 0:
             raise ReviserError("the temperature must be 0 or more")

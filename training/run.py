@@ -213,7 +213,8 @@ class Examiner:
         runs = []
         for number, prompt in enumerate(self._prompts):
             canvas, history = seed(vocabulary, prompt)
-            runs.append(Run(canvas, history, Sampler(seed=number), max_actions=_SAMPLED_ACTIONS))
+            sampler = Sampler(seed=number, move_temperature=None)
+            runs.append(Run(canvas, history, sampler, max_actions=_SAMPLED_ACTIONS))
         # Sampling has shapes of its own; compiling for them would take longer than it saves.
         with torch.compiler.set_stance("force_eager"):
             steps = [step for _, step in run_batch(model, runs)]

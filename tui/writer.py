@@ -278,8 +278,11 @@ class Live:
         chosen = self._settings
         seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
         warmth = chosen.revise_temperature if self._task == "revise" else chosen.temperature
-        kind = Sampler if warmth else Likeliest
-        return kind(warmth or 1.0, chosen.top_k or None, chosen.top_p, chosen.min_p, seed=seed)
+        limits = (chosen.top_k or None, chosen.top_p, chosen.min_p)
+        if not warmth:
+            # What is likeliest does not depend on how freely moves would be drawn.
+            return Likeliest(1.0, *limits, seed=seed, move_temperature=None)
+        return Sampler(warmth, *limits, seed=seed)
 
     def _return_to(self, node: Node) -> Generation:
         """Bring the generation from where it is to the state after `node`."""

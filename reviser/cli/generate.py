@@ -36,6 +36,10 @@ MaxActionsOption = Annotated[int, typer.Option(help="Actions at the most in a ru
 TemperatureOption = Annotated[
     float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
 ]
+MoveTemperatureOption = Annotated[
+    float,
+    typer.Option(help="How freely to choose where to go; never more so than --temperature."),
+]
 TopKOption = Annotated[int, typer.Option(help="Choose among the K likeliest; 0 for all.", min=0)]
 TopPOption = Annotated[float, typer.Option(help="Choose among the likeliest that make up P.")]
 MinPOption = Annotated[float, typer.Option(help="Leave out what is below P times the likeliest.")]
@@ -75,6 +79,7 @@ def continue_(
     watch: WatchOption = False,
     max_actions: MaxActionsOption = 256,
     temperature: TemperatureOption = 0.9,
+    move_temperature: MoveTemperatureOption = 0.35,
     top_k: TopKOption = 50,
     top_p: TopPOption = 1.0,
     min_p: MinPOption = 0.0,
@@ -89,7 +94,7 @@ def continue_(
     job = Job(
         file,
         Output(in_place, output, diff, json, trajectory),
-        Choosing(temperature, top_k, top_p, min_p, seed, number),
+        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
         max_actions,
         model,
         threads,
@@ -117,6 +122,7 @@ def infill(
     watch: WatchOption = False,
     max_actions: MaxActionsOption = 256,
     temperature: TemperatureOption = 0.9,
+    move_temperature: MoveTemperatureOption = 0.35,
     top_k: TopKOption = 50,
     top_p: TopPOption = 1.0,
     min_p: MinPOption = 0.0,
@@ -127,7 +133,7 @@ def infill(
     job = Job(
         file,
         Output(in_place, output, diff, json, trajectory),
-        Choosing(temperature, top_k, top_p, min_p, seed, number),
+        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
         max_actions,
         model,
         threads,
@@ -191,6 +197,7 @@ class Choosing:
     min_p: float
     seed: int | None
     number: int
+    move_temperature: float | None = None
 
     def samplers(self) -> Iterator[Sampler]:
         from reviser.decoding import Sampler
@@ -198,7 +205,12 @@ class Choosing:
         first = secrets.randbelow(_SEEDS) if self.seed is None else self.seed
         for offset in range(self.number):
             yield Sampler(
-                self.temperature, self.top_k or None, self.top_p, self.min_p, seed=first + offset
+                self.temperature,
+                self.top_k or None,
+                self.top_p,
+                self.min_p,
+                seed=first + offset,
+                move_temperature=self.move_temperature,
             )
 
 

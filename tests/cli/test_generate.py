@@ -97,6 +97,15 @@ def test_several_runs_differ_and_repeat(model: Path, draft: Path) -> None:
     assert several[0]["text"] == json.loads(run("continue", model, draft, "--json").stdout)["text"]
 
 
+def test_how_freely_to_choose_where_to_go_is_an_option(model: Path, draft: Path) -> None:
+    usual, same = (
+        json.loads(run("continue", model, draft, "--json", *given).stdout)["text"]
+        for given in ((), ("--move-temperature", "0.35"))
+    )
+    assert usual == same
+    complains(run("continue", model, draft, "--move-temperature", "0"), "above 0")
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
     encoding: str, model: Path, draft: Path

@@ -49,7 +49,7 @@ scores_of = st.lists(st.floats(-9, 9, width=32), min_size=VOCABULARY.size, max_s
 def test_a_choice_is_valid_and_among_the_top_k(scores: list[float], k: int, seed_: int) -> None:
     valid = Canvas(VOCABULARY, [1], prefix=1).valid_actions()
     array = np.array(scores, dtype=np.float32)
-    choice = Sampler(top_k=k, seed=seed_).choose(array, valid)
+    choice = Sampler(top_k=k, seed=seed_, move_temperature=None).choose(array, valid)
     ranked = sorted(valid, key=lambda id: (-array[id], id))
     assert choice.id in valid
     assert choice.candidates.tolist() == ranked[:k]
@@ -64,7 +64,7 @@ def test_the_top_k_of_a_large_vocabulary_are_exact(noise: int, k: int, rounding:
     scores = np.random.default_rng(noise).normal(size=vocabulary.size).astype(np.float32)
     if rounding:
         scores = scores.round(1)  # many ties
-    choice = Sampler(top_k=k, seed=0).choose(scores, valid)
+    choice = Sampler(top_k=k, seed=0, move_temperature=None).choose(scores, valid)
     ranked = sorted(valid, key=lambda id: (-scores[id], id))
     assert choice.candidates.tolist() == ranked[:k]
 
@@ -143,10 +143,11 @@ def test_surer_moves_by_the_numbers() -> None:
     assert chances == pytest.approx(
         {FIRST_MOVE: 16 / 36, 0: 12 / 36, FIRST_MOVE + 1: 4 / 36, 1: 4 / 36}
     )
-    same = Sampler(temperature=0.4, move_temperature=0.5).choose(logits, everything())
-    assert same.probabilities == pytest.approx(
-        Sampler(temperature=0.4).choose(logits, everything()).probabilities
+    same, plain = (
+        Sampler(temperature=0.4, move_temperature=given_).choose(logits, everything())
+        for given_ in (0.5, None)
     )
+    assert same.probabilities == pytest.approx(plain.probabilities)
 
 
 def test_a_rollout_knows_when_it_is_moving() -> None:
