@@ -21,8 +21,6 @@ from reviser.tokenizer import Tokenizer
 
 DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
-NEIGHBOURS = 128
-"""Tokens around a draft that a model sees when it revises: as many as lay around those it learned from."""
 
 _LINE_START = re.compile(r"\n")
 _SENTENCE_START = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
@@ -214,8 +212,7 @@ class Session:
         # The start marker, the moves back over a suffix, and room for the run itself.
         actions = min(actions, context // (3 if draft else 2))
         room = context - 1 - actions - draft - (12 if sees_suffix else 0)
-        window = min(self._window, NEIGHBOURS) if draft else self._window
-        room = max(min(window, room, (self.policy.max_length or context) - draft), 0)
+        room = max(min(self._window, room, (self.policy.max_length or context) - draft), 0)
         text = self._text
         suffix_end = end
         if sees_suffix:

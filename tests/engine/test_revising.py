@@ -15,7 +15,7 @@ from reviser.decoding import Sampler, Scores, seed
 from reviser.errors import ReviserError, UnknownId
 from reviser.policy import ModelPolicy
 from reviser.replay import replay
-from reviser.session import NEIGHBOURS, Session
+from reviser.session import Session
 from reviser.torch_policy import TorchDecoder
 from reviser.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
@@ -100,19 +100,6 @@ def test_an_oracle_gets_where_it_wants(left: str, before: str, wanted: str, righ
     assert replayed.matches
     assert replayed.start_text == run.window.prefix + before + run.window.suffix
     assert replayed.summary()["prompt_actions"] == told.seed_actions
-
-
-def test_a_draft_is_seen_between_its_nearest_lines_alone() -> None:
-    text = "a line of words.\n" * 90
-    start = text.index("\n", len(text) // 2) + 1
-    oracle = Oracle("another line.")
-    run = Session(oracle, TOKENIZER, text).revise(start, start + 16, max_actions=50)
-    next(run)
-    around = [TOKENIZER.encode(part) for part in (run.window.prefix, run.window.suffix)]
-    assert NEIGHBOURS // 4 < sum(map(len, around)) <= NEIGHBOURS
-    assert run.window.prefix.startswith("a line")
-    assert run.window.suffix.endswith(".\n")
-    assert len(oracle.seen[0]) <= NEIGHBOURS + len(TOKENIZER.encode(text[start : start + 16])) + 14
 
 
 def test_what_the_model_reads() -> None:
