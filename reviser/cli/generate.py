@@ -197,7 +197,7 @@ class Choosing:
     min_p: float
     seed: int | None
     number: int
-    move_temperature: float | None = None
+    move_temperature: float = 0.35
 
     def samplers(self) -> Iterator[Sampler]:
         from reviser.decoding import Sampler
