@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from benchmarks.moving import main
-from reviser.checkpoints.home import save_checkpoint
-from tests.checkpoints.parts import toy_checkpoint
-from training.data import main as make_data
+from tests.benchmarks.tiny_reviser import base_and_shards
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    checkpoint = toy_checkpoint(context=512)
-    save_checkpoint(tmp_path / "model", checkpoint)
-    tokenizer = tmp_path / "tokenizer.json"
-    tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
-    texts = tmp_path / "texts.jsonl"
-    text = "the thing in all. the tins, is a thin ill the " * 12
-    texts.write_text("".join(json.dumps({"text": f"{n} {text}"}) + "\n" for n in range(3)))
-    assert make_data([str(tmp_path / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0
+    base_and_shards(tmp_path, "the thing in all. the tins, is a thin ill the " * 12, 3)
     return tmp_path
 
 
 def test_each_temperature_has_its_row(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = parts / "moving.md"
-    options = [str(parts / "model"), "--data", str(parts / "data")]
-    options += ["--evaluator", str(parts / "model"), "--prompts", "2", "--write", str(page)]
+    options = [str(parts / "base"), "--data", str(parts / "data")]
+    options += ["--evaluator", str(parts / "base"), "--prompts", "2", "--write", str(page)]
     assert main([*options, "--temperatures", "0.9", "0.2", "0.9"]) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line]
     first, second, again = ([cell.strip() for cell in row] for row in rows[2:])

@@ -8,21 +8,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.recipes import main, recipes
-from reviser.checkpoints.home import save_checkpoint
-from tests.checkpoints.parts import toy_checkpoint
-from training.data import main as make_data
+from tests.benchmarks.tiny_reviser import base_and_shards
 
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    checkpoint = toy_checkpoint(context=512)
-    save_checkpoint(tmp_path / "base", checkpoint)
-    tokenizer = tmp_path / "tokenizer.json"
-    tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
-    texts = tmp_path / "texts.jsonl"
-    text = "the thing in all the tins is a thin ill the " * 12
-    texts.write_text("".join(json.dumps({"text": f"{n} {text}"}) + "\n" for n in range(12)))
-    assert make_data([str(tmp_path / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0
+    base_and_shards(tmp_path, "the thing in all the tins is a thin ill the " * 12, 12)
     return tmp_path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.checkpoints.operators import base_vocabulary
 from reviser.vocabulary import PAPER_KINDS
 from tests.checkpoints.parts import random_model, toy_checkpoint
+from training.data import main as make_data
 
 
 def tiny_reviser(folder: Path, kinds: frozenset[str] = PAPER_KINDS, seed: int = 3) -> Path:
@@ -24,3 +26,15 @@ def tiny_reviser(folder: Path, kinds: frozenset[str] = PAPER_KINDS, seed: int = 
         vocabulary=replace(vocabulary, kinds=kinds),
     )
     return save_checkpoint(folder, changed)
+
+
+def base_and_shards(folder: Path, text: str, documents: int) -> None:
+    """A model `base` in `folder`, and shards `data` of documents that begin otherwise and say the same."""
+    checkpoint = toy_checkpoint(context=512)
+    save_checkpoint(folder / "base", checkpoint)
+    tokenizer, texts = folder / "tokenizer.json", folder / "texts.jsonl"
+    tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
+    texts.write_text(
+        "".join(json.dumps({"text": f"{number} {text}"}) + "\n" for number in range(documents))
+    )
+    assert make_data([str(folder / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0

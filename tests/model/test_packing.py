@@ -36,6 +36,24 @@ def test_packed_rows_equal_histories_alone(kind: str) -> None:
                 start += length
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_compiled_blocks_on_a_gpu_read_packed_rows_as_a_processor_does() -> None:
+    torch.manual_seed(0)
+    model = Reviser(preset("tiny", width=128, context=300)).eval()
+    ids = torch.randint(0, 128, (2, 300))
+    # Histories that begin within a block of keys, so that its first keys are nothing to some queries.
+    positions = torch.cat([torch.arange(each) for each in (100, 90, 70, 40)]).repeat(2, 1)
+    with torch.no_grad():
+        expected = model.hidden_packed(ids, packed_span(positions))
+    model.cuda()
+    for block in model.blocks:
+        block.compile()
+    found = model.hidden_packed(ids.cuda(), packed_span(positions.cuda()))
+    found.square().sum().backward()
+    torch.testing.assert_close(found.detach().cpu(), expected, rtol=2e-2, atol=2e-2)
+    assert all(weight.grad.isfinite().all() for weight in model.blocks.parameters())
+
+
 @given(
     st.integers(1, 400),
     st.lists(st.lists(st.integers(1, 300), max_size=8), min_size=1, max_size=3),
