@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -43,13 +44,19 @@ def revising_engine(say: Callable[[str], None]) -> Engine:
 
 
 class Corrector:
-    """A policy that knows what each line of a text should say, and goes there the shortest way."""
+    """A policy that knows what each line of a text should say, and goes there the shortest way.
+
+    It knows a line by what it says, since it may see no more of the text than the lines around it.
+    """
 
     context = 4000
     max_length = None
 
-    def __init__(self, wanted: str, *, extensions: tuple[str, ...] = ()) -> None:
-        self._lines = wanted.split("\n")
+    def __init__(self, text: str, wanted: str, *, extensions: tuple[str, ...] = ()) -> None:
+        lines, better = text.split("\n"), wanted.split("\n")
+        pairs = {*zip(lines, better, strict=True), *zip(better, better, strict=True)}
+        self._better = dict(pairs)
+        assert len(self._better) == len(pairs), "equal lines should become equal lines"
         self._tokenizer = ToyTokenizer()
         kinds = PAPER_KINDS | {"delete"} | set(extensions)
         self.vocabulary = Vocabulary(
@@ -58,10 +65,19 @@ class Corrector:
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         tokens = canvas.tokens
-        before = decode(self._tokenizer, tokens[: canvas.low]).split("\n")
-        behind = decode(self._tokenizer, tokens[canvas.high :]).split("\n")
-        line = self._lines[len(before) - 1].removeprefix(before[-1]).removesuffix(behind[0])
-        return self._towards(line, canvas)
+        before = decode(self._tokenizer, tokens[: canvas.low]).split("\n")[-1]
+        behind = decode(self._tokenizer, tokens[canvas.high :]).split("\n")[0]
+        line = before + self._draft(history, before, behind) + behind
+        return self._towards(self._better[line].removeprefix(before).removesuffix(behind), canvas)
+
+    def _draft(self, history: Sequence[int], before: str, behind: str) -> str:
+        """What was to be revised: the most behind its marker, inserts perhaps among it, that makes a known line."""
+        ids = list(history)[list(history).index(self.vocabulary.draft_id) + 1 :]
+        tokens = list(takewhile(lambda id: id < self.vocabulary.base_size, ids))
+        drafts = [decode(self._tokenizer, tokens[:end]) for end in range(len(tokens) + 1)]
+        known = [draft for draft in drafts if before + draft + behind in self._better]
+        assert known, f"none of its lines: {before!r} {drafts[-1]!r} {behind!r}"
+        return known[-1]
 
     def _towards(self, wanted: str, canvas: Canvas) -> Scores:
         way = revising_actions(
@@ -82,7 +98,7 @@ class Translator(Corrector):
     """A policy that makes of each draft it is given what a function makes of it."""
 
     def __init__(self, translate: Callable[[str], str]) -> None:
-        super().__init__("")
+        super().__init__("", "")
         self._translate = translate
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:

@@ -34,7 +34,9 @@ CHANGES = [("cat", "dog"), ("the", "a"), ("glad", "sad"), ("is", "was")]
 
 def corrected(tmp_path: Path, extensions: tuple[str, ...] = (), **changes: object) -> EditorApp:
     settings = replace(QUICK, max_actions=200, **changes)  # type: ignore[arg-type]
-    return editor(tmp_path, TEXT, settings, load=Corrector(BETTER, extensions=extensions).load)
+    return editor(
+        tmp_path, TEXT, settings, load=Corrector(TEXT, BETTER, extensions=extensions).load
+    )
 
 
 def shown_run(app: EditorApp) -> Run:
@@ -111,7 +113,8 @@ def test_a_selection_is_revised_and_nothing_around_it(tmp_path: Path) -> None:
 def test_another_size_of_the_window_leaves_the_change_in_sight(tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(60)]
     better = [*lines[:55], "row 55", *lines[56:]]
-    app = editor(tmp_path, "\n".join(lines), load=Corrector("\n".join(better)).load)
+    text = "\n".join(lines)
+    app = editor(tmp_path, text, load=Corrector(text, "\n".join(better)).load)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         start = app.sheet.draft.text.index("line 55")

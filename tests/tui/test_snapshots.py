@@ -171,5 +171,5 @@ def test_looking_through_changes(tmp_path: Path, theme: str, size: tuple[int, in
         await pilot.press("alt+down")
 
     settings = Settings(theme=theme, max_actions=200)
-    app = still_app(tmp_path, settings, Corrector(BETTER).load)
+    app = still_app(tmp_path, settings, Corrector(TEXT, BETTER).load)
     compare(app, f"review-{theme}", size, before)
