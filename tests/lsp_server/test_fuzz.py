@@ -131,6 +131,7 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
         assert test.checks > edits // 20
         states = {run["state"] for run in editor.runs()}
         assert states >= {"loading", "writing", "stopped"}
+        assert not [run for run in editor.runs() if "the model failed" in (run["reason"] or "")]
         assert len(editor.edits) > edits // 200
         assert any(news["changes"] for news in editor.notifications("reviser/changes"))
         assert editor.exit() == 0

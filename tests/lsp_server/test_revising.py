@@ -241,6 +241,21 @@ def test_a_run_that_changes_nothing_says_so(editor: ToyEditor) -> None:
     assert not editor.changes()
 
 
+def test_half_a_character_in_lines_that_the_model_does_not_see_stays(editor: ToyEditor) -> None:
+    text = "It was \ud83d late\n" + "The cat sat on the mat.\n" * 200
+    start = text.rindex("The cat")
+    for command in ("reviser.revise", "reviser.continue"):
+        editor.reset()
+        editor.set(live={"editsPerSecond": 500, "maxActions": 12})
+        editor.open(text)
+        editor.command(command, uri=URI, range=editor.range(start, len(text)))
+        last = editor.wait_for_end()
+        assert (last["state"], last["reason"]) == ("finished", None)
+        assert editor.edits
+        assert editor.text.startswith(text[:start])
+        assert editor.mirror() == editor.text
+
+
 @pytest.mark.parametrize("manner", ["check", "silent"])
 def test_the_user_types_elsewhere_meanwhile(editor: ToyEditor, manner: str) -> None:
     editor.manner = manner
