@@ -2,14 +2,15 @@
 
 The model sees a window of the document that fits its context, cut at a line or a sentence; the rest is
 never touched. The window's start stays put while the document grows, so that the model's cache keeps
-its worth from one keystroke to the next.
+its worth from one keystroke to the next. What is to be revised is seen between its nearest neighbours
+alone, as models learn it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.actions import Splice
@@ -21,6 +22,11 @@ from reviser.tokenizer import Tokenizer
 
 DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
+NEIGHBOURS = 128
+"""Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
+
+# A piece of a text may take a few tokens more than it did in the whole.
+_PIECE_SPARE = 4
 
 _LINE_START = re.compile(r"\n")
 _SENTENCE_START = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
@@ -80,9 +86,7 @@ class Session:
     def text(self, text: str) -> None:
         """Take over what the document has become by other hands; a run in progress is cancelled."""
         self._leave_run()
-        if text[: self._window_start] != self._text[: self._window_start]:
-            self._window_start = 0
-        self._text = text
+        self._take_over(text)
 
     def continue_(
         self, sampler: Sampler | None = None, *, max_actions: int = DEFAULT_ACTIONS
@@ -117,7 +121,8 @@ class Session:
     ) -> Generation:
         """Revise the text between two character offsets, which must not be too long for the model.
 
-        See `passages` for pieces of a text that suit it.
+        See `passages` for pieces of a text that suit it. What the model sees around such a piece
+        depends on the document alone, so that it can be revised again, and in any order.
         """
         self._leave_run()
         self._check_revises()
@@ -129,8 +134,7 @@ class Session:
             raise ReviserError(
                 f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
             )
-        chosen = self._choose_window(start, end, max_actions, True, 1 + len(draft))
-        window = replace(chosen, prefix=chosen.prefix + chosen.held, held="")
+        window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
         return self._begin(window, sampler, max_actions, self._text[start:end], draft)
 
     @property
@@ -149,8 +153,8 @@ class Session:
             while self._text[first:last].strip():
                 cut = last
                 if not self._fits(self._text[first:last], self.longest_draft):
-                    # A piece of a text may take a few tokens more than it did in the whole.
-                    cut = min(self._suffix_end(first, max(self.longest_draft - 4, 1)), last)
+                    room = max(self.longest_draft - _PIECE_SPARE, 1)
+                    cut = min(self._suffix_end(first, room), last)
                     # The space between two passages belongs to the second, as to a word.
                     cut = first + max(len(self._text[first:cut].rstrip()), 1)
                 found.append((first, cut))
@@ -172,7 +176,8 @@ class Session:
         *,
         sees_suffix: bool,
     ) -> Generation:
-        window = self._choose_window(start, end, max_actions, sees_suffix)
+        room = self._room(max_actions, sees_suffix)
+        window = self._choose_window(start, end, room, sees_suffix)
         return self._begin(window, sampler, max_actions, self._text[start:end])
 
     def _begin(
@@ -202,17 +207,24 @@ class Session:
     def _leave_run(self) -> None:
         if self._run is not None:
             self._run.cancel()
-            self._text = self._run.text
+            self._take_over(self._run.text)
             self._run = None
 
-    def _choose_window(
-        self, start: int, end: int, actions: int, sees_suffix: bool, draft: int = 0
-    ) -> Window:
+    def _take_over(self, text: str) -> None:
+        """Make `text` the document; a window that starts behind a change has lost its place."""
+        if text[: self._window_start] != self._text[: self._window_start]:
+            self._window_start = 0
+        self._text = text
+
+    def _room(self, actions: int, sees_suffix: bool, draft: int = 0) -> int:
+        """How many tokens of the document the model can see beside a draft and the actions of a run."""
         context = self.policy.context
         # The start marker, the moves back over a suffix, and room for the run itself.
         actions = min(actions, context // (3 if draft else 2))
         room = context - 1 - actions - draft - (12 if sees_suffix else 0)
-        room = max(min(self._window, room, (self.policy.max_length or context) - draft), 0)
+        return max(min(self._window, room, (self.policy.max_length or context) - draft), 0)
+
+    def _choose_window(self, start: int, end: int, room: int, sees_suffix: bool) -> Window:
         text = self._text
         suffix_end = end
         if sees_suffix:
@@ -229,15 +241,27 @@ class Session:
             text[suffix_end:],
         )
 
+    def _neighbourhood(self, start: int, end: int, room: int) -> Window:
+        """What is near a draft, as much on either side; the windows of other runs stay where they are."""
+        text = self._text
+        side = min(room, NEIGHBOURS) // 2
+        first = self._nearest_start(start, side, min(_PIECE_SPARE, side // 4))
+        last = self._suffix_end(end, side)
+        return Window(text[:first], text[first:start], "", text[end:last], text[last:])
+
     def _prefix_start(self, end: int, room: int) -> int:
         """Where the window starts: where it did, if that still fits, else with a quarter to spare."""
         kept = self._window_start
         if kept <= end and self._fits(self._text[kept:end], room):
             return kept
+        return self._nearest_start(end, room, room // 4)
+
+    def _nearest_start(self, end: int, room: int, spare: int) -> int:
+        """Where the text before `end` starts that fits: the document's start, or a good cut in it."""
         if self._fits(self._text[:end], room):
             return 0
         tail = self._text[max(0, end - 16 * room) : end]
-        tokens = self.tokenizer.encode(tail)[-(room - room // 4) :]
+        tokens = self.tokenizer.encode(tail)[-(room - spare) :]
         shown = TextLayer(self.tokenizer, tokens).text
         return end - len(shown) + _first_good_cut(shown)
 

@@ -15,7 +15,7 @@ from reviser.decoding import Sampler, Scores, seed
 from reviser.errors import ReviserError, UnknownId
 from reviser.policy import ModelPolicy
 from reviser.replay import replay
-from reviser.session import Session
+from reviser.session import NEIGHBOURS, Session, Window
 from reviser.torch_policy import TorchDecoder
 from reviser.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
@@ -100,6 +100,65 @@ def test_an_oracle_gets_where_it_wants(left: str, before: str, wanted: str, righ
     assert replayed.matches
     assert replayed.start_text == run.window.prefix + before + run.window.suffix
     assert replayed.summary()["prompt_actions"] == told.seed_actions
+
+
+LINES = "".join(f"This is line {number} of the story.\n" for number in range(100, 200))
+
+
+def line_in(text: str, number: int) -> tuple[int, int]:
+    start = text.index(f"This is line {number}")
+    return start, text.index("\n", start)
+
+
+def seen_around(document: Session, number: int) -> Window:
+    return document.revise(*line_in(document.text, number), max_actions=50).window
+
+
+def test_a_draft_is_seen_between_its_nearest_lines_alone() -> None:
+    oracle = Oracle("another line.")
+    start, end = line_in(LINES, 150)
+    run = Session(oracle, TOKENIZER, LINES).revise(start, end, max_actions=50)
+    window = run.window
+    next(run)
+    for part in (window.prefix, window.suffix):
+        assert NEIGHBOURS // 4 < len(TOKENIZER.encode(part)) <= NEIGHBOURS // 2
+    assert window.before + window.prefix == LINES[:start]
+    assert window.suffix + window.after == LINES[end:]
+    assert window.before.endswith("\n")
+    assert window.suffix.endswith("\n")
+    assert len(oracle.seen[0]) <= NEIGHBOURS + (end - start) + 14
+    # A long line is cut at a sentence, as in other windows.
+    text = "A sentence. " * 30 + "Here. " + "A sentence. " * 30
+    start = text.index("Here.")
+    window = Session(oracle, TOKENIZER, text).revise(start, start + 5).window
+    assert window.prefix.startswith("A sentence. ")
+    assert window.suffix.endswith("A sentence. ")
+
+
+def test_what_is_seen_around_a_draft_is_the_same_whatever_was_seen_before() -> None:
+    order = [100, 101, 103, 106, 150, 149, 148, 120, 121, 199]
+    one = Session(Oracle(""), TOKENIZER, LINES)
+    other = Session(Oracle(""), TOKENIZER, LINES)
+    other.continue_(max_actions=50)
+    around = [seen_around(one, number) for number in order]
+    assert [seen_around(other, number) for number in reversed(order)] == around[::-1]
+    assert around[0].prefix == ""
+    assert around[-1].after == ""
+
+
+@pytest.mark.parametrize("number", [101, 150, 198])
+def test_revising_leaves_the_window_of_writing_on_where_it_is(number: int) -> None:
+    document = Session(Oracle("a line"), TOKENIZER, LINES)
+    before = document.continue_(max_actions=50).window.before
+    assert before.endswith("\n")
+    assert seen_around(document, number).before != before
+    assert document.continue_(max_actions=50).window.before == before
+    # What is revised before that window or in it moves the lines; it starts with a whole one still.
+    list(document.revise(*line_in(document.text, number), max_actions=100))
+    assert document.text == LINES.replace(f"This is line {number} of the story.", "a line")
+    moved = document.continue_(max_actions=50).window
+    assert moved.before.endswith("\n")
+    assert len(TOKENIZER.encode(moved.prefix)) > NEIGHBOURS * 4
 
 
 def test_what_the_model_reads() -> None:
