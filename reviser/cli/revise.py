@@ -72,7 +72,7 @@ def revise(
 ) -> None:
     """Suggest changes to a text, as a unified diff.
 
-    Each line is revised on its own, in sight of those around it. The file stays as it is unless
+    Each line is revised on its own, in sight of the nearest lines. The file stays as it is unless
     --in-place or --interactive is given. It takes a model that was trained to revise.
     """
     from reviser.documents import Document, check_writable
