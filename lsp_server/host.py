@@ -203,7 +203,13 @@ def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int
     for first, last in session.passages(task.start, task.end):
         if not _is_held(task.text[first:last], session.tokenizer):
             continue
-        run = session.revise(first + grown, last + grown, sampler, max_actions=task.max_actions)
+        run = session.revise(
+            first + grown,
+            last + grown,
+            sampler,
+            max_actions=task.max_actions,
+            sureness=task.sureness,
+        )
         yield run, first - task.start, last - task.start
         grown += len(run.written) - (last - first)
 
@@ -223,6 +229,8 @@ def _evaluated(engine: Engine) -> int:
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:
     """How many ids before the place of writing were needed, and how many of them the model knew."""
     before = 1 + run.rollout.canvas.low
+    # What was thought of beyond the first action is not what the model had to read for it.
+    evaluated -= getattr(run.rollout.policy, "ahead", 0)
     return before, min(before, run.rollout.seeded - evaluated)
 
 

@@ -244,6 +244,7 @@ class LiveRuns:
             top_k=settings.top_k,
             seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
             revises=revises,
+            sureness=settings.revise.sureness if revises else 0.0,
         )
         runs = self._runs.setdefault(document.uri, [])
         runs.append(run)

@@ -53,6 +53,7 @@ class ReviseSettings:
 
     max_actions: int = 128
     temperature: float = 0.0
+    sureness: float = 0.3
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ _LIVE: dict[str, Check] = {
 _REVISE: dict[str, Check] = {
     "max_actions": _whole(1, _MOST_ACTIONS),
     "temperature": _number(0, 10),
+    "sureness": _number(0, 1),
 }
 _TOP: dict[str, Check] = {
     "enabled": _switch,

@@ -26,7 +26,7 @@ class ModelKey:
 class Task:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    When it revises, `max_actions` are for each passage.
+    When it revises, `max_actions` are for each passage, and it is as sure of its changes as `sureness` says.
     """
 
     id: int
@@ -40,6 +40,7 @@ class Task:
     top_k: int
     seed: int
     revises: bool = False
+    sureness: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from reviser.actions import Splice
 from reviser.decoding import Policy, Rollout, Sampler, Step, seed
+from reviser.deliberation import HORIZON, SURENESS, Deliberate
 from reviser.errors import ReviserError
 from reviser.frames import Frame, step_label
 from reviser.text import Extent, TextEdit, TextLayer, minimal_edit
@@ -24,6 +25,8 @@ DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
 NEIGHBOURS = 128
 """Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
+PASSAGE = 128
+"""Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
 
 # A piece of a text may take a few tokens more than it did in the whole.
 _PIECE_SPARE = 4
@@ -118,11 +121,14 @@ class Session:
         sampler: Sampler | None = None,
         *,
         max_actions: int = DEFAULT_ACTIONS,
+        sureness: float = SURENESS,
     ) -> Generation:
         """Revise the text between two character offsets, which must not be too long for the model.
 
         See `passages` for pieces of a text that suit it. What the model sees around such a piece
-        depends on the document alone, so that it can be revised again, and in any order.
+        depends on the document alone, so that it can be revised again, and in any order. A change is
+        made where it is at least `sureness` times as likely as leaving the text alone; with 0, where
+        the model begins one.
         """
         self._leave_run()
         self._check_revises()
@@ -135,7 +141,7 @@ class Session:
                 f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
             )
         window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
-        return self._begin(window, sampler, max_actions, self._text[start:end], draft)
+        return self._begin(window, sampler, max_actions, self._text[start:end], draft, sureness)
 
     @property
     def longest_draft(self) -> int:
@@ -147,13 +153,14 @@ class Session:
         """The lines between two offsets that say something, too long ones cut at sentences or words."""
         self._check_revises()
         end = len(self._text) if end is None else end
+        longest = min(self.longest_draft, PASSAGE)
         found = []
         for line in re.finditer(r"[^\r\n]+", self._text[start:end]):
             first, last = start + line.start(), start + line.end()
             while self._text[first:last].strip():
                 cut = last
-                if not self._fits(self._text[first:last], self.longest_draft):
-                    room = max(self.longest_draft - _PIECE_SPARE, 1)
+                if not self._fits(self._text[first:last], longest):
+                    room = max(longest - _PIECE_SPARE, 1)
                     cut = min(self._suffix_end(first, room), last)
                     # The space between two passages belongs to the second, as to a word.
                     cut = first + max(len(self._text[first:cut].rstrip()), 1)
@@ -187,6 +194,7 @@ class Session:
         max_actions: int,
         replaced: str,
         draft: list[int] | None = None,
+        sureness: float = 0.0,
     ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
@@ -196,8 +204,13 @@ class Session:
             draft=draft,
             max_length=self.policy.max_length,
         )
-        allowed = min(max_actions, self.policy.context - len(history))
-        rollout = Rollout(self.policy, canvas, history, sampler, max_actions=allowed)
+        context = self.policy.context
+        allowed = min(max_actions, context - len(history))
+        policy: Policy = self.policy
+        if sureness:
+            horizon = max(min(allowed, HORIZON), 1)
+            policy = Deliberate(policy, sureness, horizon=horizon, context=context)
+        rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(
             rollout, self.tokenizer, layer, window, replaced, stays=draft is not None

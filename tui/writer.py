@@ -261,7 +261,8 @@ class Live:
             session.text = self._text[: self._start] + written + self._text[self._end :]
             first = self._start + len(leg.head)
             last = self._start + len(written) - len(leg.tail)
-            generation = session.revise(first, last, sampler, max_actions=limit)
+            sure = self._settings.sureness
+            generation = session.revise(first, last, sampler, max_actions=limit, sureness=sure)
         window = generation.window
         self._held = len(window.held)
         self._origin = len(window.before) + len(window.prefix) + self._held

@@ -64,6 +64,14 @@ def revise(
     temperature: Annotated[
         float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
     ] = 0.0,
+    sureness: Annotated[
+        float | None,
+        typer.Option(
+            help="How many times as likely as leaving a text a change must be (0.3); 0 takes any.",
+            min=0,
+            max=1,
+        ),
+    ] = None,
     top_k: TopKOption = 50,
     top_p: TopPOption = 1.0,
     min_p: MinPOption = 0.0,
@@ -72,8 +80,8 @@ def revise(
 ) -> None:
     """Suggest changes to a text, as a unified diff.
 
-    Each line is revised on its own, in sight of the nearest lines. The file stays as it is unless
-    --in-place or --interactive is given. It takes a model that was trained to revise.
+    Each line is revised on its own, in sight of the nearest lines, and left alone unless the model is
+    sure enough. The file stays as it is unless --in-place or --interactive is given.
     """
     from reviser.documents import Document, check_writable
     from reviser.files import write_atomically
@@ -90,7 +98,7 @@ def revise(
     document = Document.read(file)
     start, end = range_in(document.text, range)
     sampler = next(Choosing(temperature, top_k, top_p, min_p, seed, 1).samplers())
-    done = _revise(document, _load(model, threads), sampler, max_actions, start, end)
+    done = _revise(document, _load(model, threads), sampler, max_actions, sureness, start, end)
     name = file.name if str(file) != "-" else "stdin"
     if trajectory:
         recorded = dump_trajectories(passage.trajectory for passage in done.passages)
@@ -164,19 +172,29 @@ def _load(model: str | None, threads: int | None) -> Engine:
 
 
 def _revise(
-    document: Document, engine: Engine, sampler: Sampler, max_actions: int, start: int, end: int
+    document: Document,
+    engine: Engine,
+    sampler: Sampler,
+    max_actions: int,
+    sureness: float | None,
+    start: int,
+    end: int,
 ) -> Revised:
     from reviser.cli.live import working
+    from reviser.deliberation import SURENESS
     from reviser.trajectory import Trajectory
 
     session = engine.session(document.text)
+    sure = SURENESS if sureness is None else sureness
     passages = []
     grown = 0
     began = time.perf_counter()
     with working("revising"):
         for first, last in session.passages(start, end):
             before = document.text[first:last]
-            run = session.revise(first + grown, last + grown, sampler, max_actions=max_actions)
+            run = session.revise(
+                first + grown, last + grown, sampler, max_actions=max_actions, sureness=sure
+            )
             actions = sum(1 for _ in run)
             passages.append(
                 Passage(

@@ -45,6 +45,8 @@ def revise(
     model: Path, *words: str | Path, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     options = ["--model", model, "--seed", "1", "--temperature", "1", "--max-actions", "6"]
+    # A random model is sure of nothing.
+    options += [] if "--sureness" in words else ["--sureness", "0"]
     return reviser("revise", *words, *options, stdin=stdin)
 
 

@@ -364,7 +364,7 @@ def test_a_model_of_random_weights_is_reviewed_like_any_other(tmp_path: Path) ->
         await pilot.press("ctrl+z")
         assert draft.text == TEXT
 
-    settings = replace(QUICK, max_actions=12, revise_temperature=1.0)
+    settings = replace(QUICK, max_actions=12, revise_temperature=1.0, sureness=0.0)
     drive(editor(tmp_path, TEXT, settings, load=revising_engine), script)
 
 
