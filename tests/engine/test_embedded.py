@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from training.mixture import Mixture
 
 ROOT = Path(__file__).parents[2]
 DRAFT = (ROOT / "examples" / "draft.txt").read_text("utf-8")
+CARD = " ".join((ROOT / "docs" / "model-card.md").read_text("utf-8").replace("\\\n", "").split())
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +45,25 @@ def test_it_names_its_recipe_and_no_machine() -> None:
     description = (embedded_folder() / "config.json").read_text("utf-8")
     metadata = json.loads(description)["metadata"]
     words = metadata["command"].split()
-    recipe = Mixture.load(ROOT / words[words.index("--mixture") + 1])
+    # The command names recipes by their place in training/.
+    recipe = Mixture.load(ROOT / "training" / words[words.index("--mixture") + 1])
     trained = Mixture.from_dict(metadata["mixture"])
     history = metadata["settings"]["history"]
     assert trained.to_dict() == {**recipe.to_dict(), "max_history": history}
     assert '"/' not in description
-    assert metadata["command"] in " ".join(
-        (ROOT / "docs" / "model-card.md").read_text("utf-8").replace("\\\n", "").split()
-    )
+    assert metadata["command"] in CARD
+
+
+def test_its_card_tells_every_command_that_its_runs_noted() -> None:
+    page = (ROOT / "docs" / "results" / "embedded-training.md").read_text("utf-8")
+    commands = re.findall(r"^`(python -m training .*)`$", page, re.MULTILINE)
+    own = [command for command in commands if "--objective ar" not in command]
+    assert len(own) == 3
+    assert [command for command in own if command not in CARD] == []
+
+
+def test_it_may_delete_and_so_revise(engine: Engine) -> None:
+    assert engine.policy.vocabulary.revises
 
 
 def test_it_writes_on_with_a_cursor_the_same_for_the_same_seed(engine: Engine) -> None:
