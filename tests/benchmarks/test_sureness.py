@@ -1,0 +1,122 @@
+"""Degrees of sureness, measured: as the runs of that sureness would have it, and a whole page from a tiny model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.revisers import MAX_ACTIONS, Revision
+from benchmarks.revising import main as revising
+from benchmarks.sureness import Thoughts, main, think
+from reviser.decoding import Rollout, Sampler, seed
+from reviser.deliberation import Deliberate, Thought
+from reviser.engine import Engine, load_engine
+from reviser.tokenizer import decode
+from reviser.vocabulary import PAPER_KINDS
+from tests.cli.test_revise import tiny_model
+from training.edits import Edit
+
+EDITS = [
+    Edit("The cat sat.", "A cat sat.", "It was noon. ", " Nothing moved."),
+    Edit("He go home.", "He went home.", "", ""),
+    Edit("a a b", "a b", "", " c"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model(tmp_path_factory.mktemp("models") / "revising", PAPER_KINDS | {"delete"})
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Engine:
+    return load_engine(folder)
+
+
+def revised(engine: Engine, edit: Edit, sureness: float, horizon: int) -> Revision:
+    """What a run makes of a text that is so sure."""
+    left, draft, _, right = (engine.tokenizer.encode(part) for part in edit.parts)
+    canvas, history = seed(engine.policy.vocabulary, left, right, draft=draft)
+    policy = Deliberate(engine.policy, sureness, horizon=horizon)
+    room = min(MAX_ACTIONS, engine.policy.context - len(history))
+    run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=room)
+    steps = sum(1 for _ in run)
+    text = decode(engine.tokenizer, canvas.between(canvas.low, canvas.high))
+    assert run.ending is not None
+    return Revision(text, steps, run.ending)
+
+
+@pytest.mark.parametrize("horizon", [5, 64])
+@pytest.mark.parametrize("sureness", [1e-300, 1e-9, 1.0])
+def test_a_degree_makes_what_a_run_of_it_makes(
+    engine: Engine, sureness: float, horizon: int
+) -> None:
+    for edit in EDITS:
+        thoughts = think(engine, edit)
+        assert thoughts.revision(sureness, horizon) == revised(engine, edit, sureness, horizon)
+        assert Thoughts.from_json(thoughts.to_json()) == thoughts
+
+
+def test_less_sure_is_later() -> None:
+    thoughts = Thoughts(
+        [
+            Thought("move", -0.5, -1.0),
+            Thought("change", -1.0, -4.0),
+            Thought("stop", -0.2, -0.2),
+        ],
+        ["a", "a", "b", "b"],
+    )
+    # To change it: 0.5 + 1 + 0.2 against 1.
+    assert thoughts.revision(0.6) == Revision("a", 1, "stop")
+    assert thoughts.revision(0.4) == Revision("b", 3, "stop")
+    assert thoughts.revision(0.0) == Revision("b", 3, "stop")
+
+
+def test_a_page_of_all_degrees_beside_other_models(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, kept = tmp_path / "edits.jsonl", tmp_path / "thoughts.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps({"before": e.before, "after": e.after, "left": e.left, "right": e.right})
+            + "\n"
+            for e in EDITS
+        )
+    )
+    assert revising([str(file), "--keep", str(tmp_path / "figures")]) == 0
+    capsys.readouterr()
+    words = [str(file), str(folder), "--skip", "1", "--keep", str(kept), "--json"]
+    beside = ["--beside", str(tmp_path / "figures"), "--sureness", "0", "1"]
+    assert main([*words, *beside, "--write", str(tmp_path / "page.md")]) == 0
+    told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert list(told) == ["copying", "sureness 0", "sureness 1"]
+    assert {entry["edits"] for entry in told.values()} == {2}
+    assert told["copying"]["left_alone"] == 1
+    assert told["sureness 1"]["changed"] <= told["sureness 0"]["changed"]
+    page = (tmp_path / "page.md").read_text()
+    assert "2 edits after the first 1" in page
+    assert str(tmp_path) not in page.partition("--beside")[0].partition("Command")[2].split()[3]
+    # What is kept is not thought of again, and another degree needs no more than that.
+    before = kept.read_text()
+    assert len(before.splitlines()) == 4
+    kept.write_text(before.replace(EDITS[1].before, "He knows."))
+    assert main([*words, "--sureness", "1"]) == 0
+    (again,) = json.loads(capsys.readouterr().out)
+    assert again["changed"] > 0
+
+
+def test_what_is_wrong_is_said_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "edits.jsonl"
+    file.write_text('{"before": "a", "after": "b"}\n')
+    plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
+    for words, said in (
+        ([str(file), str(plain)], "not trained to revise"),
+        ([str(file), str(plain), "--sureness", "2"], "between 0 and 1"),
+        ([str(file), str(plain), "--skip", "1"], "no edits"),
+    ):
+        assert main(words) == 2
+        assert said in capsys.readouterr().err
