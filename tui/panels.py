@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
-from tui.runs import Node, Option, Run, Statistics
+from tui.runs import Node, Option, Run, Statistics, steps_in_words
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -179,7 +179,7 @@ def branches(run: Run) -> list[Branch]:
         indent = "  " * (level - 1) + "└ " if level else ""
         shown = id(first) in on_path
         found.append(
-            Branch(f"{'●' if shown else '○'} {indent}{name}", f"{count} steps", end, shown)
+            Branch(f"{'●' if shown else '○'} {indent}{name}", steps_in_words(count), end, shown)
         )
         pending.extend((child, level + 1) for child in reversed(end.children))
     return found

@@ -14,7 +14,7 @@ from reviser.tokenizer import Tokenizer
 from reviser.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.viewer import ViewerTrajectory, render_page
 from tui.document import Draft
-from tui.runs import Node, Run, Seed, Taken, full_label
+from tui.runs import Node, Run, Seed, Taken, full_label, steps_in_words
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"
@@ -32,7 +32,7 @@ def describe(trajectory: Trajectory, number: int) -> str:
     name = ", ".join(part for part in parts if part) or f"run {number + 1}"
     steps = len(trajectory.action_ids) - trajectory.seed_actions
     start = " ".join((trajectory.prompt or "").split())
-    return f"{name} · {steps} steps · {start[:60]}"
+    return f"{name} · {steps_in_words(steps)} · {start[:60]}"
 
 
 def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:

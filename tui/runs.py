@@ -45,6 +45,10 @@ class Taken:
     options: tuple[Option, ...] = ()
 
 
+def steps_in_words(count: int) -> str:
+    return "1 step" if count == 1 else f"{count} steps"
+
+
 def full_label(frame: Frame) -> str:
     """What a step did, in a few words; of one that erases, with what it took away."""
     removed = "".join(edit.removed for edit in frame.edits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.document import Draft
-from tui.runs import Run
+from tui.runs import Run, steps_in_words
 from tui.sheet import Sheet
 
 _ENDINGS = {
@@ -32,8 +32,8 @@ def run_in_words(sheet: Sheet, waited: float) -> str:
     if run.writing:
         speed = run.statistics().actions_per_second
         rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
-        return f"writing · {steps} steps · {rate}"
-    return f"{_ending(run) or 'paused'} · {steps} steps"
+        return f"writing · {steps_in_words(steps)} · {rate}"
+    return f"{_ending(run) or 'paused'} · {steps_in_words(steps)}"
 
 
 def _ending(run: Run) -> str | None:
