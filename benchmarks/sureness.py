@@ -191,6 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = command.replace(chosen.edits, Path(chosen.edits).name)
         facts = {
             "Data": f"{Path(chosen.edits).name}, {len(edits):,} edits after the first {chosen.skip:,}",
+            "Model": f"{chosen.model}; other rows are what `benchmarks.revising` kept, of the same edits",
             "Decoding": f"greedy, {MAX_ACTIONS} actions at the most, {NEIGHBOUR_TOKENS} tokens of each neighbour",
             "Intervals": f"95 %, {RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
         }
