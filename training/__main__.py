@@ -8,6 +8,7 @@ from importlib import import_module
 COMMANDS = {
     "data": "turn texts into token shards",
     "edits": "read edits from diffs, and check their trajectories",
+    "mistakes": "put common mistakes into texts, as edits that correct them",
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",
