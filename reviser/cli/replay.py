@@ -41,25 +41,29 @@ def replay(
         typer.Option(help="Write a self-contained page that plays them.", metavar="OUT"),
     ] = None,
     tokenizer: Annotated[
-        str, typer.Option(help="Tokenizer of the trajectories: gpt2, or a tokenizer.json.")
-    ] = "gpt2",
+        str | None,
+        typer.Option(
+            help="Tokenizer of the trajectories: gpt2, or a tokenizer.json; by default that of the model "
+            "that made them, or gpt2."
+        ),
+    ] = None,
 ) -> None:
     """Replay recorded trajectories: print, check, play or export them.
 
     Exit status 1 means that a trajectory does not give the text its file states.
     """
-    from reviser.tokenizer import load_tokenizer
-
     if speed <= 0:
         raise typer.BadParameter("the speed must be above 0", param_hint="--speed")
     chosen = _load(file, index)
-    reader = load_tokenizer(tokenizer)
+    readers = _readers(chosen, tokenizer)
     if play:
         from reviser.cli.live import play_trajectory
 
-        done = {number: play_trajectory(run, reader, speed) for number, run in chosen.items()}
+        done = {
+            number: play_trajectory(run, readers[number], speed) for number, run in chosen.items()
+        }
     else:
-        done = _replay_all(chosen, reader, file)
+        done = _replay_all(chosen, readers, file)
     if html:
         _write_page(done, html)
     elif not play:
@@ -83,8 +87,46 @@ def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
     return {index: trajectories[index]}
 
 
+def _readers(chosen: dict[int, Trajectory], given: str | None) -> dict[int, Tokenizer]:
+    """The tokenizer of each trajectory: the one that was given, or else its model's."""
+    from reviser.tokenizer import load_tokenizer
+
+    known: dict[tuple[str, str | None], Tokenizer] = {}
+    readers = {}
+    for number, run in chosen.items():
+        kind = (run.vocabulary.name, run.model)
+        if kind not in known:
+            known[kind] = load_tokenizer(given) if given else _tokenizer_of(run)
+        readers[number] = known[kind]
+    return readers
+
+
+def _tokenizer_of(run: Trajectory) -> Tokenizer:
+    """GPT-2's if that fits, or that of a model that is here and has the same vocabulary."""
+    from reviser.checkpoints.description import describe
+    from reviser.checkpoints.description import load_tokenizer as tokenizer_in
+    from reviser.checkpoints.library import find_model
+    from reviser.errors import ReviserError
+    from reviser.tokenizer import load_tokenizer
+
+    plain = load_tokenizer("gpt2")
+    wanted = run.vocabulary
+    if wanted.base_size == plain.size:
+        return plain
+    # The model that made it may be gone, and another one with its vocabulary still be here.
+    for name in (run.model, None):
+        try:
+            description = describe(find_model(name))
+        except ReviserError:
+            continue
+        vocabulary = description.vocabulary
+        if (vocabulary.name, vocabulary.base_size) == (wanted.name, wanted.base_size):
+            return tokenizer_in(description)[1]
+    return plain
+
+
 def _replay_all(
-    chosen: dict[int, Trajectory], tokenizer: Tokenizer, file: Path
+    chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], file: Path
 ) -> dict[int, Replayed]:
     from reviser.errors import BadTrajectory
     from reviser.replay import replay as run
@@ -92,7 +134,7 @@ def _replay_all(
     done = {}
     for number, trajectory in chosen.items():
         try:
-            done[number] = run(trajectory, tokenizer)
+            done[number] = run(trajectory, readers[number])
         except BadTrajectory as error:
             raise BadTrajectory(f"{file}, trajectory {number}: {error}") from None
     return done

@@ -159,3 +159,26 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     command = f"{sys.executable} -m reviser replay {PAPER_TRAJECTORIES} --format actions | head -1"
     result = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert result.stderr == ""
+
+
+def test_what_the_model_that_comes_along_wrote_is_read_by_its_own_tokenizer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("REVISER_MODEL", raising=False)
+    draft, recorded, page = (tmp_path / name for name in ("draft.txt", "run.json", "run.html"))
+    draft.write_text("The lighthouse had been dark for eleven years.")
+    words = ["--trajectory", recorded, "--max-actions", "12", "--seed", "1"]
+    assert reviser("continue", draft, *words).returncode == 0
+    result = reviser("replay", recorded, "--format", "json")
+    assert result.returncode == 0, result.stderr
+    (told,) = json.loads(result.stdout)
+    assert told["matches"] is True
+    assert told["final_text"].startswith(draft.read_text())
+    assert reviser("replay", recorded, "--html", page).returncode == 0
+    assert "lighthouse" in page.read_text()
+    # The model may be called otherwise, or be gone; one with its vocabulary is enough.
+    recorded.write_text(recorded.read_text().replace('"default"', '"another"'))
+    assert reviser("replay", recorded).returncode == 0
+    recorded.write_text(recorded.read_text().replace('"smollm2"', '"unknown"'))
+    complains(reviser("replay", recorded), "another tokenizer")
