@@ -98,6 +98,23 @@ def kept_in(folder: Path) -> list[Measured]:
     return in_order(Measured.read(path) for path in folder.glob("*.json"))
 
 
+def kept_of(folder: Path, edits: Sequence[Edit], skip: int) -> list[Measured]:
+    """The figures of all models in a folder on some of the edits alone: on these, which come after the first few."""
+    from benchmarks.revisers import Revision
+
+    found = []
+    for path in folder.glob("*.json"):
+        whole = Measured.read(path)
+        texts = path.with_suffix(".texts.jsonl")
+        lines = [json.loads(line) for line in read_utf8(texts).splitlines()]
+        lines = lines[skip : skip + len(edits)]
+        if [line["before"] for line in lines] != [edit.before for edit in edits]:
+            raise ReviserError(f"{texts} is about other edits")
+        made, done = ([Revision(**line[key]) for line in lines] for key in ("made", "finished"))
+        found.append(measured(whole.report.name, edits, made, done, whole.facts))
+    return in_order(found)
+
+
 def in_order(found: Iterable[Measured]) -> list[Measured]:
     """Copying first, the others in the order of their names."""
     return sorted(found, key=lambda entry: (entry.report.name != COPYING, entry.report.name))
@@ -332,6 +349,12 @@ def table(reports: Iterable[Report]) -> str:
     return Table(columns, rows).markdown()
 
 
+def told(found: Sequence[Measured], *, as_json: bool) -> str:
+    """The figures as a command prints them."""
+    reports = [entry.report for entry in found]
+    return json.dumps([asdict(entry) for entry in reports]) if as_json else table(reports)
+
+
 def head(command: str, found: Sequence[Measured]) -> str:
     """How the figures were obtained: where and when each was, which need not be here and now."""
     places: dict[str, list[str]] = {}
@@ -364,7 +387,7 @@ def made_by(found: Sequence[Measured]) -> str:
     return f"## How they were made\n\n{''.join(lines)}" if lines else ""
 
 
-_EXPLAINED = """\
+EXPLAINED = """\
 Exact: the share of texts that became just what the person made of them. Left alone: the share of finished texts that were not
 changed. Actions: of one revision, Stop included; tokens, where a text is written anew.
 """
@@ -375,7 +398,7 @@ def page(title: str, command: str, found: Sequence[Measured]) -> str:
     parts = (
         f"# {title}\n\n{head(command, found)}",
         table(entry.report for entry in found),
-        _EXPLAINED,
+        EXPLAINED,
         made_by(found),
     )
     return "\n".join(filter(None, parts))
@@ -408,8 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    reports = [entry.report for entry in found]
-    print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
+    print(told(found, as_json=chosen.json))
     if chosen.write:
         elsewhere = (chosen.edits, chosen.examples)
         words = [Path(word).name if word in elsewhere else word for word in given]

@@ -1,17 +1,17 @@
 """How sure must a model be of a change: what several degrees of sureness find, and what they leave alone.
 
-    python -m benchmarks.sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--keep FILE] [--write FILE]
+    python -m benchmarks.sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--cache FILE] [--write FILE]
 
 The model revises each text as `reviser revise` does, on the processor: it thinks ahead greedily, and a degree of
 sureness says where to stop (`reviser.deliberation`). What it thinks does not depend on that, so every text is thought
 of once for all degrees; 0 takes whatever it thinks of. --beside is a folder of `benchmarks.revising`: what other models
-made of the same texts stands in the table too. --keep is a file of thoughts: what is there is not thought of again.
+made of the same texts stands in the table too. What was
+thought of once is in a cache, and not thought of again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,22 +25,27 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.loading import fingerprint
 from benchmarks.results import provenance
 from benchmarks.revisers import MAX_ACTIONS, NEIGHBOUR_TOKENS, Revision
 from benchmarks.revising import (
+    EXPLAINED,
     RESAMPLES,
     SEED,
     Measured,
     finished_texts,
-    in_order,
+    kept_of,
     measured,
     table,
+    told,
 )
+from benchmarks.runs import Cache, default_cache, key_of
 from reviser.decoding import seed
 from reviser.deliberation import HORIZON, Thought, best_end, look_ahead
 from reviser.engine import Engine, load_engine
 from reviser.errors import ReviserError
-from reviser.files import read_utf8, write_atomically
+from reviser.files import write_atomically
+from reviser.session import check_revises
 from reviser.tokenizer import decode
 from training.edits import Edit, read_edits
 
@@ -54,15 +59,11 @@ class Thoughts:
     thoughts: list[Thought]
     texts: list[str]
 
-    def to_json(self) -> str:
-        return json.dumps(
-            {"thoughts": [[*asdict(one).values()] for one in self.thoughts], "texts": self.texts},
-            ensure_ascii=False,
-        )
+    def to_dict(self) -> dict[str, Any]:
+        return {"thoughts": [[*asdict(one).values()] for one in self.thoughts], "texts": self.texts}
 
     @classmethod
-    def from_json(cls, line: str) -> Thoughts:
-        data = json.loads(line)
+    def from_dict(cls, data: Any) -> Thoughts:
         return cls([Thought(*one) for one in data["thoughts"]], data["texts"])
 
     def revision(self, sureness: float, horizon: int = HORIZON) -> Revision:
@@ -96,51 +97,41 @@ def _engine(model: str, threads: int | None) -> Engine:
     return load_engine(model, threads=threads)
 
 
-def _think_of(model: str, threads: int | None, edit: Edit) -> str:
-    return think(_engine(model, threads), edit).to_json()
+def _think_of(model: str, threads: int | None, edit: Edit) -> Thoughts:
+    return think(_engine(model, threads), edit)
 
 
-def think_of_all(
-    model: str, texts: Sequence[Edit], keep: Path | None, processes: int
-) -> list[Thoughts]:
-    """What a model thinks of doing to each text; a file that is kept is gone on with."""
-    known = read_utf8(keep).splitlines() if keep is not None and keep.exists() else []
-    told = known[: len(texts)]
-    engine = _engine(model, 1 if processes > 1 else None)
-    if not engine.policy.vocabulary.revises:
-        raise ReviserError("this model was not trained to revise; it can only continue and infill")
-    rest = texts[len(told) :]
-    lines, console = _told(model, rest, processes), Console(stderr=True)
-    for line in track(lines, "thinking", total=len(rest), console=console):
-        told.append(line)
-        if keep is not None:
-            keep.parent.mkdir(parents=True, exist_ok=True)
-            with keep.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-    return [Thoughts.from_json(line) for line in told]
+def think_of_all(model: str, texts: Sequence[Edit], cache: Cache, processes: int) -> list[Thoughts]:
+    """What a model thinks of doing to each text; what is in the cache is not thought of again."""
+    check_revises(_engine(model, 1 if processes > 1 else None).policy.vocabulary)
+    weights = fingerprint(model)
+    keys = [key_of_thoughts(weights, edit) for edit in texts]
+    rest = {key: edit for key, edit in zip(keys, texts, strict=True) if cache.get(key) is None}
+    thought_of, console = _each(model, list(rest.values()), processes), Console(stderr=True)
+    for key, thoughts in zip(
+        rest, track(thought_of, "thinking", total=len(rest), console=console), strict=True
+    ):
+        cache.put(key, thoughts.to_dict())
+    return [Thoughts.from_dict(cache.get(key)) for key in keys]
 
 
-def _told(model: str, texts: Sequence[Edit], processes: int) -> Iterator[str]:
+def key_of_thoughts(weights: str, edit: Edit) -> str:
+    return key_of(
+        kind="thoughts",
+        weights=weights,
+        parts=[edit.left, edit.before, edit.right],
+        actions=MAX_ACTIONS,
+        neighbours=NEIGHBOUR_TOKENS,
+    )
+
+
+def _each(model: str, texts: Sequence[Edit], processes: int) -> Iterator[Thoughts]:
     if processes == 1:
         yield from (_think_of(model, None, edit) for edit in texts)
         return
     with ProcessPoolExecutor(processes) as pool:
         count = len(texts)
         yield from pool.map(_think_of, [model] * count, [1] * count, texts, chunksize=4)
-
-
-def found_beside(folder: Path, skip: int, edits: Sequence[Edit]) -> list[Measured]:
-    """What was kept of other models, on these edits alone."""
-    found = []
-    for path in sorted(folder.glob("*.texts.jsonl")):
-        lines = [json.loads(line) for line in read_utf8(path).splitlines()]
-        lines = lines[skip : skip + len(edits)]
-        if [line["before"] for line in lines] != [edit.before for edit in edits]:
-            raise ReviserError(f"{path} is about other edits")
-        made, done = ([Revision(**line[key]) for line in lines] for key in ("made", "finished"))
-        name = json.loads(read_utf8(path.with_suffix("").with_suffix(".json")))["report"]["name"]
-        found.append(measured(name, edits, made, done, {}))
-    return in_order(found)
 
 
 def page(command: str, found: Sequence[Measured], facts: dict[str, Any]) -> str:
@@ -154,9 +145,8 @@ def page(command: str, found: Sequence[Measured], facts: dict[str, Any]) -> str:
         + provenance(command, **facts)
         + "\n"
         + table(entry.report for entry in found)
-        + "\nExact: the share of texts that became just what the person made of them. Left alone: the share of finished "
-        "texts that were not\nchanged. Actions: of one revision, Stop included; tokens, where a text is written anew.\n"
-        "\nOf the texts that were changed, so many became just what the person made of them:\n\n"
+        + f"\n{EXPLAINED}\n"
+        "Of the texts that were changed, so many became just what the person made of them:\n\n"
         + "".join(right)
     )
 
@@ -171,7 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--skip", type=int, default=0, help="edits to leave out at the start")
     parser.add_argument("--limit", type=int, help="edits to take then")
     parser.add_argument("--beside", type=Path, help="what benchmarks.revising --keep kept")
-    parser.add_argument("--keep", type=Path, help="a file for thoughts, gone on with if it exists")
+    parser.add_argument("--cache", type=Path, help="file of what was thought of before")
     parser.add_argument("--processes", type=int, default=1, help="texts at a time (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
@@ -184,8 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    reports = [entry.report for entry in found]
-    print(json.dumps([asdict(entry) for entry in reports]) if chosen.json else table(reports))
+    print(told(found, as_json=chosen.json))
     if chosen.write:
         command = f"python -m benchmarks.sureness {shlex.join(given)}"
         command = command.replace(chosen.edits, Path(chosen.edits).name)
@@ -203,13 +192,13 @@ def _found(chosen: argparse.Namespace) -> tuple[list[Edit], list[Measured]]:
     edits = list(islice(read_edits(chosen.edits), chosen.skip, None))[: chosen.limit]
     if not edits:
         raise ReviserError("there are no edits to measure")
-    # Each text before its edit, then the same text finished, so that what is kept grows edit by edit.
+    # Each text before its edit, then the same text finished, so that the cache grows edit by edit.
     pairs = zip(edits, finished_texts(edits), strict=True)
-    both = think_of_all(
-        chosen.model, [one for pair in pairs for one in pair], chosen.keep, chosen.processes
-    )
+    texts = [one for pair in pairs for one in pair]
+    with Cache(chosen.cache or default_cache()) as cache:
+        both = think_of_all(chosen.model, texts, cache, chosen.processes)
     before, after = both[::2], both[1::2]
-    found = found_beside(chosen.beside, chosen.skip, edits) if chosen.beside else []
+    found = kept_of(chosen.beside, edits, chosen.skip) if chosen.beside else []
     for degree in chosen.sureness:
         made, done = ([one.revision(degree) for one in thoughts] for thoughts in (before, after))
         found.append(measured(f"sureness {degree:g}", edits, made, done, {}))

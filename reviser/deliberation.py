@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from reviser.canvas import Canvas
 from reviser.decoding import Policy, Scores
-from reviser.errors import ReviserError
+from reviser.errors import InvalidAction, ReviserError
 from reviser.vocabulary import Vocabulary
 
 SURENESS: Final = 0.3
-"""How much likelier than leaving it a change must be, unless told otherwise: see docs/results/revising.md."""
+"""How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/sureness.md."""
 HORIZON: Final = 64
 """How many actions are thought of at once."""
 
@@ -172,7 +172,8 @@ def _copy(canvas: Canvas) -> Canvas:
 def _log_chances(scores: Scores, canvas: Canvas) -> NDArray[np.float64]:
     """The logarithms of the chances that scores give to what is valid."""
     valid = np.where(canvas.valid_actions().mask(), scores.astype(np.float64), -np.inf)
-    with np.errstate(invalid="ignore"):
-        valid -= valid.max()
+    if not math.isfinite(best := valid.max()):
+        raise InvalidAction("the policy gives no valid action any chance")
+    valid -= best
     chances: NDArray[np.float64] = valid - math.log(np.exp(valid).sum())
     return chances

@@ -20,6 +20,7 @@ from reviser.errors import ReviserError
 from reviser.frames import Frame, step_label
 from reviser.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.tokenizer import Tokenizer
+from reviser.vocabulary import Vocabulary
 
 DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
@@ -131,7 +132,7 @@ class Session:
         the model begins one.
         """
         self._leave_run()
-        self._check_revises()
+        check_revises(self.policy.vocabulary)
         end = len(self._text) if end is None else end
         if not 0 <= start <= end <= len(self._text):
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
@@ -151,7 +152,7 @@ class Session:
 
     def passages(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
         """The lines between two offsets that say something, too long ones cut at sentences or words."""
-        self._check_revises()
+        check_revises(self.policy.vocabulary)
         end = len(self._text) if end is None else end
         longest = min(self.longest_draft, PASSAGE)
         found = []
@@ -167,12 +168,6 @@ class Session:
                 found.append((first, cut))
                 first = cut
         return found
-
-    def _check_revises(self) -> None:
-        if not self.policy.vocabulary.revises:
-            raise ReviserError(
-                "this model was not trained to revise; it can only continue and infill"
-            )
 
     def _start(
         self,
@@ -291,6 +286,12 @@ class Session:
             return len(self._text)
         shown = TextLayer(self.tokenizer, tokens[:room]).text
         return start + _last_good_cut(shown)
+
+
+def check_revises(vocabulary: Vocabulary) -> None:
+    """Refuse a model that has not learned to change what is there."""
+    if not vocabulary.revises:
+        raise ReviserError("this model was not trained to revise; it can only continue and infill")
 
 
 def final_line_ending(text: str) -> str:

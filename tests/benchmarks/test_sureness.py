@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.loading import fingerprint
 from benchmarks.revisers import MAX_ACTIONS, Revision
 from benchmarks.revising import main as revising
-from benchmarks.sureness import Thoughts, main, think
+from benchmarks.runs import Cache
+from benchmarks.sureness import Thoughts, key_of_thoughts, main, think
 from reviser.decoding import Rollout, Sampler, seed
 from reviser.deliberation import Deliberate, Thought
 from reviser.engine import Engine, load_engine
@@ -56,7 +59,7 @@ def test_a_degree_makes_what_a_run_of_it_makes(
     for edit in EDITS:
         thoughts = think(engine, edit)
         assert thoughts.revision(sureness, horizon) == revised(engine, edit, sureness, horizon)
-        assert Thoughts.from_json(thoughts.to_json()) == thoughts
+        assert Thoughts.from_dict(json.loads(json.dumps(thoughts.to_dict()))) == thoughts
 
 
 def test_less_sure_is_later() -> None:
@@ -77,7 +80,7 @@ def test_less_sure_is_later() -> None:
 def test_a_page_of_all_degrees_beside_other_models(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, kept = tmp_path / "edits.jsonl", tmp_path / "thoughts.jsonl"
+    file, kept = tmp_path / "edits.jsonl", tmp_path / "cache.sqlite"
     file.write_text(
         "".join(
             json.dumps({"before": e.before, "after": e.after, "left": e.left, "right": e.right})
@@ -87,7 +90,7 @@ def test_a_page_of_all_degrees_beside_other_models(
     )
     assert revising([str(file), "--keep", str(tmp_path / "figures")]) == 0
     capsys.readouterr()
-    words = [str(file), str(folder), "--skip", "1", "--keep", str(kept), "--json"]
+    words = [str(file), str(folder), "--skip", "1", "--cache", str(kept), "--json"]
     beside = ["--beside", str(tmp_path / "figures"), "--sureness", "0", "1"]
     assert main([*words, *beside, "--write", str(tmp_path / "page.md")]) == 0
     told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
@@ -97,14 +100,20 @@ def test_a_page_of_all_degrees_beside_other_models(
     assert told["sureness 1"]["changed"] <= told["sureness 0"]["changed"]
     page = (tmp_path / "page.md").read_text()
     assert "2 edits after the first 1" in page
-    assert str(tmp_path) not in page.partition("--beside")[0].partition("Command")[2].split()[3]
-    # What is kept is not thought of again, and another degree needs no more than that.
-    before = kept.read_text()
-    assert len(before.splitlines()) == 4
-    kept.write_text(before.replace(EDITS[1].before, "He knows."))
+    assert str(file) not in page
+    # What was thought of is not thought of again, unless by another model.
+    key = key_of_thoughts(fingerprint(str(folder)), EDITS[1])
+    with Cache(kept) as cache:
+        thoughts = Thoughts.from_dict(cache.get(key))
+        assert thoughts == think(load_engine(folder), EDITS[1])
+        cache.put(key, replace(thoughts, texts=["He knows."] * len(thoughts.texts)).to_dict())
     assert main([*words, "--sureness", "1"]) == 0
     (again,) = json.loads(capsys.readouterr().out)
-    assert again["changed"] > 0
+    assert again["changed"] == 0.5 + told["sureness 1"]["changed"]
+    other = tiny_model(tmp_path / "other", PAPER_KINDS | {"delete"}, seed=1)
+    assert main([words[0], str(other), *words[2:], "--sureness", "1"]) == 0
+    (fresh,) = json.loads(capsys.readouterr().out)
+    assert fresh["changed"] == 0
 
 
 def test_what_is_wrong_is_said_in_a_sentence(

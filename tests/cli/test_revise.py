@@ -22,9 +22,9 @@ from tests.cli.test_replay import complains, reviser
 TEXT = "The cat sat on the mat.\n\nIt was happy.\nThe end.\n"
 
 
-def tiny_model(folder: Path, kinds: frozenset[str]) -> Path:
+def tiny_model(folder: Path, kinds: frozenset[str], seed: int = 0) -> Path:
     vocabulary = Vocabulary.gpt2(kinds=kinds)
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     tiny = Reviser(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
     return save(folder, tiny, vocabulary, "gpt2")
 

@@ -14,7 +14,7 @@ from lsp_server.settings import ReviseSettings
 from reviser.canvas import Canvas
 from reviser.decoding import Rollout, Sampler, Scores, seed
 from reviser.deliberation import SURENESS, Deliberate, Thought, best_end
-from reviser.errors import ReviserError
+from reviser.errors import InvalidAction, ReviserError
 from reviser.policy import ModelPolicy
 from reviser.session import PASSAGE, Session
 from reviser.torch_policy import TorchDecoder
@@ -219,6 +219,11 @@ def test_nonsense_is_refused() -> None:
     for sureness in (0.0, 1.1, -1.0):
         with pytest.raises(ReviserError, match="sureness"):
             Deliberate(Table({}), sureness)
+
+
+def test_where_nothing_is_possible_it_says_so() -> None:
+    with pytest.raises(InvalidAction, match="no valid action"):
+        next(run(Table({(): {}}), 0.5))
 
 
 def test_every_door_is_as_sure() -> None:
