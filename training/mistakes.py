@@ -20,6 +20,9 @@ from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import track
+
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from training.data import documents
@@ -325,7 +328,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ReviserError("--every is 1 or more")
         texts = chain.from_iterable(documents(source, chosen.field) for source in chosen.sources)
         made = islice(mistakes(texts, chosen.seed), 0, None, chosen.every)
-        rows = [json.dumps(asdict(edit), ensure_ascii=False) for edit in islice(made, chosen.count)]
+        shown = track(
+            islice(made, chosen.count), "writing", total=chosen.count, console=Console(stderr=True)
+        )
+        rows = [json.dumps(asdict(edit), ensure_ascii=False) for edit in shown]
         if not rows:
             raise ReviserError("there is no prose in these texts")
         write_atomically(chosen.out, "".join(f"{row}\n" for row in rows).encode())
