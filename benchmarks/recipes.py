@@ -1,16 +1,18 @@
 """Compares ways to train: short runs that differ in one setting, measured on the same held-out prompts.
 
     python -m benchmarks.recipes --init BASE --data SHARDS --held-out SHARDS --out RUNS
-        [--steps 100] [--only NAME …] [--write docs/results/recipes.md]
+        [--steps 100] [--only NAME …] [--accumulate 2] [--write docs/results/recipes.md]
 
 BASE is a model folder, the start of every run and the evaluator of what it writes; the shards were made
-with its tokenizer. A run that is already in RUNS is not trained again, nor measured twice on the same prompts.
+with its tokenizer. A run that is already in RUNS is not trained again, nor measured twice on the same prompts: several
+calls with other NAMEs can train beside each other, and one more makes the table of all.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -26,6 +28,7 @@ from reviser.files import write_atomically
 from training.corpus import Corpus
 from training.mixture import Mixture
 from training.run import main as train
+from training.settings import preset_settings
 
 RECIPE = Path(__file__).parent.parent / "training" / "recipes" / "embedded.json"
 
@@ -91,8 +94,12 @@ def train_one(recipe: Recipe, chosen: argparse.Namespace) -> Path:
         "warmup_steps": chosen.steps // 5,
         "peak_rate": 4e-4,
         "final_rate": 2e-5,
+        "accumulate": chosen.accumulate,
         **recipe.flags,
     }
+    if chosen.accumulate > 1:
+        # The same batch in smaller passes, so that several runs find room on one GPU.
+        flags["rows"] = preset_settings(chosen.preset).rows // chosen.accumulate
     words = [word for name, value in flags.items() for word in (_flag(name), str(value))]
     status = train([chosen.preset, *words])
     if status:
@@ -158,13 +165,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--preset", default="smol")
     parser.add_argument("--history", type=int, default=1024)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument(
+        "--accumulate", type=int, default=1, help="take a step's batch in so many passes"
+    )
     parser.add_argument("--workers", type=int, default=8)
     parser.add_argument("--prompts", type=int, default=500)
     parser.add_argument("--seed", type=int, default=123)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these recipes alone")
     parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    chosen = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(words)
     known = {recipe.name for recipe in recipes()}
     if unknown := sorted(set(chosen.only) - known):
         print(f"recipes: no recipe {', '.join(unknown)}: {', '.join(known)}", file=sys.stderr)
@@ -173,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(table(reports))
     if chosen.write:
         facts = provenance(
-            f"python -m benchmarks.recipes --steps {chosen.steps} --prompts {chosen.prompts} …",
+            shlex.join(["python", "-m", "benchmarks.recipes", *words]),
             Seed=chosen.seed,
             Training=f"{chosen.preset} from {chosen.init.name}, {chosen.steps} steps each",
             Data=f"{chosen.data.name}; prompts of 35 tokens from {chosen.held_out.name}",

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.recipes import main, recipes
 from tests.benchmarks.tiny_reviser import base_and_shards
+from training.settings import preset_settings
 
 
 @pytest.fixture
@@ -46,6 +47,19 @@ def test_recipes_are_trained_once_and_measured(
     assert main([*options, "--only", "local"]) == 0
     assert main([*options, "--only", "magic"]) == 2
     assert "no recipe magic" in capsys.readouterr().err
+
+
+def test_a_batch_can_be_taken_in_smaller_passes(parts: Path) -> None:
+    out, table = parts / "runs", parts / "recipes.md"
+    options = ["--preset", "tiny", "--init", str(parts / "base"), "--data", str(parts / "data")]
+    options += ["--held-out", str(parts / "data"), "--out", str(out), "--history", "128"]
+    options += ["--steps", "2", "--prompts", "2", "--batch", "2", "--workers", "1"]
+    options += ["--only", "local", "--accumulate", "4", "--write", str(table)]
+    assert main(options) == 0
+    settings = json.loads((out / "local" / "settings.json").read_text())["settings"]
+    assert settings["rows"] * settings["accumulate"] == preset_settings("tiny").rows
+    assert settings["accumulate"] == 4
+    assert "--accumulate 4" in table.read_text()
 
 
 def test_each_recipe_differs_from_ours_in_one_thing() -> None:
