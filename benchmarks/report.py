@@ -273,7 +273,8 @@ def _reproduction(results: dict[str, Any]) -> list[Section]:
         "How the paper ranks its smaller models, under each judge, evaluator and kind of features here: of "
         f"{len(found)} comparisons {found.count(True)} hold, {found.count(False)} do not and {found.count(None)} are "
         "open. One holds if the 95% intervals agree with it, does not if they contradict it, and is open if they "
-        "overlap. An evaluator that is one of the models finds its own texts likely."
+        "overlap. An evaluator that is one of the models finds its own texts likely. A mean perplexity can be the work "
+        "of a few texts, very short ones above all; the median is not."
     )
     parts = (
         Section("Training", (trained, training) if training.rows else ()),
@@ -380,6 +381,12 @@ def _arena(results: dict[str, Any]) -> Section:
     return Section("Arena", (note, table, plot))
 
 
+def _median(row: dict[str, Any]) -> str:
+    """The median example's perplexity, with its interval where the run has one."""
+    interval = row.get("median_interval")
+    return _with_interval(row["median"], interval, 2) if interval else f"{row['median']:.2f}"
+
+
 def _perplexity(results: dict[str, Any]) -> Section:
     measured = results["perplexity"]
     if not measured:
@@ -390,7 +397,7 @@ def _perplexity(results: dict[str, Any]) -> Section:
             row["evaluator"],
             _with_interval(row["mean"], row["interval"], 2),
             _over_seeds(row),
-            f"{row['median']:.2f}",
+            _median(row),
             f"{row['over_tokens']:.2f}",
             f"{row['median_token']:.2f}",
             f"{row['bits_per_byte']:.4f}",

@@ -456,7 +456,7 @@ def quick_plan(model: str | None = None) -> Plan:
 
 
 def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:
-    """How sure the mean perplexity is: a resampled 95% interval, and the means of the single seeds."""
+    """How sure mean and median are: resampled 95% intervals, and the means of the single seeds."""
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])
     means = {
@@ -464,17 +464,20 @@ def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:
         for seed in dict.fromkeys(of for _, of in pairs)
     }
     return {
-        "interval": resampled_mean(values),
+        "interval": resampled(values, np.mean),
+        "median_interval": resampled(values, np.median),
         "by_seed": means,
         "seed_spread": pstdev(means.values()) if len(means) > 1 else None,
     }
 
 
-def resampled_mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    """The interval that holds the mean of 95 of 100 resamplings; the same draws every time."""
+def resampled(
+    values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..., Any]
+) -> list[float]:
+    """The interval that holds the middle of 95 of 100 resamplings; the same draws every time."""
     random = np.random.default_rng(0)
-    means = [random.choice(values, len(values)).mean() for _ in range(RESAMPLES)]
-    return [float(edge) for edge in np.quantile(means, [0.025, 0.975])]
+    found = [middle(random.choice(values, len(values))) for _ in range(RESAMPLES)]
+    return [float(edge) for edge in np.quantile(found, [0.025, 0.975])]
 
 
 def _counts(values: Any) -> dict[str, int]:

@@ -147,6 +147,7 @@ def test_the_report_says_how_models_were_trained_and_what_holds(
     assert "## Training" in report
     assert "## The paper's rankings" in report
     assert "arena, likelihood:ar" in report
+    assert "median evalPPL, mdlm" in report
     assert "Reviser is preferred to SEDD" in report
 
 
@@ -221,6 +222,17 @@ def test_says_which_of_the_papers_claims_hold() -> None:
     assert holds["evalPPL", "MDLM is better than SEDD"] is None
     assert holds["MAUVE", "AR is better than Reviser"] is False
     assert len(found) == 3 + 6 + 1
+
+
+def test_medians_are_ranked_where_a_run_says_how_sure_they_are() -> None:
+    old = results({"AR": 10, "Reviser": 20}, {}, {})
+    assert len(findings(old)) == 1
+    for row, median in zip(old["perplexity"], (30.0, 20.0), strict=True):
+        row |= {"median": median, "median_interval": [median - 1, median + 1]}
+    mean, middle = findings(old)
+    assert (mean["measure"], mean["holds"]) == ("evalPPL, e", True)
+    assert (middle["measure"], middle["holds"]) == ("median evalPPL, e", False)
+    assert middle["measured"] == {"AR": 30.0, "Reviser": 20.0}
 
 
 def test_new_rows_take_the_place_of_the_same_old_ones() -> None:
