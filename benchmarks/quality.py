@@ -87,11 +87,13 @@ class Examination:
         self.real_joins = self.joins([passage.gap for passage in self.passages])
         self.rows: int = chosen.batch
         self.seeds: list[int] = chosen.seeds
+        self.settings = continuation.Settings(move_temperature=chosen.move_temperature)
         self.facts = {
             "evaluator": chosen.evaluator.name,
             "data": chosen.data.name,
             "prompts": len(self.prompts),
             "seeds": chosen.seeds,
+            "move_temperature": chosen.move_temperature,
             **surroundings(),
         }
 
@@ -109,7 +111,7 @@ class Examination:
         else:
             model = self.load(folder)
             written, seconds = continuation.write_all(
-                model, self.prompts, self.seeds, self.rows, continuation.Settings()
+                model, self.prompts, self.seeds, self.rows, self.settings
             )
             filled = infill.fill(model, self.passages, self.seeds[0], self.rows)
         measured = self._measured(name, written, seconds, filled)
@@ -371,13 +373,18 @@ def compare(chosen: argparse.Namespace) -> str:
             Data=f"{model.facts['prompts']} documents of {model.facts['data']}: prompts of "
             f"{continuation.PROMPT_TOKENS} tokens; gaps after {infill.PREFIX_TOKENS}",
             Seeds=", ".join(map(str, model.facts["seeds"])),
-            Sampling="temperature 0.9, top-k 50, at most 256 actions",
+            Sampling=_sampling(model.facts.get("move_temperature")),
             Evaluator=model.facts["evaluator"],
         )
         if chosen.mauve:
             facts += f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves\n"
         write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
     return text
+
+
+def _sampling(move_temperature: float | None) -> str:
+    usual = "temperature 0.9, top-k 50, at most 256 actions"
+    return usual if move_temperature is None else f"{usual}; where to go at {move_temperature}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -391,6 +398,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--prompts", type=int, default=500)
     parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
     parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument(
+        "--move-temperature", type=float, help="continue with where to go chosen more surely"
+    )
     parser.add_argument("--compare", metavar="NAME")
     parser.add_argument("--baseline", metavar="NAME")
     parser.add_argument("--mauve", choices=["minilm", "gpt2", "bert"])

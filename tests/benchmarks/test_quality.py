@@ -46,6 +46,18 @@ def _writing(folder: Path) -> list[str]:
     return [*words, "--prompts", "4", "--seeds", "1", "2", "--batch", "8"]
 
 
+def test_where_to_go_can_be_chosen_more_surely(run: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "sure", tmp_path / "sure.md"
+    options = [*_writing(run.parent), "--move-temperature", "0.35"]
+    assert main([str(out), *options]) == 0
+    figures = json.loads((out / "ours.json").read_text())
+    assert figures["facts"]["move_temperature"] == 0.35
+    usual = json.loads((run / "ours.json").read_text())
+    assert figures["continuation"]["ppl"] != usual["continuation"]["ppl"]
+    assert main([str(out), "--compare", "ours", "--write", str(page)]) == 0
+    assert "256 actions; where to go at 0.35\n" in page.read_text()
+
+
 def test_what_was_written_is_kept_and_not_written_again(run: Path) -> None:
     kept = {path.name: path.stat().st_mtime_ns for path in run.iterdir()}
     assert set(kept) == {
