@@ -60,7 +60,7 @@ def packed_span(positions: Tensor) -> Span:
     return Span(positions, None, False, length, whole, packed_blocks(firsts))
 
 
-def packed_blocks(firsts: Tensor) -> "BlockMask":
+def packed_blocks(firsts: Tensor, block: int = _BLOCK) -> "BlockMask":
     """Which blocks of keys each block of queries sees, where query q sees keys from `firsts[row, q]` to q.
 
     Asking that of every pair of ids, as torch does by itself, would cost a hundred times as much.
@@ -68,14 +68,14 @@ def packed_blocks(firsts: Tensor) -> "BlockMask":
     from torch.nn.attention.flex_attention import BlockMask
 
     rows, length = firsts.shape
-    blocks = -(-length // _BLOCK)
-    padded = torch.cat((firsts, firsts[:, -1:].expand(-1, blocks * _BLOCK - length)), dim=1)
-    by_block = padded.view(rows, blocks, 1, _BLOCK)
+    blocks = -(-length // block)
+    padded = torch.cat((firsts, firsts[:, -1:].expand(-1, blocks * block - length)), dim=1)
+    by_block = padded.view(rows, blocks, 1, block)
     lowest, highest = by_block.amin(dim=-1), by_block.amax(dim=-1)
     key = torch.arange(blocks, device=firsts.device)
     query = key[:, None]
-    seen = (key <= query) & (key * _BLOCK + _BLOCK > lowest)
-    whole = (key < query) & (key * _BLOCK >= highest) & ((query + 1) * _BLOCK <= length)
+    seen = (key <= query) & (key * block + block > lowest)
+    whole = (key < query) & (key * block >= highest) & ((query + 1) * block <= length)
 
     def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (key <= query) & (key >= firsts[row, query])
@@ -83,7 +83,7 @@ def packed_blocks(firsts: Tensor) -> "BlockMask":
     return BlockMask.from_kv_blocks(
         *_listed(seen & ~whole),
         *_listed(whole),
-        BLOCK_SIZE=_BLOCK,
+        BLOCK_SIZE=block,
         mask_mod=visible,
         seq_lengths=(length, length),
     )

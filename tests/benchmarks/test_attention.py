@@ -1,0 +1,75 @@
+"""Kernels for packed rows: the ways in which they are told where histories lie agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.attention import Rows, candidates, compare, main, packed_rows, same, table
+from tests.benchmarks.tiny_reviser import base_and_shards
+from training.settings import preset_settings
+
+
+@given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=5), min_size=1, max_size=4))
+def test_bounds_and_first_ids_say_the_same(lengths: list[list[int]]) -> None:
+    width = max(map(sum, lengths))
+    positions = torch.zeros((len(lengths), width), dtype=torch.int64)
+    for row, parts in enumerate(lengths):
+        whole = torch.cat([torch.arange(part) for part in parts])
+        positions[row, : len(whole)] = whole
+    rows = Rows(positions)
+    bounds = rows.bounds().tolist()
+    assert bounds == sorted(bounds)
+    assert (bounds[0], bounds[-1]) == (0, positions.numel())
+    # Every id's history begins at the last bound that is not behind it.
+    firsts = (rows.firsts + width * torch.arange(len(lengths))[:, None]).flatten().tolist()
+    for place, first in enumerate(firsts):
+        assert first == max(bound for bound in bounds if bound <= place)
+    padded = rows.bounds(multiple=8)
+    assert (len(padded) - 1) % 8 == 0
+    assert padded[: len(bounds)].tolist() == bounds
+    assert set(padded[len(bounds) :].tolist()) <= {positions.numel()}
+
+
+def test_rows_are_those_of_training(tmp_path: Path) -> None:
+    base_and_shards(tmp_path, "the thing in all the tins is a thin ill the " * 12, 12)
+    settings = preset_settings("tiny", history=128)
+    rows = packed_rows(settings, tmp_path / "data", None, torch.device("cpu"))
+    assert rows.positions.shape == (settings.rows, settings.row_length)
+    assert len(rows.bounds()) - 1 > settings.rows
+
+
+def test_agreement_is_as_close_as_half_precision() -> None:
+    one = [torch.randn(64, 64)]
+    assert same(one, one)
+    assert same([one[0].bfloat16()], one)
+    assert not same([one[0] * 1.1], one)
+
+
+def test_says_that_it_needs_a_gpu(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert main(["--data", "nowhere"]) == 2
+    assert capsys.readouterr().err == (
+        "attention: attention is measured on a GPU, and there is none here\n"
+    )
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_all_candidates_that_run_here_compute_the_same() -> None:
+    torch.manual_seed(0)
+    lengths = [[200, 40, 16], [256], [100, 90, 60]]
+    positions = torch.zeros((3, 256), dtype=torch.int64)
+    for row, parts in enumerate(lengths):
+        whole = torch.cat([torch.arange(part) for part in parts])
+        positions[row, : len(whole)] = whole
+    timed, missing = compare(Rows(positions.cuda()), preset_settings("smol"))
+    assert timed[0].name == "blocks of 128"
+    assert not any("something else" in entry for entry in missing)
+    assert len(timed) + len(missing) == len(list(candidates(Rows(positions.cuda()))))
+    assert "1.00" in table(timed)
