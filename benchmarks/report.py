@@ -192,8 +192,13 @@ def _wins_against(results: dict[str, Any], contestant: str, judge: str) -> str:
 
 
 def _with_interval(value: float, interval: Sequence[float], digits: int = 1) -> str:
-    low, high = interval
-    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    shown, low, high = (_digits(number, digits) for number in (value, *interval))
+    return f"{shown} ({low} to {high})"
+
+
+def _digits(value: float, digits: int) -> str:
+    """So many digits behind the point; none where the number is large."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.{digits}f}"
 
 
 def _plain(value: float) -> str:
@@ -384,7 +389,7 @@ def _arena(results: dict[str, Any]) -> Section:
 def _median(row: dict[str, Any]) -> str:
     """The median example's perplexity, with its interval where the run has one."""
     interval = row.get("median_interval")
-    return _with_interval(row["median"], interval, 2) if interval else f"{row['median']:.2f}"
+    return _with_interval(row["median"], interval, 2) if interval else _digits(row["median"], 2)
 
 
 def _perplexity(results: dict[str, Any]) -> Section:
@@ -398,8 +403,8 @@ def _perplexity(results: dict[str, Any]) -> Section:
             _with_interval(row["mean"], row["interval"], 2),
             _over_seeds(row),
             _median(row),
-            f"{row['over_tokens']:.2f}",
-            f"{row['median_token']:.2f}",
+            _digits(row["over_tokens"], 2),
+            _digits(row["median_token"], 2),
             f"{row['bits_per_byte']:.4f}",
             str(row["examples"]),
             str(row["empty"]),
@@ -457,7 +462,7 @@ def _over_seeds(row: dict[str, Any]) -> str:
     if row["seed_spread"] is None:
         return "–"
     means = row["by_seed"].values()
-    return f"{sum(means) / len(means):.2f} ± {row['seed_spread']:.2f}"
+    return f"{_digits(sum(means) / len(means), 2)} ± {_digits(row['seed_spread'], 2)}"
 
 
 def _mauve(results: dict[str, Any]) -> Section:
