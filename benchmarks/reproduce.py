@@ -497,7 +497,12 @@ def summary(found: dict[str, Any]) -> str:
 def page(found: dict[str, Any]) -> str:
     """The file of results: where they come from, and all tables of the report."""
     results = found["results"]
-    facts = {"Command": f"`{found.get('command', '')}`", **results["provenance"]}
+    facts = {
+        "Command": f"`{found.get('command', '')}`",
+        **results["provenance"],
+        "Seeds": ", ".join(map(str, results["settings"]["setup"]["seeds"])),
+        "Minutes": round(found.get("seconds", 0) / 60, 1),
+    }
     head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     return f"# The paper's comparison, reproduced\n\n{head}\n{tables_of(results)}"
 

@@ -167,6 +167,7 @@ def test_results_of_another_machine_keep_their_origin(
     text = page.read_text("utf-8")
     assert "- Hardware: a large machine\n" in text
     assert f"- Measured later: {evaluator} on " in text
+    assert "- Seeds: 1, 2\n- Minutes: " in text
     assert "## Training" in text
     assert "## The paper's rankings" in text
     assert "![" not in text
