@@ -56,6 +56,19 @@ class Generation:
 
 
 @dataclass(frozen=True)
+class Scored:
+    """What an evaluator made of one continuation: its loss in nats, its tokens and its bytes."""
+
+    prompt_id: str
+    contestant: str
+    seed: int
+    evaluator: str
+    nats: float
+    tokens: int
+    size: int
+
+
+@dataclass(frozen=True)
 class Judgement:
     """What a judge said of two contestants' continuations of one prompt.
 
@@ -106,8 +119,8 @@ class Editing(Protocol):
         """The prompt in the contestant's own tokens, as it is seeded."""
 
 
-Record = Prompt | Generation | Judgement
-R = TypeVar("R", Prompt, Generation, Judgement)
+Record = Prompt | Generation | Scored | Judgement
+R = TypeVar("R", Prompt, Generation, Scored, Judgement)
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:

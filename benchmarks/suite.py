@@ -37,7 +37,15 @@ from benchmarks.loading import default_device, fingerprint, home_folder, short_n
 from benchmarks.mauve_score import mauve_each
 from benchmarks.perplexity import Evaluator, Kind, Loss, Text, summarise
 from benchmarks.protocol import BUILTIN, Setup, prompts_by_seed
-from benchmarks.records import Contestant, Editing, Generation, Judgement, Progress, write_records
+from benchmarks.records import (
+    Contestant,
+    Editing,
+    Generation,
+    Judgement,
+    Progress,
+    Scored,
+    write_records,
+)
 from benchmarks.report import REAL, write_report
 from benchmarks.results import surroundings
 from benchmarks.runs import (
@@ -309,16 +317,28 @@ class Suite:
     def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[dict[str, Any]]:
         evaluator = self._evaluator(source)
         rows = []
+        scored: list[Scored] = []
         for entry in written:
             generations = entry.all
             texts = [Text(self._by_id[one.prompt_id].text, one.continuation) for one in generations]
             with self.bars.task(f"{entry.name}: evalPPL", len(texts)) as progress:
                 losses = evaluator.losses(texts, progress)
+            scored += [
+                Scored(
+                    *(one.prompt_id, entry.name, one.seed, evaluator.name),
+                    *(round(loss.total, 4), len(loss.nats), loss.size),
+                )
+                for one, loss in zip(generations, losses, strict=True)
+            ]
             rows.append(
                 {"contestant": entry.name}
                 | asdict(summarise(evaluator, losses))
                 | _spread(losses, [one.seed for one in generations])
             )
+        # Means can be the work of a few texts; here is which.
+        write_records(
+            self.folder.file("perplexities", f"{file_name(evaluator.name)}.jsonl"), scored
+        )
         return rows
 
     def _evaluator(self, source: str) -> KeptEvaluator:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from benchmarks.diffusion.checkpoint import is_diffusion
 from benchmarks.findings import NAMES, findings
 from benchmarks.protocol import Setup
-from benchmarks.records import Generation, Judgement, read_records
+from benchmarks.records import Generation, Judgement, Scored, read_records
 from benchmarks.reproduce import (
     SCALES,
     PlainBars,
@@ -87,6 +89,12 @@ def test_everything_is_measured_or_its_absence_is_explained(
         texts = read_records(out / "run" / "generations" / f"{name}.jsonl", Generation)
         assert len(texts) == 6
         assert {entry.seed for entry in texts} == {1, 2}
+    for row in found["results"]["perplexity"]:
+        path = out / "run" / "perplexities" / f"{row['evaluator']}.jsonl"
+        mine = [one for one in read_records(path, Scored) if one.contestant == row["contestant"]]
+        assert len(mine) == 6
+        each = [math.exp(one.nats / one.tokens) for one in mine if one.tokens]
+        assert median(each) == pytest.approx(row["median"], rel=1e-3)
     assert json.loads((out / "reproduction.json").read_text())["findings"] == found["findings"]
     assert "Arena" in (out / "run" / "report.html").read_text("utf-8")
 
@@ -228,8 +236,8 @@ def test_says_which_of_the_papers_claims_hold() -> None:
 def test_medians_are_ranked_where_a_run_says_how_sure_they_are() -> None:
     old = results({"AR": 10, "Reviser": 20}, {}, {})
     assert len(findings(old)) == 1
-    for row, median in zip(old["perplexity"], (30.0, 20.0), strict=True):
-        row |= {"median": median, "median_interval": [median - 1, median + 1]}
+    for row, value in zip(old["perplexity"], (30.0, 20.0), strict=True):
+        row |= {"median": value, "median_interval": [value - 1, value + 1]}
     mean, middle = findings(old)
     assert (mean["measure"], mean["holds"]) == ("evalPPL, e", True)
     assert (middle["measure"], middle["holds"]) == ("median evalPPL, e", False)
