@@ -42,8 +42,11 @@ class Thought:
     stop: float
 
 
-def best_end(thoughts: Sequence[Thought], sureness: float) -> int | None:
-    """After how many of these actions it is best to stop; None if that may be further ahead."""
+def best_end(thoughts: Sequence[Thought], sureness: float, *, final: bool = False) -> int | None:
+    """After how many of these actions it is best to stop; None if that may be further ahead.
+
+    Nothing is further ahead where it is `final`.
+    """
     tolerance = -math.log(sureness)
     so_far, places, changing = 0.0, 0, False
     best, best_value = len(thoughts) - 1, -math.inf
@@ -55,14 +58,16 @@ def best_end(thoughts: Sequence[Thought], sureness: float) -> int | None:
         # All that is changed between two moves is one place.
         places += thought.kind == "change" and not changing
         changing = thought.kind == "change"
-    return best if best < len(thoughts) - 1 or thoughts[best].kind == "stop" else None
+    inside = best < len(thoughts) - 1 or thoughts[best].kind == "stop"
+    return best if inside or final else None
 
 
 class Deliberate:
     """A policy that looks ahead in another, and says Stop where that is best.
 
     It may be asked about any history, as other policies are: away from what it thought of, it thinks anew.
-    `ahead` counts how often the other policy was asked about what had not happened yet.
+    After the first history that it is asked about at most `limit` actions follow, and a change that takes more than are left is
+    not begun, unless it takes more than the `horizon`. `ahead` counts how often the other policy was asked about what had not happened yet.
     """
 
     def __init__(
@@ -71,14 +76,15 @@ class Deliberate:
         sureness: float = SURENESS,
         *,
         horizon: int = HORIZON,
-        context: int | None = None,
+        limit: int | None = None,
     ) -> None:
         if not 0 < sureness <= 1:
             raise ReviserError("the sureness must be above 0 and at most 1")
         self._policy = policy
         self._sureness = sureness
         self._horizon = horizon
-        self._context = context
+        self._limit = limit
+        self._longest: int | None = None
         self.ahead = 0
         # The history from which it thought ahead, the ids that came to mind, and the scores before each.
         self._begun: list[int] = []
@@ -118,14 +124,20 @@ class Deliberate:
         self._begun = list(history)
         self._ids, self._scores = [], []
         thoughts = []
-        ahead = look_ahead(self._policy, history, canvas, first, self._context)
-        for id, thought, scores in islice(ahead, self._horizon):
+        if self._limit is not None and self._longest is None:
+            self._longest = len(history) + self._limit
+        left = math.inf if self._longest is None else self._longest - len(history)
+        final = left < self._horizon
+        # After all that are left one may still stop, so that is one thought more.
+        count = int(left) + 1 if final else self._horizon
+        ahead = look_ahead(self._policy, history, canvas, first, self._longest)
+        for id, thought, scores in islice(ahead, count):
             # The policy may write its next scores where these are.
             self._scores.append(scores.copy())
             self._ids.append(id)
             thoughts.append(thought)
         self.ahead += len(thoughts) - 1
-        self._end = best_end(thoughts, self._sureness)
+        self._end = best_end(thoughts, self._sureness, final=final)
 
 
 def look_ahead(

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from reviser.actions import Splice
 from reviser.decoding import Policy, Rollout, Sampler, Step, seed
-from reviser.deliberation import HORIZON, SURENESS, Deliberate
+from reviser.deliberation import SURENESS, Deliberate
 from reviser.errors import ReviserError
 from reviser.frames import Frame, step_label
 from reviser.text import Extent, TextEdit, TextLayer, minimal_edit
@@ -199,12 +199,10 @@ class Session:
             draft=draft,
             max_length=self.policy.max_length,
         )
-        context = self.policy.context
-        allowed = min(max_actions, context - len(history))
+        allowed = min(max_actions, self.policy.context - len(history))
         policy: Policy = self.policy
         if sureness:
-            horizon = max(min(allowed, HORIZON), 1)
-            policy = Deliberate(policy, sureness, horizon=horizon, context=context)
+            policy = Deliberate(policy, sureness, limit=allowed)
         rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(

@@ -145,9 +145,47 @@ def test_it_never_asks_beyond_the_context() -> None:
     model = toy_model(context=24, canvas_length=64)
     policy = ModelPolicy(TorchDecoder(model), REVISING, max_length=64)
     canvas, history = seed(REVISING, [], [], draft=DRAFT * 5)
-    thinking = Deliberate(policy, 1e-9, context=policy.context)
+    thinking = Deliberate(policy, 1e-9, limit=24 - len(history))
     rollout = Rollout(thinking, canvas, history, max_actions=24 - len(history))
     assert len(taken(rollout)) <= 24 - len(history)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(1, [STOP]), (2, [STOP]), (3, [X, BACK, Y]), (4, [X, BACK, Y, STOP]), (9, [X, BACK, Y, STOP])],
+)
+def test_a_change_that_does_not_fit_is_not_begun(limit: int, expected: list[int]) -> None:
+    # In the middle of the change nobody would stop; before and after it one might.
+    table = Table(
+        {
+            (): {X: 0.6, STOP: 0.4},
+            (X,): {BACK: 0.99, STOP: 0.01},
+            (X, BACK): {Y: 0.99, STOP: 0.01},
+            (X, BACK, Y): {STOP: 0.9, X: 0.1},
+        }
+    )
+    canvas, history = seed(REVISING, [], [], draft=DRAFT)
+    thinking = Deliberate(table, 0.5, limit=limit)
+    rollout = Rollout(thinking, canvas, history, Sampler.greedy(), max_actions=limit)
+    assert taken(rollout) == expected
+    assert max(map(len, table.asked)) <= limit
+
+
+def test_a_second_change_that_does_not_fit_is_not_begun_either() -> None:
+    table = Table(
+        {
+            (): {X: 0.9, STOP: 0.1},
+            (X,): {BACK: 0.6, STOP: 0.4},
+            (X, BACK): {Y: 0.99, STOP: 0.01},
+            (X, BACK, Y): {X: 0.99, STOP: 0.01},
+            (X, BACK, Y, X): {STOP: 1.0},
+        }
+    )
+    for limit, expected in ((3, [X, STOP]), (5, [X, BACK, Y, X, STOP])):
+        canvas, history = seed(REVISING, [], [], draft=DRAFT)
+        thinking = Deliberate(table, 0.5, limit=limit)
+        rollout = Rollout(thinking, canvas, history, Sampler.greedy(), max_actions=limit)
+        assert taken(rollout) == expected
 
 
 def test_what_was_thought_of_is_not_asked_again() -> None:
