@@ -27,7 +27,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import IO, Any
@@ -275,10 +275,19 @@ Encoder = Callable[[Iterable[list[str]]], Iterator[Encoded]]
 def _encoder(stack: ExitStack, tokenizer: Tokenizer, name: str, workers: int) -> Encoder:
     if workers <= 1:
         return lambda chunks: (encode_texts(tokenizer, chunk) for chunk in chunks)
-    # Fresh processes: forking one that has threads, as tokenizers may have, can hang.
+    # Fresh processes: forking one that has threads, as tokenizers may have, can hang. They take a while to start and
+    # do so with their first task, so a source of one chunk is encoded here.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (name,))
     stack.enter_context(pool)
-    return lambda chunks: _in_order(pool, chunks, 4 * workers)
+
+    def encode(chunks: Iterable[list[str]]) -> Iterator[Encoded]:
+        rest = iter(chunks)
+        first = list(islice(rest, 2))
+        if len(first) < 2:
+            return (encode_texts(tokenizer, chunk) for chunk in first)
+        return _in_order(pool, chain(first, rest), 4 * workers)
+
+    return encode
 
 
 def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterator[Encoded]:
