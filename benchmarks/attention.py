@@ -97,7 +97,8 @@ _BACKWARD = {
     "backward 32x64, 4 warps": (32, 64, 64, 32, 4, 3),
     "backward 64x128, 8 warps": (64, 128, 128, 64, 8, 2),
     "backward 64x128, 4 warps": (64, 128, 128, 64, 4, 3),
-    "backward 32x128, 4 warps": (32, 128, 128, 32, 4, 2),
+    "backward 32x128, 4 warps": (32, 128, 128, 32, 4, 3),
+    "backward 128x128, 8 warps": (128, 128, 128, 128, 8, 2),
 }
 
 
@@ -132,16 +133,16 @@ def candidates(rows: Rows) -> Iterator[tuple[str, Callable[[], Attention]]]:
     for name, tiles in _BACKWARD.items():
         options = _backward_options(*tiles)
         yield f"blocks of 128, {name}", partial(block_sparse, rows, 128, options)
-    small = _forward_options(64, 64, 4, 3)
-    for name, tiles in _BACKWARD.items():
-        if max(tiles[:4]) <= 64:
-            options = small | _backward_options(*tiles)
-            yield f"blocks of 64, {name}", partial(block_sparse, rows, 64, options)
+    # torch has sizes for smaller blocks only where it is told to try several.
+    for block in (128, 64):
+        yield f"blocks of {block}, tuned by torch", partial(block_sparse, rows, block, None, True)
     yield "each history alone, flash", partial(by_history, rows, _Flash)
     yield "each history alone, cuDNN", partial(by_history, rows, _Cudnn)
 
 
-def block_sparse(rows: Rows, block: int, options: dict[str, int] | None) -> Attention:
+def block_sparse(
+    rows: Rows, block: int, options: dict[str, int] | None, tuned: bool = False
+) -> Attention:
     from torch.nn.attention.flex_attention import flex_attention
 
     blocks = packed_blocks(rows.firsts, block)
@@ -157,7 +158,7 @@ def block_sparse(rows: Rows, block: int, options: dict[str, int] | None) -> Atte
         )
         return found
 
-    return torch.compile(attend)
+    return torch.compile(attend, options={"max_autotune": True} if tuned else None)
 
 
 class _Flash(torch.autograd.Function):
