@@ -53,13 +53,11 @@ class Rows:
         """Where the history of each id begins in its row."""
         return torch.arange(self.positions.shape[1], device=self.positions.device) - self.positions
 
-    def bounds(self, multiple: int = 1) -> Tensor:
-        """Where histories begin among all ids, and the end; empty ones fill up to a multiple of a number."""
+    def bounds(self) -> Tensor:
+        """Where histories begin among all ids, and the end."""
         flat = self.positions.flatten()
         starts = torch.nonzero(flat == 0).flatten()
-        spare = -len(starts) % multiple + 1
-        end = torch.full((spare,), len(flat), device=flat.device)
-        return torch.cat((starts, end)).to(torch.int32)
+        return torch.cat((starts, starts.new_tensor([len(flat)]))).to(torch.int32)
 
 
 @dataclass(frozen=True)
@@ -136,8 +134,7 @@ def candidates(rows: Rows) -> Iterator[tuple[str, Callable[[], Attention]]]:
     # torch has sizes for smaller blocks only where it is told to try several.
     for block in (128, 64):
         yield f"blocks of {block}, tuned by torch", partial(block_sparse, rows, block, None, True)
-    yield "each history alone, flash", partial(by_history, rows, _Flash)
-    yield "each history alone, cuDNN", partial(by_history, rows, _Cudnn)
+    yield "each history alone", partial(by_history, rows)
 
 
 def block_sparse(
@@ -183,38 +180,14 @@ class _Flash(torch.autograd.Function):
         return (*found, None, None)
 
 
-class _Cudnn(torch.autograd.Function):
-    """cuDNN's attention over the same."""
-
-    @staticmethod
-    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bounds: Tensor, longest: int) -> Tensor:
-        out, sums, _, _, _, _, seed, offset, _ = torch.ops.aten._cudnn_attention_forward(
-            q, k, v, None, bounds, bounds, longest, longest, True, 0.0, True, False
-        )
-        ctx.save_for_backward(q, k, v, out, sums, bounds, seed, offset)
-        ctx.longest = longest
-        return out  # type: ignore[no-any-return]
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        q, k, v, out, sums, bounds, seed, offset = ctx.saved_tensors
-        bias = torch.empty(0, device=q.device)
-        found = torch.ops.aten._cudnn_attention_backward(
-            *(grads[0].contiguous(), q, k, v, out, sums, seed, offset, bias, bounds, bounds),
-            *(ctx.longest, ctx.longest, 0.0, True),
-        )
-        return (*found, None, None)
-
-
-def by_history(rows: Rows, kernel: type[torch.autograd.Function]) -> Attention:
-    """Attention that is told where histories begin instead of a mask."""
-    # As many histories in every batch, so that a kernel that is built for their number is built once.
-    bounds = rows.bounds(multiple=64)
+def by_history(rows: Rows) -> Attention:
+    """Flash attention, which is told where histories begin instead of a mask."""
+    bounds = rows.bounds()
     longest = int(rows.positions.max()) + 1
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         flat = (part.transpose(1, 2).flatten(0, 1).contiguous() for part in (q, k, v))
-        out: Tensor = kernel.apply(*flat, bounds, longest)  # type: ignore[no-untyped-call]
+        out: Tensor = _Flash.apply(*flat, bounds, longest)  # type: ignore[no-untyped-call]
         return out.view(q.shape[0], q.shape[2], *out.shape[1:]).transpose(1, 2)
 
     return attend

@@ -29,10 +29,6 @@ def test_bounds_and_first_ids_say_the_same(lengths: list[list[int]]) -> None:
     firsts = (rows.firsts + width * torch.arange(len(lengths))[:, None]).flatten().tolist()
     for place, first in enumerate(firsts):
         assert first == max(bound for bound in bounds if bound <= place)
-    padded = rows.bounds(multiple=8)
-    assert (len(padded) - 1) % 8 == 0
-    assert padded[: len(bounds)].tolist() == bounds
-    assert set(padded[len(bounds) :].tolist()) <= {positions.numel()}
 
 
 def test_rows_are_those_of_training(tmp_path: Path) -> None:
