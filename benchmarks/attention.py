@@ -1,8 +1,9 @@
 """Which attention is fastest over rows that hold several histories each: forward and backward, on a GPU.
 
-    python -m benchmarks.attention --data SHARDS [--preset smol] [--mixture FILE] [--history 1024] [--write FILE]
+    python -m benchmarks.attention --data SHARDS [--preset smol] [--mixture FILE] [--history 1024] [--tiles] [--write FILE]
 
-Queries, keys and values are random; how long the histories are, and how they lie in rows, is that of a batch of
+Measured is what lies between two matrix products of a layer: turning queries and keys by their positions, and
+attention itself. Numbers are random; how long the histories are, and how they lie in rows, is that of a batch of
 training. Every candidate is checked against the first, which is the one that training uses. A candidate that
 this torch or this GPU does not have is named and left out.
 """
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -27,19 +28,24 @@ from benchmarks.results import provenance
 from benchmarks.tables import Table
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
-from reviser.model import preset
-from reviser.model.cache import packed_blocks
+from reviser.model import ModelConfig, Reviser, preset
+from reviser.model.cache import history_bounds
+from reviser.model.decoder import rotate
 from training.corpus import Corpus
 from training.parallel import join_world
 from training.run import loader_of, mixture_of
 from training.samples import Samples
 from training.settings import PRESETS, Settings, preset_settings
 
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+
 ROUNDS = 10
 # How far two kernels may differ that compute the same in bf16.
 TOLERANCE = 0.03
 
-Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+# From queries, keys and values, all heads of an id side by side, to what is found.
+Attention = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,39 @@ class Rows:
         flat = self.positions.flatten()
         starts = torch.nonzero(flat == 0).flatten()
         return torch.cat((starts, starts.new_tensor([len(flat)]))).to(torch.int32)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Attention's shape in a model, its rotary tables, and the rows that it is for."""
+
+    config: ModelConfig
+    tables: tuple[Tensor, Tensor]
+    rows: Rows
+
+    @classmethod
+    def of(cls, config: ModelConfig, rows: Rows) -> Layer:
+        with torch.device("meta"):
+            made = Reviser(config)
+        device = rows.positions.device
+        return cls(config, (made.cos.to(device), made.sin.to(device)), rows)
+
+    def random(self) -> Tensor:
+        heads = self.config.heads + 2 * self.config.kv_heads
+        shape = (*self.rows.positions.shape, heads * self.config.head_dim)
+        made = torch.randn(shape, device=self.rows.positions.device, dtype=torch.bfloat16)
+        return made.requires_grad_()
+
+    def parts(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries and keys, turned, and values: (rows, heads, ids, head_dim)."""
+        config, width = self.config, self.config.head_dim
+        sizes = [heads * width for heads in (config.heads, config.kv_heads, config.kv_heads)]
+        q, k, v = (
+            part.view(*qkv.shape[:2], -1, width).transpose(1, 2)
+            for part in torch.split(qkv, sizes, dim=-1)
+        )
+        cos, sin = (table[self.rows.positions].unsqueeze(1) for table in self.tables)
+        return rotate(q, cos, sin), rotate(k, cos, sin), v
 
 
 @dataclass(frozen=True)
@@ -84,78 +123,101 @@ def packed_rows(settings: Settings, data: Path, mixture: Path | None, device: to
 
 # Candidates --------------------------------------------------------------------------------------
 
-# Sizes of the tiles that a kernel works on, its warps and its stages, by the names that torch gives them.
-_FORWARD = {
-    "forward 128x64, 4 warps": (128, 64, 4, 3),
-    "forward 128x128, 8 warps": (128, 128, 8, 2),
-    "forward 64x64, 4 warps": (64, 64, 4, 3),
-}
-_BACKWARD = {
-    "backward 64x64, 4 warps": (64, 64, 64, 64, 4, 3),
-    "backward 32x64, 4 warps": (32, 64, 64, 32, 4, 3),
-    "backward 64x128, 8 warps": (64, 128, 128, 64, 8, 2),
-    "backward 64x128, 4 warps": (64, 128, 128, 64, 4, 3),
-    "backward 32x128, 4 warps": (32, 128, 128, 32, 4, 3),
-    "backward 128x128, 8 warps": (128, 128, 128, 128, 8, 2),
-}
+# Queries and keys of a tile, warps, and loads under way.
+_TILES = tuple(
+    (queries, keys, warps, stages)
+    for queries, keys, warps in (
+        (64, 64, 4),
+        (128, 64, 4),
+        (128, 64, 8),
+        (64, 128, 4),
+        (64, 32, 4),
+        (32, 64, 4),
+    )
+    for stages in (2, 3)
+)
+_KERNELS = ("FORWARD", "QUERIES", "KEYS")
+# The sizes that training uses, which are put back after others were tried.
+_usual: dict[str, Any] = {}
 
 
-def _forward_options(m: int, n: int, warps: int, stages: int) -> dict[str, int]:
-    return {
-        "fwd_BLOCK_M": m,
-        "fwd_BLOCK_N": n,
-        "fwd_num_warps": warps,
-        "fwd_num_stages": stages,
-    }
-
-
-def _backward_options(
-    m1: int, n1: int, m2: int, n2: int, warps: int, stages: int
-) -> dict[str, int]:
-    return {
-        "bwd_BLOCK_M1": m1,
-        "bwd_BLOCK_N1": n1,
-        "bwd_BLOCK_M2": m2,
-        "bwd_BLOCK_N2": n2,
-        "bwd_num_warps": warps,
-        "bwd_num_stages": stages,
-    }
-
-
-def candidates(rows: Rows) -> Iterator[tuple[str, Callable[[], Attention]]]:
+def candidates(layer: Layer, tiles: bool = False) -> Iterator[tuple[str, Callable[[], Attention]]]:
     """Name by name, what makes the attention; the one that training uses comes first."""
-    yield "blocks of 128", partial(block_sparse, rows, 128, None)
-    for name, sizes in _FORWARD.items():
-        options = _forward_options(*sizes)
-        yield f"blocks of 128, {name}", partial(block_sparse, rows, 128, options)
-    for name, tiles in _BACKWARD.items():
-        options = _backward_options(*tiles)
-        yield f"blocks of 128, {name}", partial(block_sparse, rows, 128, options)
+    yield "ours", partial(ours, layer)
+    if tiles:
+        for kernel in _KERNELS:
+            for sizes in _TILES:
+                name = "{} x {}, {} warps, {} stages".format(*sizes)
+                yield f"ours, {kernel.lower()} {name}", partial(ours, layer, kernel, sizes)
+        return
+    yield "blocks of 128", partial(block_sparse, layer, 128)
     # torch has sizes for smaller blocks only where it is told to try several.
     for block in (128, 64):
-        yield f"blocks of {block}, tuned by torch", partial(block_sparse, rows, block, None, True)
-    yield "each history alone", partial(by_history, rows)
+        yield f"blocks of {block}, tuned by torch", partial(block_sparse, layer, block, True)
+    yield "each history alone", partial(by_history, layer)
 
 
-def block_sparse(
-    rows: Rows, block: int, options: dict[str, int] | None, tuned: bool = False
+def ours(
+    layer: Layer, kernel: str | None = None, sizes: tuple[int, int, int, int] = (0, 0, 0, 0)
 ) -> Attention:
+    """The kernels of training, one of them perhaps with other sizes."""
+    from reviser.model import packed
+
+    for name in _KERNELS:
+        usual = _usual.setdefault(name, getattr(packed, name))
+        setattr(packed, name, packed.Tiles(*sizes) if name == kernel else usual)
+    bounds = history_bounds(layer.rows.firsts)
+    heads, kv_heads = layer.config.heads, layer.config.kv_heads
+    return lambda qkv: packed.packed_attention(qkv, layer.tables, bounds, heads, kv_heads)
+
+
+def block_sparse(layer: Layer, block: int, tuned: bool = False) -> Attention:
+    """torch's block-sparse attention."""
     from torch.nn.attention.flex_attention import flex_attention
 
-    blocks = packed_blocks(rows.firsts, block)
+    blocks = packed_blocks(layer.rows.firsts, block)
 
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        found: Tensor = flex_attention(
-            q,
-            k,
-            v,
-            block_mask=blocks,
-            enable_gqa=q.shape[1] != k.shape[1],
-            kernel_options=options,  # type: ignore[arg-type]
-        )
-        return found
+    def attend(qkv: Tensor) -> Tensor:
+        grouped = layer.config.heads != layer.config.kv_heads
+        found: Tensor = flex_attention(*layer.parts(qkv), block_mask=blocks, enable_gqa=grouped)
+        return found.transpose(1, 2).flatten(-2)
 
     return torch.compile(attend, options={"max_autotune": True} if tuned else None)
+
+
+def packed_blocks(firsts: Tensor, block: int) -> BlockMask:
+    """Which blocks of keys each block of queries sees, where query q sees keys from `firsts[row, q]` to q.
+
+    Asking that of every pair of ids, as torch does by itself, would cost a hundred times as much.
+    """
+    from torch.nn.attention.flex_attention import BlockMask
+
+    rows, length = firsts.shape
+    blocks = -(-length // block)
+    padded = torch.cat((firsts, firsts[:, -1:].expand(-1, blocks * block - length)), dim=1)
+    by_block = padded.view(rows, blocks, 1, block)
+    lowest, highest = by_block.amin(dim=-1), by_block.amax(dim=-1)
+    key = torch.arange(blocks, device=firsts.device)
+    query = key[:, None]
+    seen = (key <= query) & (key * block + block > lowest)
+    whole = (key < query) & (key * block >= highest) & ((query + 1) * block <= length)
+
+    def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (key <= query) & (key >= firsts[row, query])
+
+    return BlockMask.from_kv_blocks(
+        *_listed(seen & ~whole),
+        *_listed(whole),
+        BLOCK_SIZE=block,
+        mask_mod=visible,
+        seq_lengths=(length, length),
+    )
+
+
+def _listed(chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """How many key blocks each query block has, and which: those first; (rows, 1, blocks[, blocks])."""
+    order = torch.argsort(chosen.to(torch.int8), dim=-1, descending=True, stable=True)
+    return chosen.sum(dim=-1, dtype=torch.int32)[:, None], order.to(torch.int32)[:, None]
 
 
 class _Flash(torch.autograd.Function):
@@ -180,15 +242,18 @@ class _Flash(torch.autograd.Function):
         return (*found, None, None)
 
 
-def by_history(rows: Rows) -> Attention:
+def by_history(layer: Layer) -> Attention:
     """Flash attention, which is told where histories begin instead of a mask."""
-    bounds = rows.bounds()
-    longest = int(rows.positions.max()) + 1
+    bounds = layer.rows.bounds()
+    longest = int(layer.rows.positions.max()) + 1
 
-    def attend(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        flat = (part.transpose(1, 2).flatten(0, 1).contiguous() for part in (q, k, v))
-        out: Tensor = _Flash.apply(*flat, bounds, longest)  # type: ignore[no-untyped-call]
-        return out.view(q.shape[0], q.shape[2], *out.shape[1:]).transpose(1, 2)
+    @torch.compile
+    def flat(qkv: Tensor) -> list[Tensor]:
+        return [part.transpose(1, 2).flatten(0, 1).contiguous() for part in layer.parts(qkv)]
+
+    def attend(qkv: Tensor) -> Tensor:
+        out: Tensor = _Flash.apply(*flat(qkv), bounds, longest)  # type: ignore[no-untyped-call]
+        return out.view(*qkv.shape[:2], -1)
 
     return attend
 
@@ -217,41 +282,34 @@ def same(found: Sequence[Tensor], expected: Sequence[Tensor]) -> bool:
     )
 
 
-def compare(rows: Rows, settings: Settings) -> tuple[list[Timed], list[str]]:
+def compare(rows: Rows, settings: Settings, tiles: bool = False) -> tuple[list[Timed], list[str]]:
     """The times of all candidates, and what is to be said of those that have none."""
-    config = preset(settings.model)
-    device = rows.positions.device
+    layer = Layer.of(preset(settings.model), rows)
     torch.manual_seed(0)
-
-    def random(heads: int) -> Tensor:
-        shape = (rows.positions.shape[0], heads, rows.positions.shape[1], config.head_dim)
-        return torch.randn(shape, device=device, dtype=torch.bfloat16).requires_grad_()
-
-    q, k, v = random(config.heads), random(config.kv_heads), random(config.kv_heads)
-    grad = torch.randn_like(q)
+    qkv = layer.random()
+    grad: Tensor | None = None
     timed: list[Timed] = []
     missing: list[str] = []
     expected: list[Tensor] = []
-    for name, make in candidates(rows):
+    for name, make in candidates(layer, tiles):
         torch.compiler.reset()
         try:
             attend = make()
-            out = attend(q, k, v)
-            found = [out, *torch.autograd.grad(out, (q, k, v), grad, retain_graph=True)]
+            out = attend(qkv)
+            grad = torch.randn_like(out) if grad is None else grad
+            backward = partial(torch.autograd.grad, out, qkv, grad, retain_graph=True)
+            found = [out, *backward()]
             expected = expected or [part.detach() for part in found]
             if not same(found, expected):
                 missing.append(f"{name}: computes something else")
                 continue
-            forward = milliseconds(partial(attend, q, k, v))
-            backward = milliseconds(
-                partial(torch.autograd.grad, out, (q, k, v), grad, retain_graph=True)
-            )
+            times = milliseconds(partial(attend, qkv)), milliseconds(backward)
         except Exception as error:
             # What a GPU cannot do shows in many kinds of errors; here that is a finding.
             missing.append(f"{name}: {str(error).strip().splitlines()[-1][:120]}")
             continue
-        timed.append(Timed(name, forward, backward))
-        print(f"{name}: {forward:.3f} + {backward:.3f} ms", file=sys.stderr, flush=True)
+        timed.append(Timed(name, *times))
+        print("{}: {:.3f} + {:.3f} ms".format(name, *times), file=sys.stderr, flush=True)
     return timed, missing
 
 
@@ -279,6 +337,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
     parser.add_argument("--history", type=int, help="longest history of a sample, in ids")
     parser.add_argument("--rows", type=int, help="rows in a pass")
+    parser.add_argument(
+        "--tiles", action="store_true", help="our kernels with tiles of other sizes"
+    )
     parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen = parser.parse_args(words)
@@ -291,7 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ReviserError as error:
         print(f"attention: {error}", file=sys.stderr)
         return 2
-    timed, missing = compare(rows, settings)
+    timed, missing = compare(rows, settings, chosen.tiles)
     text = table(timed) + "".join(f"\n- Not measured: {entry}" for entry in missing)
     print(text)
     if chosen.write:

@@ -70,9 +70,21 @@ def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tenso
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
     total = scores.logsumexp(dim=-1, keepdim=True)
     loss = (total - scores.gather(1, targets[:, None])).sum()
-    # Taking 1 off by comparing, not by writing into place, lets a compiler make one pass of this.
     grad = (scores - total).exp() - (columns == targets[:, None]).float()
     return loss, grad.to(logits.dtype)
+
+
+def chunk_loss(compiled: bool) -> OfChunk:
+    """What makes a loss and a gradient of a chunk: plain operations, or where told, a kernel for a GPU."""
+    return _by_kernel if compiled else loss_and_gradient
+
+
+def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    if logits.device.type != "cuda":
+        return loss_and_gradient(logits, targets, size)
+    from training.softmax import loss_and_gradient_in_place
+
+    return loss_and_gradient_in_place(logits, targets, size)
 
 
 def summed_loss(
@@ -80,7 +92,7 @@ def summed_loss(
 ) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
 
-    `of_chunk` may be a compiled `loss_and_gradient`, which makes few passes over memory of it.
+    `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`.
     """
     # torch does not type the way a function with a hand-written gradient is called.
     loss: Tensor = _ChunkedCrossEntropy.apply(hidden, table, targets, of_chunk)  # type: ignore[no-untyped-call]

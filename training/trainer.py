@@ -16,10 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from reviser.model import Reviser, packed_span
-from training.loss import loss_and_gradient, summed_loss
+from reviser.model import Reviser
+from training.loss import chunk_loss, summed_loss
 from training.packing import Rows
 from training.parallel import World, last_pass_syncs, share
+from training.recording import Recording
 from training.rounding import Rounding
 from training.schedule import learning_rate
 from training.settings import Settings
@@ -45,9 +46,25 @@ class Objective(nn.Module):
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
                 block.compile()
-        # Whole chunks are all alike, and a compiler that knows their size makes faster code of them; it
-        # compiles once more for the last, which may have any size.
-        self._of_chunk = torch.compile(loss_and_gradient) if compiled else loss_and_gradient
+        self._of_chunk = chunk_loss(compiled)
+        self._recording: Recording | None = None
+
+    @property
+    def recorded(self) -> bool:
+        return self._recording is not None
+
+    def record(self, ids: Tensor, positions: Tensor) -> None:
+        """Record a pass over rows of this shape, to be replayed from now on; a GPU is needed."""
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self._recording = Recording(self._trunk, (ids, positions), weights)
+
+    def _trunk(self, ids: Tensor, positions: Tensor) -> Tensor:
+        return self.model.hidden_packed(ids, positions)
+
+    def _states(self, ids: Tensor, positions: Tensor) -> Tensor:
+        if self.model.training and self._recording and self._recording.fits((ids, positions)):
+            return self._recording(ids, positions)
+        return self._trunk(ids, positions)
 
     def forward(
         self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
@@ -56,8 +73,7 @@ class Objective(nn.Module):
 
         `samples` is for objectives that cannot tell from positions alone what belongs together.
         """
-        states = self.model.hidden_packed(ids, packed_span(positions))
-        states = states.flatten(0, 1).index_select(0, places)
+        states = self._states(ids, positions).flatten(0, 1).index_select(0, places)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
         return summed_loss(states, table, targets, self._of_chunk)
 
@@ -133,15 +149,34 @@ class Trainer:
             yield measured
 
     def _warm_up(self, batch: Rows) -> None:
-        """Compile before the clock starts; nothing is learned from this pass."""
-        with self._precision():
-            self.shared(*inputs_of(batch, self.world.device)).backward()
-        self.optimizer.zero_grad(set_to_none=True)
+        """Compile before the clock starts; nothing is learned from this pass, and no chance used up."""
+        device = self.world.device
+        on_gpu = device.type == "cuda"
+        with torch.random.fork_rng([device] if on_gpu else []), self._precision():
+            inputs = inputs_of(batch, device)
+            self.shared(*inputs).backward()
+            self.optimizer.zero_grad(set_to_none=True)
+            alone = on_gpu and self.world.kind == "none"
+            if alone and isinstance(self.objective, Objective) and not self.objective.recorded:
+                ids, _, positions, *_ = inputs
+                self.objective.record(ids, positions)
+        self._forget_gradients()
         if self.rounding is not None:
             with self.rounding.applied():
                 pass
-        if self.world.device.type == "cuda":
+        if on_gpu:
             torch.cuda.synchronize()
+
+    def _forget_gradients(self) -> None:
+        # A replayed pass writes its gradients where it wrote the last ones. Where several are to be added up,
+        # that must not be where the sum is.
+        recorded = isinstance(self.objective, Objective) and self.objective.recorded
+        adds = recorded and self.settings.accumulate > 1
+        self.optimizer.zero_grad(set_to_none=not adds)
+        if adds:
+            for weight in self.shared.parameters():
+                if weight.grad is None:
+                    weight.grad = torch.zeros_like(weight)
 
     def _goes_on(self) -> bool:
         # The processes' clocks differ; all of them stop when the leader's time is over.
@@ -165,7 +200,7 @@ class Trainer:
                 loss += summed.detach()
         gradient = nn.utils.clip_grad_norm_(self.shared.parameters(), settings.clip)
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self._forget_gradients()
         self._update_average()
         self.progress.step += 1
         actions = (
@@ -188,7 +223,9 @@ class Trainer:
     def _precision(self) -> AbstractContextManager[Any]:
         if self.settings.precision == "fp32":
             return nullcontext()
-        return torch.autocast(self.world.device.type, dtype=torch.bfloat16)
+        # No weight is used twice in a pass, and what is recorded may keep no copies.
+        kind = self.world.device.type
+        return torch.autocast(kind, dtype=torch.bfloat16, cache_enabled=False)
 
     def _rounded(self) -> AbstractContextManager[None]:
         """The weights as a quantised file has them, once that part of the run has begun."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reviser.model.config import ModelConfig, preset, preset_names
 
 if TYPE_CHECKING:
-    from reviser.model.cache import KVCache, packed_span
+    from reviser.model.cache import KVCache
     from reviser.model.conditioning import CanvasBatch
     from reviser.model.decoder import Reviser, resize_vocabulary
 
@@ -18,7 +18,6 @@ __all__ = [
     "KVCache",
     "ModelConfig",
     "Reviser",
-    "packed_span",
     "preset",
     "preset_names",
     "resize_vocabulary",
@@ -28,7 +27,6 @@ _HOMES = {
     "CanvasBatch": "conditioning",
     "KVCache": "cache",
     "Reviser": "decoder",
-    "packed_span": "cache",
     "resize_vocabulary": "decoder",
 }
 

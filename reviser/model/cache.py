@@ -3,18 +3,11 @@
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from reviser.model.config import ModelConfig
-
-if TYPE_CHECKING:
-    from torch.nn.attention.flex_attention import BlockMask
-
-# Ids in a block of block-sparse attention; torch's own choice.
-_BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -25,8 +18,8 @@ class Span:
     where a query may look; None lets it see the whole window. `causal` means the ids attend to one
     another alone, with nothing cached before them, which has the fastest kernels. `slots` says
     where keys and values are written: a slice when all rows stand at the same length, else
-    (row, column, slot) triples, which leave a row's padding unwritten. `blocks` replaces the mask
-    where rows hold several histories.
+    (row, column, slot) triples, which leave a row's padding unwritten. `histories` replaces the mask
+    where rows hold several: where the one of each id begins, and where it ends, both (rows, ids).
     """
 
     positions: Tensor
@@ -34,7 +27,7 @@ class Span:
     causal: bool
     window: int
     slots: slice | tuple[Tensor, Tensor, Tensor]
-    blocks: "BlockMask | None" = None
+    histories: tuple[Tensor, Tensor] | None = None
 
 
 def fresh_span(length: int, device: torch.device) -> Span:
@@ -43,56 +36,27 @@ def fresh_span(length: int, device: torch.device) -> Span:
     return Span(positions, mask=None, causal=True, window=length, slots=slice(0, length))
 
 
-def packed_span(positions: Tensor) -> Span:
+def packed_span(positions: Tensor, kernels: bool) -> Span:
     """The span of rows that hold several histories each, for training.
 
     `positions` (rows, ids) starts at 0 for each history, and stays 0 where there is padding: ids see
-    what came before them in their own history alone.
+    what came before them in their own history alone. `kernels` is whether there are any that attend so.
     """
     length = positions.shape[1]
     place = torch.arange(length, device=positions.device)
     firsts = place - positions
     whole = slice(0, length)
-    if positions.device.type == "cpu":
-        # Block-sparse attention has gradients on a GPU only; here a dense mask does.
+    if not kernels:
         mask = ((place >= firsts[..., None]) & (place <= place[:, None]))[:, None]
         return Span(positions, mask, False, length, whole)
-    return Span(positions, None, False, length, whole, packed_blocks(firsts))
+    return Span(positions, None, False, length, whole, history_bounds(firsts))
 
 
-def packed_blocks(firsts: Tensor, block: int = _BLOCK) -> "BlockMask":
-    """Which blocks of keys each block of queries sees, where query q sees keys from `firsts[row, q]` to q.
-
-    Asking that of every pair of ids, as torch does by itself, would cost a hundred times as much.
-    """
-    from torch.nn.attention.flex_attention import BlockMask
-
-    rows, length = firsts.shape
-    blocks = -(-length // block)
-    padded = torch.cat((firsts, firsts[:, -1:].expand(-1, blocks * block - length)), dim=1)
-    by_block = padded.view(rows, blocks, 1, block)
-    lowest, highest = by_block.amin(dim=-1), by_block.amax(dim=-1)
-    key = torch.arange(blocks, device=firsts.device)
-    query = key[:, None]
-    seen = (key <= query) & (key * block + block > lowest)
-    whole = (key < query) & (key * block >= highest) & ((query + 1) * block <= length)
-
-    def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        return (key <= query) & (key >= firsts[row, query])
-
-    return BlockMask.from_kv_blocks(
-        *_listed(seen & ~whole),
-        *_listed(whole),
-        BLOCK_SIZE=block,
-        mask_mod=visible,
-        seq_lengths=(length, length),
-    )
-
-
-def _listed(chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """How many key blocks each query block has, and which: those first; (rows, 1, blocks[, blocks])."""
-    order = torch.argsort(chosen.to(torch.int8), dim=-1, descending=True, stable=True)
-    return chosen.sum(dim=-1, dtype=torch.int32)[:, None], order.to(torch.int32)[:, None]
+def history_bounds(firsts: Tensor) -> tuple[Tensor, Tensor]:
+    """The first and the last place of each id's history, given the first."""
+    # Histories lie one after the other, so those of a row are sorted.
+    lasts = torch.searchsorted(firsts, firsts, right=True) - 1
+    return firsts.to(torch.int32), lasts.to(torch.int32)
 
 
 class KVCache:

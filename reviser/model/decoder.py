@@ -33,7 +33,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reviser.model.cache import KVCache, Span, fresh_span
+from reviser.model.cache import KVCache, Span, fresh_span, packed_span
 from reviser.model.conditioning import CanvasBatch, CanvasEncoder, CanvasView, cross_attention
 from reviser.model.config import ModelConfig
 from reviser.model.rotary import rope_tables
@@ -53,8 +53,29 @@ def _rope_tables(config: ModelConfig) -> tuple[Tensor, Tensor]:
     return torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1)
 
 
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.addcmul(x * cos, x.roll(x.shape[-1] // 2, dims=-1), sin).to(x.dtype)
+
+
+def _to_learn(module: nn.Module) -> bool:
+    return module.training and torch.is_grad_enabled()
+
+
+def _on_gpu_to_learn(module: nn.Module, x: Tensor) -> bool:
+    """Whether there are kernels for this pass (see `fused`)."""
+    return x.device.type == "cuda" and _to_learn(module)
+
+
+def _project(x: Tensor, *layers: nn.Linear) -> Sequence[Tensor]:
+    """What each of these layers makes of the same input."""
+    if _to_learn(layers[0]):
+        return torch.split(_joined(x, *layers), [layer.out_features for layer in layers], dim=-1)
+    return [layer(x) for layer in layers]
+
+
+def _joined(x: Tensor, *layers: nn.Linear) -> Tensor:
+    """The same side by side: a large product reads its input once, and writes its gradient once."""
+    return functional.linear(x, torch.cat([layer.weight for layer in layers]))
 
 
 class Attention(nn.Module):
@@ -75,9 +96,19 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None
     ) -> Tensor:
+        if span.histories is not None:
+            from reviser.model.packed import packed_attention
+
+            # It has no dropout of its own; the residual dropout remains.
+            qkv = _joined(x, self.q, self.k, self.v)
+            heads, kv_heads = (layer.out_features // self.head_dim for layer in (self.q, self.k))
+            found: Tensor = self.o(packed_attention(qkv, rope, span.histories, heads, kv_heads))
+            return found
         by_head = (*x.shape[:2], -1, self.head_dim)
-        q, k, v = (layer(x).view(by_head).transpose(1, 2) for layer in (self.q, self.k, self.v))
-        q, k = _rotate(q, *rope), _rotate(k, *rope)
+        q, k, v = (
+            part.view(by_head).transpose(1, 2) for part in _project(x, self.q, self.k, self.v)
+        )
+        q, k = rotate(q, *rope), rotate(k, *rope)
         if cache is not None:
             k, v = cache.write(self.layer, k, v, span)
         y = self._attend(q, k, v, span)
@@ -85,14 +116,6 @@ class Attention(nn.Module):
         return out
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, span: Span) -> Tensor:
-        if span.blocks is not None:
-            from torch.nn.attention.flex_attention import flex_attention
-
-            # Block-sparse attention has no dropout of its own; the residual dropout remains.
-            packed: Tensor = flex_attention(
-                q, k, v, block_mask=span.blocks, enable_gqa=self.grouped
-            )
-            return packed
         if self.grouped and q.shape[2] == 1 and not span.causal:
             # The heads of a group ask the same keys: as several queries of one head, they need no
             # copies of these, which the kernels that take a mask would make.
@@ -117,7 +140,13 @@ class GeluMLP(nn.Module):
         self.fc2 = nn.Linear(config.ff, config.width)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.fc2(functional.gelu(self.fc1(x)))
+        hidden = self.fc1(x)
+        if _on_gpu_to_learn(self, x):
+            from reviser.model.fused import gelu
+
+            out: Tensor = self.fc2(gelu(hidden))
+        else:
+            out = self.fc2(functional.gelu(hidden))
         return out
 
 
@@ -129,8 +158,16 @@ class SwigluMLP(nn.Module):
         self.down = nn.Linear(config.ff, config.width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        out: Tensor = self.down(self._gated(x))
         return out
+
+    def _gated(self, x: Tensor) -> Tensor:
+        if _on_gpu_to_learn(self, x):
+            from reviser.model.fused import gated
+
+            return gated(_joined(x, self.gate, self.up))
+        gate, up = _project(x, self.gate, self.up)
+        return functional.silu(gate) * up
 
 
 class Block(nn.Module):
@@ -156,10 +193,18 @@ class Block(nn.Module):
         cache: KVCache | None,
         view: CanvasView | None,
     ) -> Tensor:
-        x = x + self.dropout(self.attention(self.attention_norm(x), rope, span, cache))
+        x = self._add(x, self.attention(self.attention_norm(x), rope, span, cache))
         if self.has_cross:
-            x = x + self.dropout(self.cross(self.cross_norm(x), view))
-        out: Tensor = x + self.dropout(self.mlp(self.mlp_norm(x)))
+            x = self._add(x, self.cross(self.cross_norm(x), view))
+        return self._add(x, self.mlp(self.mlp_norm(x)))
+
+    def _add(self, x: Tensor, found: Tensor) -> Tensor:
+        """The residual stream with what a part of the layer found, some of it dropped."""
+        if self.dropout.p and _on_gpu_to_learn(self, x):
+            from reviser.model.fused import add_dropped
+
+            return add_dropped(x, found, self.dropout.p)
+        out: Tensor = x + self.dropout(found)
         return out
 
 
@@ -239,9 +284,11 @@ class Reviser(nn.Module):
         cache.advance(counts)
         return states
 
-    def hidden_packed(self, ids: Tensor, span: Span) -> Tensor:
+    def hidden_packed(self, ids: Tensor, positions: Tensor) -> Tensor:
         """`hidden` for training rows that hold several histories each (see `packed_span`)."""
-        return self._trunk(ids, span, None, None)
+        width = self.config.head_dim
+        kernels = ids.device.type == "cuda" and width in (16, 32, 64, 128)
+        return self._trunk(ids, packed_span(positions, kernels), None, None)
 
     def _trunk(
         self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None
@@ -256,7 +303,9 @@ class Reviser(nn.Module):
         if self.canvas is not None:
             x = self.canvas(x, view)
         x = self.dropout(x)
-        rope = (self.cos[span.positions].unsqueeze(1), self.sin[span.positions].unsqueeze(1))
+        rope = self.cos, self.sin
+        if span.histories is None:
+            rope = self.cos[span.positions].unsqueeze(1), self.sin[span.positions].unsqueeze(1)
         for block in self.blocks:
             x = block(x, rope, span, cache, view)
         states: Tensor = self.final_norm(x)

@@ -8,8 +8,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn.attention.flex_attention import create_block_mask
 
-from benchmarks.attention import Rows, candidates, compare, main, packed_rows, same, table
+from benchmarks.attention import (
+    Layer,
+    Rows,
+    candidates,
+    compare,
+    main,
+    packed_blocks,
+    packed_rows,
+    same,
+    table,
+)
+from reviser.model import Reviser, preset
 from tests.benchmarks.tiny_reviser import base_and_shards
 from training.settings import preset_settings
 
@@ -56,6 +69,35 @@ def test_says_that_it_needs_a_gpu(
     )
 
 
+@given(
+    st.integers(1, 400),
+    st.lists(st.lists(st.integers(1, 300), max_size=8), min_size=1, max_size=3),
+)
+def test_block_masks_are_those_that_torch_finds_by_asking_of_every_pair(
+    length: int, rows: list[list[int]]
+) -> None:
+    firsts = torch.arange(length).repeat(len(rows), 1)
+    for row, lengths in enumerate(rows):
+        start = 0
+        for each in lengths:
+            firsts[row, start : start + each] = start
+            start += each
+
+    def visible(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (key >= firsts[row, query])
+
+    expected = create_block_mask(visible, len(rows), None, length, length, device="cpu")
+    made = packed_blocks(firsts, 128)
+    assert made.seq_lengths == expected.seq_lengths
+    for name in ("", "full_"):
+        for side in ("kv", "q"):
+            counts = getattr(made, f"{name}{side}_num_blocks")
+            assert torch.equal(counts, getattr(expected, f"{name}{side}_num_blocks"))
+            found, wanted = (getattr(m, f"{name}{side}_indices") for m in (made, expected))
+            listed = torch.arange(counts.shape[-1]) < counts[..., None]
+            assert torch.equal(found[listed], wanted[listed])
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 def test_all_candidates_that_run_here_compute_the_same() -> None:
     torch.manual_seed(0)
@@ -64,8 +106,24 @@ def test_all_candidates_that_run_here_compute_the_same() -> None:
     for row, parts in enumerate(lengths):
         whole = torch.cat([torch.arange(part) for part in parts])
         positions[row, : len(whole)] = whole
-    timed, missing = compare(Rows(positions.cuda()), preset_settings("smol"))
-    assert timed[0].name == "blocks of 128"
+    rows = Rows(positions.cuda())
+    layer = Layer.of(preset("smol"), rows)
+    timed, missing = compare(rows, preset_settings("smol"))
+    assert timed[0].name == "ours"
     assert not any("something else" in entry for entry in missing)
-    assert len(timed) + len(missing) == len(list(candidates(Rows(positions.cuda()))))
+    assert len(timed) + len(missing) == len(list(candidates(layer)))
     assert "1.00" in table(timed)
+
+
+def test_what_is_compared_turns_as_a_model_does() -> None:
+    torch.manual_seed(0)
+    config = preset("tiny")
+    rows = Rows(torch.cat([torch.arange(7), torch.arange(5)])[None])
+    layer = Layer.of(config, rows)
+    q, k, v = layer.parts(layer.random().float())
+    assert q.shape == (1, config.heads, 12, config.head_dim)
+    assert k.shape == v.shape == (1, config.kv_heads, 12, config.head_dim)
+    model = Reviser(config)
+    assert all(
+        torch.equal(*pair) for pair in zip(layer.tables, (model.cos, model.sin), strict=True)
+    )

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from reviser.batch import Rules
 from reviser.checkpoints.home import Checkpoint
 from reviser.errors import ReviserError
-from reviser.model import Reviser, packed_span
+from reviser.model import Reviser
 from reviser.vocabulary import KINDS
 from training.ppo.losses import (
     Looked,
@@ -261,7 +261,7 @@ class Tuner:
     def _states(self, model: Reviser, batch: Minibatch) -> Tensor:
         """The final states in which actions were taken."""
         with self._precision():
-            states = model.hidden_packed(batch.ids, packed_span(batch.positions))
+            states = model.hidden_packed(batch.ids, batch.positions)
         return states.flatten(0, 1).index_select(0, batch.places)
 
     def _look(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> Looked:
