@@ -105,12 +105,25 @@ def gated(joined: Tensor) -> Tensor:
 
 
 @triton.jit  # type: ignore[untyped-decorator]
+def _normal(value):  # type: ignore[no-untyped-def]
+    """The share of a normal distribution below a value, and exp(-value² / 2).
+
+    By the formula 7.1.26 of Abramowitz and Stegun, right to seven digits, in half the time of an erf.
+    """
+    bell = tl.exp(-0.5 * value * value)
+    t = 1 / (1 + 0.3275911 * 0.7071067811865476 * tl.abs(value))
+    tail = t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))
+    tail = 0.5 * bell * t * (0.254829592 + t * (-0.284496736 + tail))
+    return tl.where(value < 0, tail, 1 - tail), bell
+
+
+@triton.jit  # type: ignore[untyped-decorator]
 def _gelu_forward(x, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
     row, column, there = _tile(rows, width, ROWS, COLUMNS)
     at = row * width + column
     value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
-    found = value * 0.5 * (1 + tl.erf(value * 0.7071067811865476))
-    tl.store(out + at, found.to(out.dtype.element_ty), mask=there)
+    below, _ = _normal(value)
+    tl.store(out + at, (value * below).to(out.dtype.element_ty), mask=there)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -119,9 +132,8 @@ def _gelu_backward(x, grad, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.co
     at = row * width + column
     value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
     given = tl.load(grad + at, mask=there, other=0.0).to(tl.float32)
-    below = 0.5 * (1 + tl.erf(value * 0.7071067811865476))
-    density = 0.3989422804014327 * tl.exp(-0.5 * value * value)
-    found = given * (below + value * density)
+    below, bell = _normal(value)
+    found = given * (below + value * bell * 0.3989422804014327)
     tl.store(out + at, found.to(out.dtype.element_ty), mask=there)
 
 
@@ -172,7 +184,7 @@ def _drop(base, x, out, seed, share, count, ADD: tl.constexpr, SIZE: tl.constexp
     """`base + x`, or `x` alone, with a share of x dropped by chance and the rest made up for it."""
     drawn = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
     kept = 1.0 / (1.0 - share)
-    draws = tl.rand4x(tl.load(seed), drawn)
+    draws = tl.rand4x(tl.load(seed), drawn, n_rounds=7)
     # One draw gives four numbers: each is for the same place of another quarter of this program's block.
     start = tl.program_id(0).to(tl.int64) * SIZE * 4 + tl.arange(0, SIZE)
     for quarter in tl.static_range(4):
