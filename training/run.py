@@ -204,7 +204,9 @@ class Examiner:
             if rows:
                 entry[name] = trainer.evaluate(rows)
         if self._prompts and trainer.world.leads and trainer.world.kind != "fsdp":
-            entry |= self._write_samples(trainer.model, reporter)
+            # As it will be shipped: weights that are rounded in every pass are worth little as they are.
+            with trainer.rounded():
+                entry |= self._write_samples(trainer.model, reporter)
         reporter.write(entry)
 
     def _write_samples(self, model: Reviser, reporter: Reporter) -> dict[str, float]:

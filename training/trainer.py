@@ -191,7 +191,7 @@ class Trainer:
         counts = [self._counts(batch) for batch in batches]
         targets = self.world.total(float(sum(count.sum() for count in counts)))
         loss = torch.zeros((), device=device)
-        with self._rounded():
+        with self.rounded():
             for number, (batch, count) in enumerate(zip(batches, counts, strict=True)):
                 with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
                     summed = self.shared(*inputs_of(batch, device, count))
@@ -227,7 +227,7 @@ class Trainer:
         kind = self.world.device.type
         return torch.autocast(kind, dtype=torch.bfloat16, cache_enabled=False)
 
-    def _rounded(self) -> AbstractContextManager[None]:
+    def rounded(self) -> AbstractContextManager[None]:
         """The weights as a quantised file has them, once that part of the run has begun."""
         if self.rounding is None or self.done < self.settings.round_from:
             return nullcontext()
@@ -246,7 +246,7 @@ class Trainer:
         """The mean loss on held-out batches."""
         self.model.eval()
         summed, targets = 0.0, 0
-        with self._rounded(), self._precision():
+        with self.rounded(), self._precision():
             for batch in batches:
                 summed += float(self.shared(*inputs_of(batch, self.world.device)))
                 targets += int(batch.mask[:, 1:].sum())

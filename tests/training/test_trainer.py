@@ -15,6 +15,7 @@ import torch
 
 from reviser.checkpoints import load
 from reviser.errors import ReviserError
+from reviser.model import Reviser
 from tests.checkpoints.parts import toy_tokenizer_json
 from tests.conftest import ROOT
 from tests.training.interrupting import assert_ctrl_c_saves
@@ -84,6 +85,24 @@ def losses(out: Path) -> dict[int, float]:
 @pytest.fixture
 def every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.run._REPORT_SECONDS", 0.0)
+
+
+def test_samples_are_written_with_rounded_weights_where_passes_see_those(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def look(self: object, model: Reviser, reporter: object) -> dict[str, float]:
+        # Four bits leave a group of 32 weights no more than 16 values.
+        groups = model.blocks[0].mlp.down.weight.detach().reshape(-1, 32)
+        seen.append(all(len(group.unique()) <= 16 for group in groups))
+        return {}
+
+    monkeypatch.setattr("training.run.Examiner._write_samples", look)
+    words = ("--steps", "4", "--evaluate-every", "2", "--round-bits", "4", "--round-from", "0.7")
+    assert train(options(data, tmp_path / "run", *words)) == 0
+    assert seen[0] is False
+    assert seen[-1] is True
 
 
 @pytest.mark.usefixtures("every_step")
