@@ -4,13 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+KERNELS_READY := $(VENV)/.kernels-ready
 
 .PHONY: demo test test-slow fuzz test-editors vscode lint format bench-canvas clean
 
 demo: $(READY)
 	$(BIN)/reviser continue examples/draft.txt
 
-test: $(READY) lint
+test: $(KERNELS_READY) lint
 	$(BIN)/pytest -m "not slow" -n 2
 
 test-slow: $(READY)
@@ -61,6 +62,11 @@ $(READY): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $(READY)
+
+# Tests interpret the kernels for GPUs, which need Triton for that: 190 MB that nothing else here wants.
+$(KERNELS_READY): $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[kernels]"
+	touch $(KERNELS_READY)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -14,7 +14,7 @@ _WARPS = 8
 _NOTHING = tl.constexpr(-1e30)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _scores(start, at, size):  # type: ignore[no-untyped-def]
     return tl.load(start + at, mask=at < size, other=_NOTHING).to(tl.float32)
 

@@ -104,7 +104,7 @@ def gated(joined: Tensor) -> Tensor:
     return found
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _normal(value):  # type: ignore[no-untyped-def]
     """The share of a normal distribution below a value, and exp(-value² / 2).
 
