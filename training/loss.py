@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from reviser.model.decoder import has_kernels
+
 _CHUNK = 16384
 
 OfChunk = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
@@ -80,7 +82,7 @@ def chunk_loss(compiled: bool) -> OfChunk:
 
 
 def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    if logits.device.type != "cuda":
+    if not has_kernels(logits.device):
         return loss_and_gradient(logits, targets, size)
     from training.softmax import loss_and_gradient_in_place
 

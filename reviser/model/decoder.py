@@ -28,6 +28,7 @@ and, where the configuration turns canvas conditioning on:
 import dataclasses
 import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor, nn
@@ -37,6 +38,14 @@ from reviser.model.cache import KVCache, Span, fresh_span, packed_span
 from reviser.model.conditioning import CanvasBatch, CanvasEncoder, CanvasView, cross_attention
 from reviser.model.config import ModelConfig
 from reviser.model.rotary import rope_tables
+
+# Without Triton, which not every build of torch brings along, training is slower and the same.
+_TRITON = find_spec("triton") is not None
+
+
+def has_kernels(device: torch.device) -> bool:
+    """Whether the kernels for training (`packed`, `fused`) run here."""
+    return _TRITON and device.type == "cuda"
 
 
 def _norm(config: ModelConfig) -> nn.Module:
@@ -63,7 +72,7 @@ def _to_learn(module: nn.Module) -> bool:
 
 def _on_gpu_to_learn(module: nn.Module, x: Tensor) -> bool:
     """Whether there are kernels for this pass (see `fused`)."""
-    return x.device.type == "cuda" and _to_learn(module)
+    return has_kernels(x.device) and _to_learn(module)
 
 
 def _project(x: Tensor, *layers: nn.Linear) -> Sequence[Tensor]:
@@ -286,8 +295,8 @@ class Reviser(nn.Module):
 
     def hidden_packed(self, ids: Tensor, positions: Tensor) -> Tensor:
         """`hidden` for training rows that hold several histories each (see `packed_span`)."""
-        width = self.config.head_dim
-        kernels = ids.device.type == "cuda" and width in (16, 32, 64, 128)
+        fits = self.config.head_dim in (16, 32, 64, 128)
+        kernels = fits and has_kernels(ids.device)
         return self._trunk(ids, packed_span(positions, kernels), None, None)
 
     def _trunk(
