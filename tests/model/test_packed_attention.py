@@ -69,15 +69,37 @@ def check(device: str, dtype: torch.dtype, tolerance: float) -> None:
             torch.testing.assert_close(one, other, rtol=tolerance, atol=tolerance)
 
 
+def check_shapes(device: str) -> None:
+    """What a compiler is told of shapes is what there is."""
+    from reviser.model import packed
+
+    packed.FORWARD = packed.QUERIES = packed.KEYS = packed.Tiles(16, 16, 4, 1)
+    config = preset("tiny", width=32, heads=2, kv_heads=1, context=16)
+    model = Reviser(config).to(device)
+    qkv = torch.randn(1, 16, 4 * 16, device=device)
+    given = (qkv, model.cos, model.sin, *history_bounds(firsts_of([[9, 7]]).to(device)))
+    kept = torch.ops.reviser.packed_attention(*given, 2, 1)
+    operators = torch.ops.reviser
+    for operator, words in (
+        (operators.packed_attention, (*given, 2, 1)),
+        (operators.packed_attention_backward, (torch.randn_like(kept[0]), *given, *kept, 2, 1)),
+    ):
+        torch.library.opcheck(operator, words, test_utils=("test_schema", "test_faketensor"))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 3e-2)])
 def test_on_a_gpu(dtype: torch.dtype, tolerance: float) -> None:
     check("cuda", dtype, tolerance)
+    check_shapes("cuda")
 
 
 @needs_triton
 def test_interpreted() -> None:
-    interpreted("tests.model.test_packed_attention", "check('cpu', torch.float32, 1e-4)")
+    interpreted(
+        "tests.model.test_packed_attention",
+        "check('cpu', torch.float32, 1e-4); check_shapes('cpu')",
+    )
 
 
 def test_bounds_are_those_of_each_history() -> None:
