@@ -57,6 +57,12 @@ class Mixture:
     full: float = 0.5
     """Share of the texts that are cut to fill a history; the others are cut to any shorter length."""
 
+    openings: float = 0.0
+    """Share of the documents of which an epoch shows the beginning alone, drawn anew for each epoch.
+
+    A long document fills many windows with its middle, but what is to be continued is mostly a beginning.
+    """
+
     k_max: int | None = None
     """Most steps of an obfuscation, where that is to be less than what fits into a history."""
 
@@ -145,6 +151,8 @@ class Mixture:
             raise ReviserError("max_history must be at least twice min_text, and 16 more")
         if not 0 <= self.full <= 1 or self.revisions < 0:
             raise ReviserError("full is a share from 0 to 1, and revisions is 0 or more")
+        if not 0 <= self.openings <= 1:
+            raise ReviserError("openings is a share from 0 to 1")
         if self.k_max is not None and self.k_max < 1:
             raise ReviserError("k_max must be 1 or more")
 

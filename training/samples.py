@@ -88,6 +88,7 @@ def _cut(
     max_history: int,
     min_text: int,
     full: float,
+    openings: float,
     k_max: int,
     write: bool,
     starts: NDArray[np.int64],
@@ -104,6 +105,7 @@ def _cut(
     for document in range(offsets.size - 1):
         state[0] = folded(name, document)
         at, end = offsets[document], offsets[document + 1]
+        opening_alone = openings > 0.0 and chance(state, openings)
         while end - at >= min_text:
             drawn = _pick(shares, state)
             infill = drawn == _INFILL
@@ -138,7 +140,7 @@ def _cut(
                 suffixes[count] = suffix
                 drawn_p[count] = p_deletes[p, 1]
             count += 1
-            at += size
+            at = end if opening_alone else at + size
     return count
 
 
@@ -286,6 +288,7 @@ class Samples:
             mixture.max_history,
             mixture.min_text,
             float(mixture.full),
+            float(mixture.openings),
             mixture.k_max or mixture.max_history,
         )
         count = cut(False, *_columns(0))

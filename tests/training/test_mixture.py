@@ -35,6 +35,7 @@ def test_json_round_trip(tmp_path: Path) -> None:
         ({"before": []}, "before needs a weight"),
         ({"max_history": 20}, "max_history"),
         ({"full": 2}, "full"),
+        ({"openings": -0.1}, "openings"),
         ({"k_max": 0}, "k_max"),
         ({"edits": -1}, "edits"),
         ({"unchanged": 2}, "unchanged"),

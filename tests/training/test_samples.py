@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -125,6 +127,24 @@ def test_k_max_is_honoured() -> None:
     histories = made.histories(0, 0, made.count(0))
     assert histories.counted.sum(axis=1).max() <= 61
     assert histories.fallbacks <= 0.01 * len(histories)
+
+
+def test_openings_are_the_beginnings_of_documents_and_each_epoch_draws_them_anew() -> None:
+    corpus = small_corpus()
+    begin = {int(start) for start in corpus.shards[0].offsets[:-1]}
+    mixture = Mixture.left_to_right(64)
+
+    def cut(openings: float, epoch: int = 0) -> set[int]:
+        made = Samples(corpus, RICH_VOCABULARY, dataclasses.replace(mixture, openings=openings))
+        return {int(start) for start in made.windows(epoch).starts}
+
+    everything, alone, half = cut(0.0), cut(1.0), cut(0.5)
+    long_enough = everything & begin
+    assert alone == long_enough
+    assert alone < everything
+    assert long_enough < half
+    assert len(half) < len(everything)
+    assert half != cut(0.5, epoch=1)
 
 
 def test_too_little_text_is_said_plainly() -> None:
