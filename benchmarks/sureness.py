@@ -41,7 +41,7 @@ from benchmarks.revising import (
 )
 from benchmarks.runs import Cache, default_cache, key_of
 from reviser.decoding import seed
-from reviser.deliberation import HORIZON, Thought, best_end, look_ahead
+from reviser.deliberation import HORIZON, MOST_SURENESS, Thought, best_end, look_ahead
 from reviser.engine import Engine, load_engine
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
@@ -168,8 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = parser.parse_args(given)
     try:
-        if not all(0 <= degree <= 1 for degree in chosen.sureness):
-            raise ReviserError("a degree of sureness lies between 0 and 1")
+        if not all(0 <= degree <= MOST_SURENESS for degree in chosen.sureness):
+            raise ReviserError(f"a degree of sureness lies between 0 and {MOST_SURENESS:.0f}")
         edits, found = _found(chosen)
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -53,7 +53,7 @@ class ReviseSettings:
 
     max_actions: int = 128
     temperature: float = 0.0
-    sureness: float = 0.3
+    sureness: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ _LIVE: dict[str, Check] = {
 _REVISE: dict[str, Check] = {
     "max_actions": _whole(1, _MOST_ACTIONS),
     "temperature": _number(0, 10),
-    "sureness": _number(0, 1),
+    "sureness": _number(0, 1000),
 }
 _TOP: dict[str, Check] = {
     "enabled": _switch,

@@ -4,8 +4,7 @@ To change a text takes several actions, and the first is mostly a move that says
 looks ahead: it follows its likeliest actions to the end, and compares the ways to stop. To stop after some of
 them is as likely as all of these together, times the chance of Stop then; to stop at once is to leave the text
 alone. A change is made where that is at least `sureness` times as likely as not to make it: with 1 only what is
-likelier than leaving it, with less also what is not. A person's edit can be written in several orders, among
-which its chance is divided, so a little less than 1 finds more.
+likelier than leaving it, with less also what is not, with more only what is clearly likelier.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ from reviser.decoding import Policy, Scores
 from reviser.errors import InvalidAction, ReviserError
 from reviser.vocabulary import Vocabulary
 
-SURENESS: Final = 0.3
+SURENESS: Final = 2.0
 """How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/sureness.md."""
+MOST_SURENESS: Final = 1000.0
 HORIZON: Final = 64
 """How many actions are thought of at once."""
 
@@ -78,8 +78,8 @@ class Deliberate:
         horizon: int = HORIZON,
         limit: int | None = None,
     ) -> None:
-        if not 0 < sureness <= 1:
-            raise ReviserError("the sureness must be above 0 and at most 1")
+        if not 0 < sureness <= MOST_SURENESS:
+            raise ReviserError(f"the sureness must be above 0 and at most {MOST_SURENESS:.0f}")
         self._policy = policy
         self._sureness = sureness
         self._horizon = horizon

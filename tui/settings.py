@@ -30,7 +30,7 @@ class Settings:
     max_actions: int = 256
     temperature: float = 0.9
     revise_temperature: float = 0.0
-    sureness: float = 0.3
+    sureness: float = 2.0
     top_k: int = 50
     top_p: float = 1.0
     min_p: float = 0.0
@@ -58,8 +58,8 @@ class Settings:
             raise ReviserError(f"{path}: theme must be one of {', '.join(THEMES)}")
         if settings.tab_width < 1 or settings.max_actions < 1 or settings.speed < 0:
             raise ReviserError(f"{path}: tab_width and max_actions start at 1, speed at 0")
-        if not 0 <= settings.sureness <= 1:
-            raise ReviserError(f"{path}: sureness lies between 0 and 1")
+        if not 0 <= settings.sureness <= 1000:
+            raise ReviserError(f"{path}: sureness lies between 0 and 1000")
         return settings
 
 

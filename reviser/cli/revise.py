@@ -67,9 +67,9 @@ def revise(
     sureness: Annotated[
         float | None,
         typer.Option(
-            help="How many times as likely as leaving a text a change must be (0.3); 0 takes any.",
+            help="How many times as likely as leaving a text a change must be (2); 0 takes any.",
             min=0,
-            max=1,
+            max=1000,
         ),
     ] = None,
     top_k: TopKOption = 50,

@@ -52,7 +52,7 @@ def revised(engine: Engine, edit: Edit, sureness: float, horizon: int) -> Revisi
 
 
 @pytest.mark.parametrize("horizon", [5, 64])
-@pytest.mark.parametrize("sureness", [1e-300, 1e-9, 1.0])
+@pytest.mark.parametrize("sureness", [1e-300, 1e-9, 1.0, 5.0])
 def test_a_degree_makes_what_a_run_of_it_makes(
     engine: Engine, sureness: float, horizon: int
 ) -> None:
@@ -124,7 +124,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
     for words, said in (
         ([str(file), str(plain)], "not trained to revise"),
-        ([str(file), str(plain), "--sureness", "2"], "between 0 and 1"),
+        ([str(file), str(plain), "--sureness", "1001"], "between 0 and 1000"),
         ([str(file), str(plain), "--skip", "1"], "no edits"),
     ):
         assert main(words) == 2

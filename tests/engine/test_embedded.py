@@ -45,8 +45,7 @@ def test_it_names_its_recipe_and_no_machine() -> None:
     description = (embedded_folder() / "config.json").read_text("utf-8")
     metadata = json.loads(description)["metadata"]
     words = metadata["command"].split()
-    # The command names recipes by their place in training/.
-    recipe = Mixture.load(ROOT / "training" / words[words.index("--mixture") + 1])
+    recipe = Mixture.load(ROOT / "training" / "recipes" / words[words.index("--mixture") + 1])
     trained = Mixture.from_dict(metadata["mixture"])
     history = metadata["settings"]["history"]
     assert trained.to_dict() == {**recipe.to_dict(), "max_history": history}
@@ -55,10 +54,11 @@ def test_it_names_its_recipe_and_no_machine() -> None:
 
 
 def test_its_card_tells_every_command_that_its_runs_noted() -> None:
-    page = (ROOT / "docs" / "results" / "embedded-training.md").read_text("utf-8")
-    commands = re.findall(r"^`(python -m training .*)`$", page, re.MULTILINE)
+    pages = ("embedded-training.md", "embedded-last-run.md")
+    text = "\n".join((ROOT / "docs" / "results" / page).read_text("utf-8") for page in pages)
+    commands = re.findall(r"^`(python -m training .*)`$", text, re.MULTILINE)
     own = [command for command in commands if "--objective ar" not in command]
-    assert len(own) == 3
+    assert len(own) == 4
     assert [command for command in own if command not in CARD] == []
 
 
