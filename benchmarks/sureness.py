@@ -1,22 +1,27 @@
 """How sure must a model be of a change: what several degrees of sureness find, and what they leave alone.
 
-    python -m benchmarks.sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--cache FILE] [--write FILE]
+    python -m benchmarks.sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--known EDITS]
+        [--cache FILE] [--write FILE]
 
 The model revises each text as `reviser revise` does, on the processor: it thinks ahead greedily, and a degree of
 sureness says where to stop (`reviser.deliberation`). What it thinks does not depend on that, so every text is thought
 of once for all degrees; 0 takes whatever it thinks of. --beside is a folder of `benchmarks.revising`: what other models
-made of the same texts stands in the table too. What was
-thought of once is in a cache, and not thought of again.
+made of the same texts stands in the table too. What was thought of once is in a cache, and not thought of again.
+
+--known names the edits that the model learned from. Many edits of documentation do the same thing in different
+texts; the page then says how many exact matches put the same words in place of the same words as one of those.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -40,6 +45,7 @@ from benchmarks.revising import (
     told,
 )
 from benchmarks.runs import Cache, default_cache, key_of
+from benchmarks.tables import Table
 from reviser.decoding import seed
 from reviser.deliberation import HORIZON, MOST_SURENESS, Thought, best_end, look_ahead
 from reviser.engine import Engine, load_engine
@@ -49,7 +55,15 @@ from reviser.session import check_revises
 from reviser.tokenizer import decode
 from training.edits import Edit, read_edits
 
-DEGREES = (0.0, 0.1, 0.3, 1.0)
+DEGREES = (0.0, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)
+_WORDS = re.compile(r"\w+|[^\w\s]|\s+")
+
+_LEARNED = (
+    "An edit does what was learned where one that the model learned from puts the same words in place of the same\n"
+    "words, in another text. Exact matches of both kinds:"
+)
+
+Substitutions = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -134,7 +148,45 @@ def _each(model: str, texts: Sequence[Edit], processes: int) -> Iterator[Thought
         yield from pool.map(_think_of, [model] * count, [1] * count, texts, chunksize=4)
 
 
-def page(command: str, found: Sequence[Measured], facts: dict[str, Any]) -> str:
+def substitutions(edit: Edit) -> Substitutions:
+    """What an edit puts in place of what, wherever that stands in the text."""
+    before, after = _WORDS.findall(edit.before), _WORDS.findall(edit.after)
+    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        ("".join(before[i:j]).strip(), "".join(after[k:n]).strip())
+        for kind, i, j, k, n in steps
+        if kind != "equal"
+    )
+
+
+def known_among(edits: Sequence[Edit], learned_from: str) -> list[bool]:
+    """Of each edit, whether one of those that were learned from does the same."""
+    wanted = {substitutions(edit) for edit in edits}
+    seen: set[Substitutions] = set()
+    console = Console(stderr=True)
+    for edit in track(read_edits(learned_from), "comparing", total=None, console=console):
+        made = substitutions(edit)
+        if made in wanted:
+            seen.add(made)
+    return [made in seen for made in map(substitutions, edits)]
+
+
+def familiar(known: Sequence[bool], exact: dict[float, list[bool]]) -> str:
+    """How many exact matches are of edits that do what was learned, and how many of others."""
+    count = sum(known)
+    of_others = len(known) - count
+    rows = []
+    for degree, matches in exact.items():
+        alike = sum(a and b for a, b in zip(matches, known, strict=True))
+        others = sum(matches) - alike
+        rows.append((f"sureness {degree:g}", f"{sum(matches):,}", f"{alike:,}", f"{others:,}"))
+    columns = ("", "exact", f"of {count:,} that do what was learned", f"of {of_others:,} others")
+    return Table(columns, tuple(rows)).markdown()
+
+
+def page(
+    command: str, found: Sequence[Measured], facts: dict[str, Any], learned: str | None = None
+) -> str:
     right = [
         f"- {entry.report.name}: {entry.report.exact / entry.report.changed:.0%}\n"
         for entry in found
@@ -148,6 +200,7 @@ def page(command: str, found: Sequence[Measured], facts: dict[str, Any]) -> str:
         + f"\n{EXPLAINED}\n"
         "Of the texts that were changed, so many became just what the person made of them:\n\n"
         + "".join(right)
+        + (f"\n{_LEARNED}\n\n{learned}" if learned else "")
     )
 
 
@@ -161,6 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--skip", type=int, default=0, help="edits to leave out at the start")
     parser.add_argument("--limit", type=int, help="edits to take then")
     parser.add_argument("--beside", type=Path, help="what benchmarks.revising --keep kept")
+    parser.add_argument("--known", help="edits that the model learned from")
     parser.add_argument("--cache", type=Path, help="file of what was thought of before")
     parser.add_argument("--processes", type=int, default=1, help="texts at a time (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
@@ -170,25 +224,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if not all(0 <= degree <= MOST_SURENESS for degree in chosen.sureness):
             raise ReviserError(f"a degree of sureness lies between 0 and {MOST_SURENESS:.0f}")
-        edits, found = _found(chosen)
+        edits, found, exact = _found(chosen)
+        learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     except ReviserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(told(found, as_json=chosen.json))
+    if learned and not chosen.json:
+        print(learned)
     if chosen.write:
         command = f"python -m benchmarks.sureness {shlex.join(given)}"
-        command = command.replace(chosen.edits, Path(chosen.edits).name)
+        for file in filter(None, (chosen.edits, chosen.known)):
+            command = command.replace(file, Path(file).name)
         facts = {
             "Data": f"{Path(chosen.edits).name}, {len(edits):,} edits after the first {chosen.skip:,}",
             "Model": f"{chosen.model}; other rows are what `benchmarks.revising` kept, of the same edits",
             "Decoding": f"greedy, {MAX_ACTIONS} actions at the most, {NEIGHBOUR_TOKENS} tokens of each neighbour",
             "Intervals": f"95 %, {RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
         }
-        write_atomically(chosen.write, page(command, found, facts).encode())
+        write_atomically(chosen.write, page(command, found, facts, learned).encode())
     return 0
 
 
-def _found(chosen: argparse.Namespace) -> tuple[list[Edit], list[Measured]]:
+def _found(
+    chosen: argparse.Namespace,
+) -> tuple[list[Edit], list[Measured], dict[float, list[bool]]]:
+    """The edits, what the table says, and for each degree which of the edits it makes exactly."""
     edits = list(islice(read_edits(chosen.edits), chosen.skip, None))[: chosen.limit]
     if not edits:
         raise ReviserError("there are no edits to measure")
@@ -199,10 +260,13 @@ def _found(chosen: argparse.Namespace) -> tuple[list[Edit], list[Measured]]:
         both = think_of_all(chosen.model, texts, cache, chosen.processes)
     before, after = both[::2], both[1::2]
     found = kept_of(chosen.beside, edits, chosen.skip) if chosen.beside else []
+    exact = {}
     for degree in chosen.sureness:
         made, done = ([one.revision(degree) for one in thoughts] for thoughts in (before, after))
         found.append(measured(f"sureness {degree:g}", edits, made, done, {}))
-    return edits, found
+        pairs_made = zip(made, edits, strict=True)
+        exact[degree] = [revision.text == edit.after for revision, edit in pairs_made]
+    return edits, found, exact
 
 
 if __name__ == "__main__":

@@ -12,14 +12,22 @@ from benchmarks.loading import fingerprint
 from benchmarks.revisers import MAX_ACTIONS, Revision
 from benchmarks.revising import main as revising
 from benchmarks.runs import Cache
-from benchmarks.sureness import Thoughts, key_of_thoughts, main, think
+from benchmarks.sureness import (
+    Thoughts,
+    familiar,
+    key_of_thoughts,
+    known_among,
+    main,
+    substitutions,
+    think,
+)
 from reviser.decoding import Rollout, Sampler, seed
 from reviser.deliberation import Deliberate, Thought
 from reviser.engine import Engine, load_engine
 from reviser.tokenizer import decode
 from reviser.vocabulary import PAPER_KINDS
 from tests.cli.test_revise import tiny_model
-from training.edits import Edit
+from training.edits import Edit, read_edits
 
 EDITS = [
     Edit("The cat sat.", "A cat sat.", "It was noon. ", " Nothing moved."),
@@ -114,6 +122,37 @@ def test_a_page_of_all_degrees_beside_other_models(
     assert main([words[0], str(other), *words[2:], "--sureness", "1"]) == 0
     (fresh,) = json.loads(capsys.readouterr().out)
     assert fresh["changed"] == 0
+
+
+def test_edits_that_do_what_was_learned_are_told_from_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def written(name: str, pairs: list[tuple[str, str]]) -> str:
+        file = tmp_path / name
+        lines = [json.dumps({"before": before, "after": after}) for before, after in pairs]
+        file.write_text("\n".join(lines))
+        return str(file)
+
+    learned = written(
+        "learned.jsonl", [("a big house", "a large house"), ("So,it is", "So, it is")]
+    )
+    asked = [
+        ("the big sea", "the large sea"),
+        ("the big sea", "the wide sea"),
+        ("No,I do", "No, I do"),
+    ]
+    edits = list(read_edits(written("edits.jsonl", asked)))
+    assert substitutions(edits[0]) == (("big", "large"),)
+    assert known_among(edits, learned) == [True, False, True]
+    told = familiar([True, False, True], {1.0: [True, True, False], 2.0: [False, False, True]})
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines()]
+    assert rows[0][1:] == ["exact", "of 2 that do what was learned", "of 1 others"]
+    assert rows[2:] == [["sureness 1", "2", "1", "1"], ["sureness 2", "1", "1", "0"]]
+    words = [written("edits.jsonl", asked), str(folder), "--cache", str(tmp_path / "cache.sqlite")]
+    page = tmp_path / "page.md"
+    assert main([*words, "--known", learned, "--sureness", "1", "--write", str(page)]) == 0
+    assert "of 2 that do what was learned" in capsys.readouterr().out
+    assert "--known learned.jsonl" in page.read_text()
 
 
 def test_what_is_wrong_is_said_in_a_sentence(
