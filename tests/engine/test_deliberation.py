@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lsp_server.settings import ReviseSettings
+from lsp_server.settings import ReviseSettings, read_settings
 from reviser.canvas import Canvas
 from reviser.decoding import Rollout, Sampler, Scores, seed
-from reviser.deliberation import SURENESS, Deliberate, Thought, best_end
+from reviser.deliberation import MOST_SURENESS, SURENESS, Deliberate, Thought, best_end
 from reviser.errors import InvalidAction, ReviserError
 from reviser.policy import ModelPolicy
 from reviser.session import PASSAGE, Session
 from reviser.torch_policy import TorchDecoder
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from tests.cli.test_replay import reviser
 from tests.toys import ToyTokenizer, toy_model
 from tui.settings import Settings
 
@@ -264,5 +269,18 @@ def test_where_nothing_is_possible_it_says_so() -> None:
         next(run(Table({(): {}}), 0.5))
 
 
-def test_every_door_is_as_sure() -> None:
+def test_every_door_is_as_sure(tmp_path: Path) -> None:
     assert ReviseSettings().sureness == Settings().sureness == SURENESS
+    manifest = Path(__file__).parents[2] / "editors" / "vscode" / "package.json"
+    (field,) = re.findall(r'"reviser.revise.sureness": (\{[^}]*\})', manifest.read_text("utf-8"))
+    known = json.loads(field)
+    assert (known["default"], known["minimum"], known["maximum"]) == (SURENESS, 0, MOST_SURENESS)
+    file = tmp_path / "tui.toml"
+    for sureness, taken in ((MOST_SURENESS, True), (MOST_SURENESS + 1, False)):
+        _, problems = read_settings({"revise": {"sureness": sureness}})
+        assert bool(problems) != taken
+        file.write_text(f"sureness = {sureness}\n")
+        with nullcontext() if taken else pytest.raises(ReviserError, match="sureness"):
+            Settings.load(file)
+        words = ["revise", str(tmp_path / "nothing.txt"), "--sureness", str(sureness)]
+        assert ("--sureness" in reviser(*words).stderr) != taken
