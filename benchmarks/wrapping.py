@@ -113,7 +113,8 @@ def run(chosen: argparse.Namespace) -> str:
         write_atomically(
             chosen.write,
             f"# Wrapped lines\n\n{facts}\nHow the likeliest continuation begins where a passage is cut at the end of a line, in the "
-            f"middle of a sentence. Only one that goes on is right.\n\n{text}".encode(),
+            "middle of a sentence. Only one that goes on is\nright, but for names, which count as a new sentence."
+            f"\n\n{text}".encode(),
         )
     return text
 
