@@ -122,12 +122,16 @@ def matrix_rate(device: torch.device) -> float | None:
     a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
     for _ in range(3):
         a @ b
-    torch.cuda.synchronize()
-    started = time.perf_counter()
-    for _ in range(20):
-        a @ b
-    torch.cuda.synchronize()
-    return 20 * 2 * 8192**3 / (time.perf_counter() - started)
+    # The best of some: others may use the same GPU just now.
+    seconds = []
+    for _ in range(3):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        for _ in range(20):
+            a @ b
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - started)
+    return 20 * 2 * 8192**3 / min(seconds)
 
 
 class Reporter:
