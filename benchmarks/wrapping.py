@@ -2,16 +2,15 @@
 
     python -m benchmarks.wrapping TEXTS [--model MODEL] [--passages 500] [--columns 70] [--write FILE]
 
-TEXTS are held-out documents, read as `training.data` reads them. Of each document one paragraph is wrapped and cut at the end of a
-line in the middle of a sentence, where the next word starts with a small letter. The model's likeliest continuation is
-looked at up to its first visible character, beside that of the same passage in one line.
+TEXTS are held-out documents, read and wrapped as `training.data` does it. Of each document one paragraph is cut at the
+end of a line in the middle of a sentence, where the next word starts with a small letter. The model's likeliest
+continuation is looked at up to its first visible character, beside that of the same passage in one line.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -23,7 +22,7 @@ from reviser.decoding import Sampler
 from reviser.engine import Engine, load_engine
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
-from training.data import documents
+from training.data import documents, line_wrapper
 
 # As many lines stand before the cut, so that it can be seen that they are wrapped.
 LINES = 3
@@ -33,7 +32,7 @@ _ACTIONS = 8
 
 def passages_of(texts: Iterable[str], columns: int) -> Iterator[list[str]]:
     """The lines before a cut in the middle of a sentence, from each document that has such a place."""
-    wrapper = textwrap.TextWrapper(columns, break_long_words=False, break_on_hyphens=False)
+    wrapper = line_wrapper(columns)
     for text in texts:
         found = (_cut(wrapper.wrap(paragraph)) for paragraph in text.split("\n"))
         yield from islice((lines for lines in found if lines), 1)
@@ -51,11 +50,11 @@ def fate_of(engine: Engine, prompt: str) -> str:
     """What the likeliest continuation of `prompt` begins with."""
     run = engine.session(prompt).continue_(Sampler.greedy(), max_actions=_ACTIONS)
     for _ in run:
-        if visible := run.written.strip():
+        if visible := run.written.lstrip():
             break
     else:
         return "ends"
-    if "\n\n" in run.written.replace("\r", "").partition(visible)[0]:
+    if run.written.removesuffix(visible).count("\n") > 1:
         return "new paragraph"
     return "new sentence" if visible[0].isupper() else "goes on"
 
@@ -83,8 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("texts", help="held-out documents: JSON lines or plain, also compressed")
     parser.add_argument("--model", help="as for reviser continue --model")
-    parser.add_argument("--passages", type=int, default=500)
-    parser.add_argument("--columns", type=int, default=70)
+    parser.add_argument("--passages", type=int, default=500, help="at the most (500)")
+    parser.add_argument("--columns", type=int, default=70, help="of a wrapped line (70)")
     parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
     chosen = parser.parse_args(arguments)
     try:
@@ -105,7 +104,8 @@ def run(chosen: argparse.Namespace) -> str:
     text = table(measure(engine, passages, chosen.columns))
     if chosen.write:
         facts = provenance(
-            f"python -m benchmarks.wrapping {Path(chosen.texts).name}",
+            f"python -m benchmarks.wrapping {Path(chosen.texts).name} "
+            f"--passages {chosen.passages} --columns {chosen.columns}",
             Model=engine.name,
             Data=f"{len(passages)} passages, one of a document",
             Sampling="greedy",

@@ -319,10 +319,13 @@ def wrapped(text: str, share: float) -> str:
     drawn = zlib.crc32(text.encode("utf-8", "surrogatepass"))
     if drawn % 1000 >= 1000 * share:
         return text
-    lines = textwrap.TextWrapper(
-        56 + drawn // 1000 % 25, break_long_words=False, break_on_hyphens=False
-    )
+    lines = line_wrapper(56 + drawn // 1000 % 25)
     return "\n".join(lines.fill(line) for line in text.split("\n"))
+
+
+def line_wrapper(columns: int) -> textwrap.TextWrapper:
+    """Wraps lines between words, as people do."""
+    return textwrap.TextWrapper(columns, break_long_words=False, break_on_hyphens=False)
 
 
 def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[str]]:

@@ -51,6 +51,8 @@ def test_documents_without_such_a_place_are_left_out() -> None:
         ("\nThe", "new sentence"),
         ("\n\nand", "new paragraph"),
         ("\n\nThe", "new paragraph"),
+        ("\n \nThe", "new paragraph"),
+        ("\r\n\r\nThe", "new paragraph"),
         ("", "ends"),
         ("\n", "ends"),
     ],
@@ -78,6 +80,7 @@ def test_both_ways_have_a_row_that_adds_up(
         assert sum(float(cell.strip().rstrip("%")) for cell in row[1:]) == pytest.approx(100)
     told = page.read_text()
     assert "2 passages" in told
+    assert "texts.jsonl --passages 2 --columns 40`" in told
     assert str(tmp_path) not in told
 
 
