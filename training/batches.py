@@ -30,6 +30,7 @@ from training.generator import Histories
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, bucketed, packed
 from training.randomness import key, shuffled
+from training.repeats import Repeats
 from training.revisions import EditSource, MixedSamples, Revisions
 from training.rewriting import Rewritings
 from training.samples import Samples
@@ -86,7 +87,8 @@ class Loader:
     """An endless stream of batches of `batch` rows, to be entered at any batch.
 
     Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
-    and a batch is as long as its longest. `rank` of `world` gets every `world`-th chapter.
+    and a batch is as long as its longest. `rank` of `world` gets every `world`-th chapter. `repeats` marks in the
+    rows what would be said again.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class Loader:
         world: int = 1,
         workers: int = 2,
         multiple: int = 8,
+        repeats: Repeats | None = None,
     ) -> None:
         if batch < 1 or workers < 1 or not 0 <= rank < world:
             raise ReviserError("batch and workers are 1 or more, and 0 <= rank < world")
@@ -113,6 +116,7 @@ class Loader:
         self.world = world
         self.workers = workers
         self.multiple = multiple
+        self.repeats = repeats
         self.waited = 0.0
         self.places = self.padding = 0
         self.chapters = self._divide() if pack else self._divide_one_a_row()
@@ -170,13 +174,19 @@ class Loader:
 
     def _packed_chapter(self, chapter: int) -> Rows:
         rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
+        rows = self._marked(rows)
         # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
         return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]
 
     def _bucketed_chapter(self, chapter: int) -> list[Rows]:
         histories = self._histories(chapter).first(self.chapters.size * self.batch)
         batches = bucketed(histories, self.batch, self.multiple, self._padding)
-        return [batches[self._shuffled(number, chapter)] for number in range(len(batches))]
+        return [
+            self._marked(batches[self._shuffled(number, chapter)]) for number in range(len(batches))
+        ]
+
+    def _marked(self, rows: Rows) -> Rows:
+        return rows if self.repeats is None else self.repeats.marked(rows)
 
     def _shuffled(self, index: int, chapter: int) -> int:
         name = np.uint64(key(self.samples.seed, _CHAPTER, chapter))

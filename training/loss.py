@@ -3,6 +3,9 @@
 The logits of one batch would take gigabytes. Positions that count are taken in chunks; each chunk's
 logits are made, turned into their own gradient, and dropped, so the backward pass only has to scale
 what the forward pass has already computed.
+
+Some ids may be unwanted at a position beside the one that is wanted there. The loss of such an id of probability p is
+-log(1 - p), but for a margin that keeps the gradient small where p is near 1.
 """
 
 from __future__ import annotations
@@ -18,13 +21,21 @@ from reviser.model.decoder import has_kernels
 
 _CHUNK = 16384
 
-OfChunk = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+MARGIN = 0.05
+
+OfChunk = Callable[[Tensor, Tensor, int, Tensor | None, float], tuple[Tensor, Tensor]]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk
+        ctx: Any,
+        hidden: Tensor,
+        table: Tensor,
+        targets: Tensor,
+        of_chunk: OfChunk,
+        unwanted: Tensor | None,
+        weight: float,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
@@ -39,7 +50,8 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(hidden), _CHUNK):
             part = hidden[start : start + _CHUNK]
             wanted = targets[start : start + _CHUNK]
-            loss, grad = of_chunk(part @ weights.T, wanted, size)
+            others = None if unwanted is None else unwanted[start : start + _CHUNK]
+            loss, grad = of_chunk(part @ weights.T, wanted, size, others, weight)
             total += loss
             if hidden_grad is not None:
                 hidden_grad[start : start + _CHUNK] = grad @ weights
@@ -52,7 +64,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         return total
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (scale,) = grads
         hidden_grad, table_grad = ctx.saved_tensors
         return (
@@ -60,19 +72,34 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             None if table_grad is None else (table_grad * scale).to(ctx.table_dtype),
             None,
             None,
+            None,
+            None,
         )
 
 
-def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def loss_and_gradient(
+    logits: Tensor,
+    targets: Tensor,
+    size: int,
+    unwanted: Tensor | None = None,
+    weight: float = 0.0,
+) -> tuple[Tensor, Tensor]:
     """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
 
-    Only the first `size` columns are ids; the others are padding and get no share.
+    Only the first `size` columns are ids; the others are padding and get no share. Each row may have
+    an `unwanted` id, -1 where it has none, whose loss has this weight.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
     total = scores.logsumexp(dim=-1, keepdim=True)
     loss = (total - scores.gather(1, targets[:, None])).sum()
-    grad = (scores - total).exp() - (columns == targets[:, None]).float()
+    shares = (scores - total).exp()
+    grad = shares - (columns == targets[:, None]).float()
+    if unwanted is not None:
+        share = shares.gather(1, unwanted.clamp(min=0)[:, None]) * (unwanted[:, None] >= 0)
+        loss -= weight * ((1 - share + MARGIN) / (1 + MARGIN)).log().sum()
+        pressure = weight * share / (1 - share + MARGIN)
+        grad += pressure * ((columns == unwanted[:, None]).float() - shares)
     return loss, grad.to(logits.dtype)
 
 
@@ -81,21 +108,30 @@ def chunk_loss(compiled: bool) -> OfChunk:
     return _by_kernel if compiled else loss_and_gradient
 
 
-def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def _by_kernel(
+    logits: Tensor, targets: Tensor, size: int, unwanted: Tensor | None, weight: float
+) -> tuple[Tensor, Tensor]:
     if not has_kernels(logits.device):
-        return loss_and_gradient(logits, targets, size)
+        return loss_and_gradient(logits, targets, size, unwanted, weight)
     from training.softmax import loss_and_gradient_in_place
 
-    return loss_and_gradient_in_place(logits, targets, size)
+    return loss_and_gradient_in_place(logits, targets, size, unwanted, weight)
 
 
 def summed_loss(
-    hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk = loss_and_gradient
+    hidden: Tensor,
+    table: Tensor,
+    targets: Tensor,
+    of_chunk: OfChunk = loss_and_gradient,
+    unwanted: Tensor | None = None,
+    weight: float = 0.0,
 ) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
 
-    `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`.
+    `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`; that says what `unwanted` ids add.
     """
     # torch does not type the way a function with a hand-written gradient is called.
-    loss: Tensor = _ChunkedCrossEntropy.apply(hidden, table, targets, of_chunk)  # type: ignore[no-untyped-call]
+    loss: Tensor = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden, table, targets, of_chunk, unwanted, weight
+    )
     return loss

@@ -22,7 +22,8 @@ class Rows:
     `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
     -1 where there is padding: positions attend to earlier ones of the same number. `positions`
     start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
-    say what the loss asks for in the place of each id.
+    say what the loss asks for in the place of each id. `unwanted` are ids that the loss may ask to be
+    unlikely there, -1 where there is none.
     """
 
     ids: NDArray[np.int32]
@@ -30,6 +31,7 @@ class Rows:
     samples: NDArray[np.int32]
     positions: NDArray[np.int32]
     targets: NDArray[np.int32] | None = None
+    unwanted: NDArray[np.int32] | None = None
 
     @classmethod
     def empty(cls, rows: int, length: int, padding: int) -> Rows:
@@ -45,18 +47,29 @@ class Rows:
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         if len(parts) == 1:
             return parts[0]
-        names = ["ids", "mask", "samples", "positions"]
+        names = {name: name for name in ("ids", "mask", "samples", "positions")}
         if any(part.targets is not None for part in parts):
-            names.append("wanted")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+            names["targets"] = "wanted"
+        if all(part.unwanted is not None for part in parts):
+            names["unwanted"] = "unwanted"
+        return cls(
+            **{
+                name: np.concatenate([getattr(part, source) for part in parts])
+                for name, source in names.items()
+            }
+        )
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, rows: slice | list[int]) -> Rows:
-        targets = None if self.targets is None else self.targets[rows]
         return Rows(
-            self.ids[rows], self.mask[rows], self.samples[rows], self.positions[rows], targets
+            self.ids[rows],
+            self.mask[rows],
+            self.samples[rows],
+            self.positions[rows],
+            None if self.targets is None else self.targets[rows],
+            None if self.unwanted is None else self.unwanted[rows],
         )
 
     @property

@@ -29,6 +29,7 @@ from training.metrics import MetricsLog, PlainView, make_view
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, packed
 from training.parallel import World, join_world
+from training.repeats import Repeats
 from training.revisions import EditSource
 from training.samples import Samples
 from training.saving import resume, save_result, save_run, save_settings
@@ -51,6 +52,7 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
         rank=world.rank,
         world=world.size,
         workers=workers,
+        repeats=Repeats(samples.vocabulary) if settings.repeats else None,
     )
 
 

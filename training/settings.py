@@ -40,6 +40,9 @@ class Settings:
     """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
     after_moves: int = 1
     """How often a choice counts in the loss that directly follows a move: to move on, or to write here."""
+    repeats: float = 0.0
+    """How much more than by its own loss a model is kept from repetitions that a text does not make: with 1, as if
+    these were seen twice as often, so that where people repeat themselves every second time it does every third."""
     round_bits: int | None = None
     """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
     and learns to live with that; tables are rounded to 8 at the least."""
@@ -63,6 +66,8 @@ class Settings:
             raise ReviserError("weights are not rounded in a run that shards them")
         if self.after_moves < 1:
             raise ReviserError("a choice after a move counts at least once")
+        if self.repeats < 0:
+            raise ReviserError("repetitions are made unlikely by 0 or more")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 
@@ -104,6 +109,7 @@ HELP = {
     "objective": "reviser, or ar: every text from left to right, the matched baseline",
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
     "after_moves": "how often a choice that directly follows a move counts in the loss",
+    "repeats": "make tokens unlikely that would say again what stands on the canvas; 0 for the plain loss",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",
     "seed": "of fresh weights, samples and dropout",

@@ -7,11 +7,14 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from training.loss import MARGIN
+
 _BLOCK = 2048
 _WARPS = 8
 
 
 _NOTHING = tl.constexpr(-1e30)
+_MARGIN = tl.constexpr(MARGIN)
 
 
 @triton.jit
@@ -20,11 +23,24 @@ def _scores(start, at, size):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _cross_entropy(logits, targets, losses, size, width, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _cross_entropy(  # type: ignore[no-untyped-def]
+    logits,
+    targets,
+    unwanted,
+    losses,
+    size,
+    width,
+    weight,
+    UNWANTED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     row = tl.program_id(0)
     start = logits + row.to(tl.int64) * width
     target = tl.load(targets + row)
     wanted = tl.load(start + target).to(tl.float32)
+    if UNWANTED:
+        other = tl.load(unwanted + row)
+        against = tl.load(start + tl.maximum(other, 0)).to(tl.float32)
     columns = tl.arange(0, BLOCK)
     # Each column of a block keeps its own sum, scaled by the highest score it has seen, until the end. What was
     # summed before the first real score, or beyond the row, is scaled to nothing there.
@@ -43,16 +59,41 @@ def _cross_entropy(logits, targets, losses, size, width, BLOCK: tl.constexpr):  
         top = higher
     highest = tl.max(top, 0)
     sum_of_all = highest + tl.log(tl.sum(total * tl.exp(top - highest), 0))
-    tl.store(losses + row, sum_of_all - wanted)
+    loss = sum_of_all - wanted
+    if UNWANTED:
+        share = tl.where(other < 0, 0.0, tl.exp(against - sum_of_all))
+        loss -= weight * tl.log((1 - share + _MARGIN) / (1 + _MARGIN))
+        pressure = weight * share / (1 - share + _MARGIN)
+    tl.store(losses + row, loss)
     for begin in range(0, width, BLOCK):
         at = begin + columns
-        gradient = tl.exp(_scores(start, at, size) - sum_of_all) - tl.where(at == target, 1.0, 0.0)
+        shares = tl.exp(_scores(start, at, size) - sum_of_all)
+        gradient = shares - tl.where(at == target, 1.0, 0.0)
+        if UNWANTED:
+            gradient += pressure * (tl.where(at == other, 1.0, 0.0) - shares)
         tl.store(start + at, gradient.to(logits.dtype.element_ty), mask=at < width)
 
 
-def loss_and_gradient_in_place(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def loss_and_gradient_in_place(
+    logits: Tensor,
+    targets: Tensor,
+    size: int,
+    unwanted: Tensor | None = None,
+    weight: float = 0.0,
+) -> tuple[Tensor, Tensor]:
     """`loss_and_gradient` that turns the logits themselves into their gradient."""
     rows, width = logits.shape
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
-    _cross_entropy[(rows,)](logits, targets, losses, size, width, BLOCK=_BLOCK, num_warps=_WARPS)
+    _cross_entropy[(rows,)](
+        logits,
+        targets,
+        targets if unwanted is None else unwanted,
+        losses,
+        size,
+        width,
+        weight,
+        UNWANTED=unwanted is not None,
+        BLOCK=_BLOCK,
+        num_warps=_WARPS,
+    )
     return losses.sum(), logits

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FrameType
 from typing import Any, Protocol
 
@@ -39,9 +39,10 @@ class BatchSource(Protocol):
 class Objective(nn.Module):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
-    def __init__(self, model: Reviser, compiled: bool) -> None:
+    def __init__(self, model: Reviser, compiled: bool, unwanted: float = 0.0) -> None:
         super().__init__()
         self.model = model
+        self.unwanted = unwanted
         if compiled:
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
@@ -67,15 +68,21 @@ class Objective(nn.Module):
         return self._trunk(ids, positions)
 
     def forward(
-        self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
+        self,
+        ids: Tensor,
+        samples: Tensor,
+        positions: Tensor,
+        places: Tensor,
+        targets: Tensor,
+        unwanted: Tensor | None = None,
     ) -> Tensor:
-        """The summed loss of predicting `targets` at `places` of the flattened rows.
+        """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
 
         `samples` is for objectives that cannot tell from positions alone what belongs together.
         """
         states = self._states(ids, positions).flatten(0, 1).index_select(0, places)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
-        return summed_loss(states, table, targets, self._of_chunk)
+        return summed_loss(states, table, targets, self._of_chunk, unwanted, self.unwanted)
 
 
 @dataclass
@@ -124,7 +131,7 @@ class Trainer:
 
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
-        return Objective(self.model, self.settings.compile)
+        return Objective(self.model, self.settings.compile, self.settings.repeats)
 
     @property
     def done(self) -> float:
@@ -248,7 +255,8 @@ class Trainer:
         summed, targets = 0.0, 0
         with self.rounded(), self._precision():
             for batch in batches:
-                summed += float(self.shared(*inputs_of(batch, self.world.device)))
+                plain = replace(batch, unwanted=None)
+                summed += float(self.shared(*inputs_of(plain, self.world.device)))
                 targets += int(batch.mask[:, 1:].sum())
         self.model.train()
         return self.world.total(summed) / self.world.total(targets)
@@ -280,19 +288,21 @@ def inputs_of(
 ) -> tuple[Tensor, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
-    A place whose next id counts several times is there as often.
+    A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids.
     """
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
     if counts is not None:
         row, column = (np.repeat(part, counts[row, column]) for part in (row, column))
-    parts = (
+    parts = [
         batch.ids.astype(np.int64),
         batch.samples,
         batch.positions.astype(np.int64),
         row * length + column,
         batch.wanted[row, column + 1].astype(np.int64),
-    )
+    ]
+    if batch.unwanted is not None:
+        parts.append(batch.unwanted[row, column + 1].astype(np.int64))
     tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
     if device.type == "cuda":
         tensors = (tensor.pin_memory() for tensor in tensors)

@@ -30,6 +30,27 @@ def test_loss_and_gradients(
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("positions", [3, 20])
+def test_what_is_unwanted(positions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss, "_CHUNK", 8)
+    torch.manual_seed(0)
+    hidden = torch.randn(positions, 6, requires_grad=True)
+    table = torch.randn(11, 6, requires_grad=True)
+    targets = torch.randint(0, 11, (positions,))
+    unwanted = (targets + torch.randint(1, 11, (positions,))) % 11
+    unwanted[::3] = -1
+    some = unwanted >= 0
+    shares = (hidden @ table.T).softmax(-1)[some].gather(1, unwanted[some][:, None])
+    against = -((1 - shares + loss.MARGIN) / (1 + loss.MARGIN)).log().sum()
+    expected = functional.cross_entropy(hidden @ table.T, targets, reduction="sum") + 0.7 * against
+    wanted = torch.autograd.grad(3 * expected, (hidden, table))
+    summed = summed_loss(hidden, table, targets, unwanted=unwanted, weight=0.7)
+    torch.testing.assert_close(summed, expected)
+    got = torch.autograd.grad(3 * summed, (hidden, table))
+    for one, other in zip(got, wanted, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def check(device: str) -> None:
     """The kernel makes what plain operations make, of rows that end within a block and beyond one."""
     from training import softmax
@@ -39,10 +60,15 @@ def check(device: str) -> None:
     for size, width in ((11, 64), (64, 64), (130, 192), (192, 192)):
         logits = torch.randn(5, width, device=device) * 4
         targets = torch.randint(0, size, (5,), device=device)
-        expected = loss.loss_and_gradient(logits, targets, size)
-        found = softmax.loss_and_gradient_in_place(logits.clone(), targets, size)
-        for one, other in zip(found, expected, strict=True):
-            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+        unwanted = (targets + 1) % size
+        unwanted[2] = -1
+        # The likeliest id is what presses most.
+        logits[0, unwanted[0]] = 20.0
+        for others in (None, unwanted):
+            expected = loss.loss_and_gradient(logits, targets, size, others, 0.7)
+            found = softmax.loss_and_gradient_in_place(logits.clone(), targets, size, others, 0.7)
+            for one, other in zip(found, expected, strict=True):
+                torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

@@ -1,0 +1,175 @@
+"""What would be said again is found as by reading the canvas, and a run can learn not to say it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviser.canvas import Canvas
+from reviser.decoding import seed
+from reviser.errors import ReviserError
+from reviser.model import Reviser, preset
+from reviser.vocabulary import Vocabulary
+from tests.training.chains import WORDS, WORLD, Chains
+from tests.training.histories import PAPER_VOCABULARY, small_corpus
+from training.batches import Loader
+from training.loss import summed_loss
+from training.mixture import Mixture
+from training.packing import Rows
+from training.repeats import GRAM, NOTHING, Repeats
+from training.samples import Samples
+from training.settings import preset_settings
+from training.trainer import Trainer
+
+FEW = Vocabulary(3, kinds=frozenset({"insert", "move", "stop", "delete"}))
+
+
+def by_reading(canvas: Canvas, gram: int) -> int:
+    """What followed the tokens before the cursor when they stood here last, or stand after it next."""
+    tokens, cursor, given = canvas.tokens, canvas.cursor, gram - 1
+    if cursor < given:
+        return NOTHING
+    last = tokens[cursor - given : cursor]
+    starts = [*range(cursor - gram, -1, -1), *range(cursor, len(tokens) - given)]
+    for start in starts:
+        if tokens[start : start + given] == last:
+            return tokens[start + given]
+    return NOTHING
+
+
+def row_of(histories: list[tuple[list[int], int]], length: int) -> Rows:
+    """One row of histories, each with how many of its ids are given."""
+    rows = Rows.empty(1, length, FEW.start_id)
+    at = 0
+    for number, (history, shown) in enumerate(histories):
+        part = slice(at, at + len(history))
+        rows.ids[0, part] = history
+        rows.mask[0, at + shown : part.stop] = True
+        rows.samples[0, part] = number
+        rows.positions[0, part] = range(len(history))
+        at = part.stop
+    return rows
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[int], int, list[int]]:
+    """A history over a few tokens, how many of its ids are given, and what reading finds at each."""
+    tokens = st.lists(st.integers(0, FEW.base_size - 1), max_size=12)
+    draft = draw(st.none() | tokens)
+    canvas, history = seed(FEW, draw(tokens), draw(tokens), draft=draft)
+    given = len(history)
+    found = [NOTHING] * given
+    for _ in range(draw(st.integers(0, 40))):
+        id = draw(st.sampled_from(np.flatnonzero(canvas.valid_actions().mask()).tolist()))
+        again = by_reading(canvas, GRAM)
+        inserts = id < FEW.base_size and draft is None
+        found.append(again if inserts and again != id else NOTHING)
+        history.append(id)
+        if id == FEW.stop_id:
+            break
+        canvas.apply(canvas.action(id))
+    return history, given, found
+
+
+@given(st.lists(histories(), min_size=1, max_size=3))
+def test_found_as_by_reading(made: list[tuple[list[int], int, list[int]]]) -> None:
+    length = sum(len(history) for history, _, _ in made) + 3
+    rows = row_of([(history, given) for history, given, _ in made], length)
+    marked = Repeats(FEW).marked(rows)
+    assert marked.unwanted is not None
+    expected = [again for _, _, found in made for again in found] + 3 * [NOTHING]
+    assert marked.unwanted[0].tolist() == expected
+
+
+def test_what_counts_is_what_is_asked_for() -> None:
+    history = [FEW.start_id, 0, 1, 2, 0, 0, 1, 2, 1]
+    rows = row_of([(history, 5)], len(history))
+    marked = Repeats(FEW).marked(rows).unwanted
+    assert marked is not None
+    assert marked[0].tolist() == 8 * [NOTHING] + [0]
+    asked = replace(rows, targets=rows.ids.copy())
+    assert asked.targets is not None
+    asked.targets[0, -1] = 0
+    marked = Repeats(FEW).marked(asked).unwanted
+    assert marked is not None
+    assert marked[0].tolist() == 9 * [NOTHING]
+
+
+def test_operators_that_are_not_followed() -> None:
+    Repeats(replace(FEW, extensions=("span_delete",)))
+    rich = Vocabulary(3, extensions=("span_delete",), kinds=FEW.kinds | {"span_delete"})
+    with pytest.raises(ReviserError, match="span_delete"):
+        Repeats(rich)
+
+
+@pytest.mark.parametrize("pack", [True, False])
+def test_batches_are_marked_and_otherwise_the_same(pack: bool) -> None:
+    samples = Samples(small_corpus(300), PAPER_VOCABULARY, Mixture(max_history=96), seed=1)
+    finder = Repeats(PAPER_VOCABULARY)
+    plain = islice(Loader(samples, 6, pack=pack).batches(), 8)
+    marked = islice(Loader(samples, 6, pack=pack, repeats=finder).batches(), 8)
+    found = 0
+    for one, other in zip(plain, marked, strict=True):
+        assert one.unwanted is None
+        assert other.unwanted is not None
+        assert np.array_equal(one.ids, other.ids)
+        assert np.array_equal(finder.marked(one).unwanted, other.unwanted)
+        found += int((other.unwanted != NOTHING).sum())
+    assert found
+
+
+def test_repetitions_become_as_rare_as_the_weight_says() -> None:
+    """A model is shown one place twice, once repeating and once not: half is likely, and with weight 1 a third."""
+    likely = {}
+    for weight in (0.0, 1.0):
+        hidden = torch.zeros(1, 2, requires_grad=True)
+        optimizer = torch.optim.SGD([hidden], lr=0.5)
+        table, targets, unwanted = torch.eye(2), torch.tensor([0, 1]), torch.tensor([NOTHING, 0])
+        for _ in range(200):
+            optimizer.zero_grad()
+            both = hidden.expand(2, 2)
+            summed_loss(both, table, targets, unwanted=unwanted, weight=weight).backward()
+            optimizer.step()
+        likely[weight] = float(torch.softmax(hidden.detach()[0], 0)[0])
+    assert likely[0.0] == pytest.approx(1 / 2, abs=1e-3)
+    assert likely[1.0] == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_a_step_counts_what_is_unwanted_and_an_evaluation_does_not() -> None:
+    batch = next(Chains().batches(0))
+    unwanted = np.full_like(batch.ids, NOTHING)
+    unwanted[:, 5] = (batch.ids[:, 5] + 1) % WORDS
+    marked = replace(batch, unwanted=unwanted)
+
+    def trainer(weight: float) -> Trainer:
+        torch.manual_seed(0)
+        model = Reviser(preset("tiny", vocab_size=WORDS))
+        settings = preset_settings("tiny", steps=4, repeats=weight)
+        return Trainer(settings, model, Chains(), WORLD)
+
+    plain = float(trainer(0.0)._step([batch]).summed_loss)
+    assert float(trainer(0.0)._step([marked]).summed_loss) == pytest.approx(plain)
+    once, twice = (float(trainer(weight)._step([marked]).summed_loss) for weight in (1.0, 2.0))
+    assert once > plain
+    assert twice - plain == pytest.approx(2 * (once - plain), rel=1e-3)
+    assert trainer(2.0).evaluate([marked]) == trainer(0.0).evaluate([batch])
+
+
+def test_rows_keep_their_marks() -> None:
+    batch = next(Chains().batches(0))
+    marked = replace(batch, unwanted=batch.ids + 1)
+    joined = Rows.joined([marked, marked])
+    assert joined.targets is None
+    assert np.array_equal(joined[8:12].unwanted, batch.ids[:4] + 1)
+    assert Rows.joined([marked, batch]).unwanted is None
+
+
+def test_less_than_nothing() -> None:
+    with pytest.raises(ReviserError, match="0 or more"):
+        preset_settings("tiny", repeats=-1.0)
