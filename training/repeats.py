@@ -1,4 +1,4 @@
-"""What would be said again: the token whose insertion would write, for a second time, a run of four tokens.
+"""What would be said again: the token whose insertion would write some tokens for a second time.
 
 A small model repeats itself more often than people do, and each repetition makes the next one likelier. A run can ask
 that a repetition which the text does not make be unlikely (`Settings.repeats`); this finds them.
@@ -17,38 +17,41 @@ from training.packing import Rows
 from training.randomness import compiled
 
 NOTHING = -1
-GRAM = 4
+# How many tokens before the cursor are read, and how many make a repetition together with the one to come.
+_READ = 3
+LENGTHS = range(2, _READ + 2)
 _SKIPPED, _INSERT, _MOVE, _DELETE, _DRAFT = range(5)
 
 
 @compiled
 def _said_again(
-    before: NDArray[np.int32], size: int, after: NDArray[np.int32], rest: int, gram: int
+    before: NDArray[np.int32], size: int, after: NDArray[np.int32], rest: int, least: int
 ) -> int:
-    """What followed the last `gram - 1` tokens of `before` when they last stood there, or next stand in `after`.
+    """What follows the last tokens of `before` where as many of them as possible, `least` or more, stand a second time.
 
-    `after` is in reverse: the token next to the cursor is its last.
+    Of such places the last before the cursor counts, or else the first behind it. `after` is in reverse: the token next to
+    the cursor is its last.
     """
-    given = gram - 1
-    if size < given:
-        return NOTHING
-    for end in range(size - 1, given - 1, -1):
-        same = True
-        for back in range(1, given + 1):
-            if before[end - back] != before[size - back]:
-                same = False
-                break
-        if same:
-            return int(before[end])
-    for end in range(rest - 1 - given, -1, -1):
-        same = True
-        for back in range(1, given + 1):
-            if after[end + back] != before[size - back]:
-                same = False
-                break
-        if same:
-            return int(after[end])
-    return NOTHING
+    found, best = NOTHING, least - 1
+    for end in range(size - 1, least - 1, -1):
+        most = min(end, _READ)
+        same = 0
+        while same < most and before[end - same - 1] == before[size - same - 1]:
+            same += 1
+        if same > best:
+            found, best = int(before[end]), same
+            if best == _READ:
+                return found
+    for end in range(rest - 1 - least, -1, -1):
+        most = min(rest - 1 - end, _READ, size)
+        same = 0
+        while same < most and after[end + same + 1] == before[size - same - 1]:
+            same += 1
+        if same > best:
+            found, best = int(after[end]), same
+            if best == _READ:
+                return found
+    return found
 
 
 @compiled
@@ -59,7 +62,7 @@ def _find(
     positions: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     steps: NDArray[np.int32],
-    gram: int,
+    least: int,
     found: NDArray[np.int32],
 ) -> None:
     length = ids.shape[1]
@@ -76,7 +79,7 @@ def _find(
             id = ids[row, place]
             target = wanted[row, place]
             if counted[row, place] and not revising and kinds[target] == _INSERT:
-                again = _said_again(before, size, after, rest, gram)
+                again = _said_again(before, size, after, rest, least)
                 if again != target:
                     found[row, place] = again
             kind = kinds[id]
@@ -101,10 +104,11 @@ def _find(
 class Repeats:
     """Finds what would be said again, in rows of one vocabulary."""
 
-    def __init__(self, vocabulary: Vocabulary, gram: int = GRAM) -> None:
+    def __init__(self, vocabulary: Vocabulary, length: int) -> None:
+        """A repetition has `length` tokens or more."""
         if extended := sorted(set(vocabulary.extensions) & vocabulary.kinds):
             raise ReviserError(f"repetitions are not found where {extended[0]} is learned")
-        self.gram = gram
+        self.length = length
         self._kinds = np.full(vocabulary.size, _SKIPPED, dtype=np.uint8)
         self._steps = np.zeros(vocabulary.size, dtype=np.int32)
         self._kinds[: vocabulary.base_size] = _INSERT
@@ -127,7 +131,7 @@ class Repeats:
             rows.positions,
             self._kinds,
             self._steps,
-            self.gram,
+            self.length - 1,
             found,
         )
         return replace(rows, unwanted=found)

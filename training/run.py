@@ -52,7 +52,7 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
         rank=world.rank,
         world=world.size,
         workers=workers,
-        repeats=Repeats(samples.vocabulary) if settings.repeats else None,
+        repeats=Repeats(samples.vocabulary, settings.repeats_of) if settings.repeats else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from training.batches import Loader
 from training.loss import summed_loss
 from training.mixture import Mixture
 from training.packing import Rows
-from training.repeats import GRAM, NOTHING, Repeats
+from training.repeats import LENGTHS, NOTHING, Repeats
 from training.samples import Samples
 from training.settings import preset_settings
 from training.trainer import Trainer
@@ -30,16 +31,16 @@ from training.trainer import Trainer
 FEW = Vocabulary(3, kinds=frozenset({"insert", "move", "stop", "delete"}))
 
 
-def by_reading(canvas: Canvas, gram: int) -> int:
-    """What followed the tokens before the cursor when they stood here last, or stand after it next."""
-    tokens, cursor, given = canvas.tokens, canvas.cursor, gram - 1
-    if cursor < given:
-        return NOTHING
-    last = tokens[cursor - given : cursor]
-    starts = [*range(cursor - gram, -1, -1), *range(cursor, len(tokens) - given)]
-    for start in starts:
-        if tokens[start : start + given] == last:
-            return tokens[start + given]
+def by_reading(canvas: Canvas, length: int) -> int:
+    """What follows the tokens before the cursor where most of them stand here last, or stand after it next."""
+    tokens, cursor = canvas.tokens, canvas.cursor
+    for size in range(3, length - 2, -1):
+        if cursor < size:
+            continue
+        last = tokens[cursor - size : cursor]
+        for start in (*range(cursor - size - 1, -1, -1), *range(cursor, len(tokens) - size)):
+            if tokens[start : start + size] == last:
+                return tokens[start + size]
     return NOTHING
 
 
@@ -58,18 +59,19 @@ def row_of(histories: list[tuple[list[int], int]], length: int) -> Rows:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[int], int, list[int]]:
-    """A history over a few tokens, how many of its ids are given, and what reading finds at each."""
+def histories(draw: st.DrawFn) -> tuple[list[int], int, dict[int, list[int]]]:
+    """A history over a few tokens, how many of its ids are given, and what reading finds at each, by length."""
     tokens = st.lists(st.integers(0, FEW.base_size - 1), max_size=12)
     draft = draw(st.none() | tokens)
     canvas, history = seed(FEW, draw(tokens), draw(tokens), draft=draft)
     given = len(history)
-    found = [NOTHING] * given
+    found = {length: [NOTHING] * given for length in LENGTHS}
     for _ in range(draw(st.integers(0, 40))):
         id = draw(st.sampled_from(np.flatnonzero(canvas.valid_actions().mask()).tolist()))
-        again = by_reading(canvas, GRAM)
-        inserts = id < FEW.base_size and draft is None
-        found.append(again if inserts and again != id else NOTHING)
+        for length in LENGTHS:
+            again = by_reading(canvas, length)
+            inserts = id < FEW.base_size and draft is None
+            found[length].append(again if inserts and again != id else NOTHING)
         history.append(id)
         if id == FEW.stop_id:
             break
@@ -78,40 +80,41 @@ def histories(draw: st.DrawFn) -> tuple[list[int], int, list[int]]:
 
 
 @given(st.lists(histories(), min_size=1, max_size=3))
-def test_found_as_by_reading(made: list[tuple[list[int], int, list[int]]]) -> None:
-    length = sum(len(history) for history, _, _ in made) + 3
-    rows = row_of([(history, given) for history, given, _ in made], length)
-    marked = Repeats(FEW).marked(rows)
-    assert marked.unwanted is not None
-    expected = [again for _, _, found in made for again in found] + 3 * [NOTHING]
-    assert marked.unwanted[0].tolist() == expected
+def test_found_as_by_reading(made: list[tuple[list[int], int, dict[int, list[int]]]]) -> None:
+    width = sum(len(history) for history, _, _ in made) + 3
+    rows = row_of([(history, shown) for history, shown, _ in made], width)
+    for length in LENGTHS:
+        marked = Repeats(FEW, length).marked(rows)
+        assert marked.unwanted is not None
+        expected = [again for _, _, found in made for again in found[length]] + 3 * [NOTHING]
+        assert marked.unwanted[0].tolist() == expected
 
 
 def test_what_counts_is_what_is_asked_for() -> None:
     history = [FEW.start_id, 0, 1, 2, 0, 0, 1, 2, 1]
     rows = row_of([(history, 5)], len(history))
-    marked = Repeats(FEW).marked(rows).unwanted
+    marked = Repeats(FEW, 4).marked(rows).unwanted
     assert marked is not None
     assert marked[0].tolist() == 8 * [NOTHING] + [0]
     asked = replace(rows, targets=rows.ids.copy())
     assert asked.targets is not None
     asked.targets[0, -1] = 0
-    marked = Repeats(FEW).marked(asked).unwanted
+    marked = Repeats(FEW, 4).marked(asked).unwanted
     assert marked is not None
     assert marked[0].tolist() == 9 * [NOTHING]
 
 
 def test_operators_that_are_not_followed() -> None:
-    Repeats(replace(FEW, extensions=("span_delete",)))
+    Repeats(replace(FEW, extensions=("span_delete",)), 4)
     rich = Vocabulary(3, extensions=("span_delete",), kinds=FEW.kinds | {"span_delete"})
     with pytest.raises(ReviserError, match="span_delete"):
-        Repeats(rich)
+        Repeats(rich, 4)
 
 
 @pytest.mark.parametrize("pack", [True, False])
 def test_batches_are_marked_and_otherwise_the_same(pack: bool) -> None:
     samples = Samples(small_corpus(300), PAPER_VOCABULARY, Mixture(max_history=96), seed=1)
-    finder = Repeats(PAPER_VOCABULARY)
+    finder = Repeats(PAPER_VOCABULARY, 4)
     plain = islice(Loader(samples, 6, pack=pack).batches(), 8)
     marked = islice(Loader(samples, 6, pack=pack, repeats=finder).batches(), 8)
     found = 0
@@ -170,6 +173,7 @@ def test_rows_keep_their_marks() -> None:
     assert Rows.joined([marked, batch]).unwanted is None
 
 
-def test_less_than_nothing() -> None:
-    with pytest.raises(ReviserError, match="0 or more"):
-        preset_settings("tiny", repeats=-1.0)
+@pytest.mark.parametrize("wrong", [{"repeats": -1.0}, {"repeats_of": 1}, {"repeats_of": 5}])
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ReviserError, match="2 to 4 tokens"):
+        preset_settings("tiny", **wrong)
