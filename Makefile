@@ -11,8 +11,9 @@ KERNELS_READY := $(VENV)/.kernels-ready
 demo: $(READY)
 	$(BIN)/reviser continue examples/draft.txt
 
+# Two processes for two cores, and one thread of torch in each: more would wait for each other.
 test: $(KERNELS_READY) lint
-	$(BIN)/pytest -m "not slow" -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
