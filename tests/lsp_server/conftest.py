@@ -7,19 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from reviser.model.layout import Quantisation
 from tests.lsp_server.models import save_tiny_model
 from tests.lsp_server.toy_editor import ToyEditor, toy_editor
 
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+    """Quantised, as the model that comes along is: an engine starts without torch, and sooner."""
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny", quantisation=Quantisation(8))
+
+
+@pytest.fixture(scope="session")
+def full_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with its full weights: torch reads them, which takes seconds."""
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "full")
 
 
 @pytest.fixture(scope="session")
 def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One whose vocabulary has Delete and Replace."""
-    return save_tiny_model(tmp_path_factory.mktemp("models") / "revising", revises=True)
+    folder = tmp_path_factory.mktemp("models") / "revising"
+    return save_tiny_model(folder, revises=True, quantisation=Quantisation(8))
 
 
 @pytest.fixture(scope="session")

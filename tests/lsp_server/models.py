@@ -11,6 +11,7 @@ from reviser.checkpoints import save
 from reviser.checkpoints.gguf_tokens import PRE_TOKENIZERS
 from reviser.checkpoints.tokenizer_files import added_token, byte_level_bpe
 from reviser.model import Reviser, preset
+from reviser.model.layout import Quantisation
 from reviser.tokenizer import byte_of_character
 from reviser.vocabulary import Vocabulary
 
@@ -18,7 +19,14 @@ END = "<|endoftext|>"
 WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", "rain", "fell"]
 
 
-def save_tiny_model(folder: Path, seed: int = 0, *, revises: bool = False, **shape: int) -> Path:
+def save_tiny_model(
+    folder: Path,
+    seed: int = 0,
+    *,
+    revises: bool = False,
+    quantisation: Quantisation | None = None,
+    **shape: int,
+) -> Path:
     """A model that writes words, spaces, line ends and now and then moves; its weights are random.
 
     One that revises also deletes and replaces. With a `shape` that is larger, it is as slow as a test
@@ -55,7 +63,8 @@ def save_tiny_model(folder: Path, seed: int = 0, *, revises: bool = False, **sha
         if revises:
             liked[vocabulary.delete_id] = 1.2
         model.embedding.weight.mul_(liked + 0.05)
-    return save(folder, model, vocabulary, json.dumps(data, ensure_ascii=False).encode())
+    tokenizer = json.dumps(data, ensure_ascii=False).encode()
+    return save(folder, model, vocabulary, tokenizer, quantisation=quantisation)
 
 
 def _merges() -> tuple[list[str], list[str]]:

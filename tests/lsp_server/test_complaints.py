@@ -183,8 +183,11 @@ def test_4_cancelled_work_ends_and_requests_do_not_pile_up(editor: ToyEditor) ->
     assert cpu_seconds(engine) - used < 1
 
 
-def test_5_a_cold_model_answers_though_every_key_cancels_the_last_request(model: Path) -> None:
-    with toy_editor(model) as editor:
+def test_5_a_cold_model_answers_though_every_key_cancels_the_last_request(
+    full_model: Path,
+) -> None:
+    """One that takes longer to load than its user types."""
+    with toy_editor(full_model) as editor:
         editor.open("It was")
         request = editor.begin_ghost_text(invoked=False)
         for letter in " quiet":
@@ -224,8 +227,9 @@ def test_6_an_idle_model_is_unloaded_and_comes_back(model: Path) -> None:
         assert editor.ghost_text()
 
 
-def test_7_nothing_lingers_when_the_editor_is_gone(model: Path) -> None:
-    with toy_editor(model) as editor:
+def test_7_nothing_lingers_when_the_editor_is_gone(full_model: Path) -> None:
+    """Not even an engine with torch in it."""
+    with toy_editor(full_model) as editor:
         editor.open(DRAFT)
         assert editor.ghost_text()
         (engine,) = children(editor.process.pid)

@@ -250,12 +250,12 @@ def test_a_model_that_cannot_be_loaded_is_said_once(editor: ToyEditor, tmp_path:
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_model_that_cannot_be_loaded_is_a_sentence_in_the_log(
-    model: Path, tmp_path: Path, damaged: bool
+    full_model: Path, tmp_path: Path, damaged: bool
 ) -> None:
     """Also while it is being loaded ahead of time, whether it is missing or damaged."""
     folder = tmp_path / "model"
     if damaged:
-        shutil.copytree(model, folder)
+        shutil.copytree(full_model, folder)
         (weights,) = folder.glob("*.safetensors")
         weights.write_bytes(b"{" + bytes(100))
     with toy_editor(folder) as editor:
