@@ -26,7 +26,7 @@ _AFTER = 8_192
 _KEPT = 20  # runs of a document that can be taken back
 _REPLY_PATIENCE = 10.0
 _ECHO_PATIENCE = 3.0
-_SHORT_PATIENCE = 0.5
+_SHORT_PATIENCE = 2.0
 _RETRIES = 50
 
 
