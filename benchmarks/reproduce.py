@@ -511,10 +511,10 @@ def _write_json(path: Path, data: Any) -> None:
     write_atomically(path, (json.dumps(finite(data), indent=1) + "\n").encode())
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.reproduce", description=(__doc__ or "").splitlines()[0]
-    )
+def main(
+    arguments: Sequence[str] | None = None, prog: str = "python -m benchmarks.reproduce"
+) -> int:
+    parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="smoke")
     parser.add_argument("--out", type=Path, help="folder of the reproduction")
     parser.add_argument("--data", nargs="+", default=[BUILTIN], help="texts or token shards")

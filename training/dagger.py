@@ -47,7 +47,7 @@ from training.run import (
     run_steps,
 )
 from training.samples import Samples
-from training.saving import resume, save_result, save_run, save_settings
+from training.saving import check_out, resume, save_result, save_run, save_settings
 from training.settings import PRESETS, Settings, preset_settings
 from training.trainer import Trainer, interruptible
 from training.visits import EditsAndVisits, Visited, acting_copy, roll_out
@@ -421,6 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = preset_settings(
             options.preset, **chosen_settings(options), steps=plan.rounds * plan.updates
         )
+        check_out(options.out, resumed=options.resume)
         with join_world("none") as world:
             train(options, settings, plan, world)
     except ReviserError as error:

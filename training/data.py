@@ -489,10 +489,8 @@ def _read_xz(path: Path) -> bytes:
 # Command -----------------------------------------------------------------------------------------
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.data", description=(__doc__ or "").splitlines()[0]
-    )
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m training.data") -> int:
+    parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the shards")
     parser.add_argument("sources", nargs="*", help="files, folders, or hf:NAME@CONFIG#SPLIT")
     parser.add_argument("--tokenizer", help="gpt2, or the path of a tokenizer.json")

@@ -32,7 +32,7 @@ from training.parallel import World, join_world
 from training.repeats import Repeats
 from training.revisions import EditSource
 from training.samples import Samples
-from training.saving import resume, save_result, save_run, save_settings
+from training.saving import check_out, resume, save_result, save_run, save_settings
 from training.settings import HELP, PRESETS, Settings, preset_settings
 from training.trainer import Measured, Trainer, interruptible
 
@@ -355,12 +355,12 @@ def run_steps(
     return True
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m training run", description=__doc__)
-    parser.add_argument("preset", choices=PRESETS)
-    parser.add_argument(
-        "--data", type=Path, required=True, help="token shards (python -m training data)"
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description="A whole training run, from its data to its model."
     )
+    parser.add_argument("preset", choices=PRESETS)
+    parser.add_argument("--data", type=Path, required=True, help="token shards (reviser tokenise)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
     parser.add_argument("--edits", type=Path, help="shards of edits, for a mixture that has some")
@@ -396,12 +396,13 @@ def chosen_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in vars(options).items() if name in names}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m training run") -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(words)
+    options = _parser(prog).parse_args(words)
     options.words = words
     try:
         settings = preset_settings(options.preset, **chosen_settings(options))
+        check_out(options.out, resumed=options.resume)
         with join_world(settings.parallel) as world:
             train(options, settings, world)
     except ReviserError as error:

@@ -16,6 +16,7 @@ from training.settings import Settings
 from training.trainer import Trainer
 
 LATEST = "latest"
+RESULT = "model"
 _STATE = "training.pt"
 _SETTINGS = "settings.json"
 
@@ -24,6 +25,14 @@ def save_settings(out: Path, settings: Settings, facts: dict[str, Any]) -> None:
     """Write down what the run is, before its first step."""
     text = json.dumps({"settings": settings.to_dict(), **facts}, indent=2) + "\n"
     write_atomically(out / _SETTINGS, text.encode())
+
+
+def check_out(out: Path, *, resumed: bool) -> None:
+    """A run must not take the place of another's checkpoint or result: hours may be in them."""
+    if not resumed and ((out / LATEST).exists() or (out / RESULT).exists()):
+        raise ReviserError(
+            f"{out} holds a run already: go on with --resume, or name another folder"
+        )
 
 
 def save_run(out: Path, trainer: Trainer, parts: Checkpoint, metadata: dict[str, Any]) -> None:
@@ -41,7 +50,7 @@ def save_run(out: Path, trainer: Trainer, parts: Checkpoint, metadata: dict[str,
 def save_result(out: Path, trainer: Trainer, parts: Checkpoint, metadata: dict[str, Any]) -> Path:
     """The finished model (its average, if one was kept) in `out/model`."""
     weights = gathered_weights(trainer)
-    target = out / "model"
+    target = out / RESULT
     if trainer.world.leads:
         if trainer.average is not None:
             weights = dict(trainer.average.state_dict())

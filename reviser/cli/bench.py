@@ -168,7 +168,9 @@ def report(
 @app.command(context_settings=PASS_ON)
 def reproduce(context: typer.Context) -> None:
     """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab (see --help)."""
-    raise typer.Exit(load_extra("benchmarks.reproduce", "all").main(context.args))
+    raise typer.Exit(
+        load_extra("benchmarks.reproduce", "all").main(context.args, context.command_path)
+    )
 
 
 @app.command()

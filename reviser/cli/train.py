@@ -11,9 +11,9 @@ PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 
 def train(context: typer.Context) -> None:
     """Train a model: reviser train PRESET --data SHARDS --out RUN (see --help)."""
-    raise typer.Exit(load_extra("training.run", "train").main(context.args))
+    raise typer.Exit(load_extra("training.run", "train").main(context.args, "reviser train"))
 
 
 def tokenise(context: typer.Context) -> None:
     """Turn texts into token shards for training: reviser tokenise OUT --tokenizer T SOURCE…"""
-    raise typer.Exit(load_extra("training.data", "train").main(context.args))
+    raise typer.Exit(load_extra("training.data", "train").main(context.args, "reviser tokenise"))

@@ -25,6 +25,7 @@ from training.ppo.rollouts import DocumentPrompts, Oracle
 from training.ppo.saving import read_facts, resume, save_facts, save_result, save_run
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
+from training.saving import check_out
 from training.trainer import interruptible
 
 # Iterations whose prompts show what real text costs.
@@ -168,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [field.name for field in dataclasses.fields(PpoSettings)]
     try:
         settings = PpoSettings.from_options(**{name: getattr(options, name) for name in names})
+        check_out(options.out, resumed=options.resume)
         tune(options, settings)
     except ReviserError as error:
         print(f"training: {error}", file=sys.stderr)

@@ -1,0 +1,42 @@
+"""`reviser tokenise` and `reviser train` hand their words on, under their own names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from reviser.checkpoints.home import load
+from reviser.cli import app
+
+TEXT = "The lamp burned low. The keeper climbed the stairs and looked out upon the water.\n" * 40
+
+
+def reviser(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("command", ["train", "tokenise", "bench reproduce"])
+def test_usage_names_the_command_that_was_typed(command: str) -> None:
+    helped = reviser(*command.split(), "--help")
+    assert helped.exit_code == 0
+    assert helped.output.startswith(f"usage: reviser {command} ")
+    refused = reviser(*command.split(), "--no-such-option")
+    assert refused.exit_code == 2
+    assert f"reviser {command}: error: " in refused.output
+
+
+def test_from_a_text_to_a_model(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT)
+    made = reviser("tokenise", tmp_path / "data", "--tokenizer", "gpt2", text)
+    assert made.exit_code == 0, made.output
+    options = ("--data", tmp_path / "data", "--tokenizer", "gpt2", "--out", tmp_path / "run")
+    trained = reviser("train", "tiny", *options, "--steps", "1", "--repeats", "1")
+    assert trained.exit_code == 0, trained.output
+    assert load(tmp_path / "run" / "model").vocabulary.name == "gpt2"
+    again = reviser("train", "tiny", *options, "--steps", "1")
+    assert again.exit_code == 2
+    assert len(again.output.strip().splitlines()) == 1
