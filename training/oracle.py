@@ -81,11 +81,11 @@ class Oracle:
 # The numbers of an episode: the length and cursor of its text, its script's next place and end, where its
 # history ends and may end, and whether it is over.
 LENGTH, CURSOR, NEXT, END, SIZE, LIMIT, OVER = range(7)
-_NUMBERS = 7
+NUMBERS = 7
 
 
 @compiled
-def _apply(id: int, tokens: Tokens, numbers: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
+def apply(id: int, tokens: Tokens, numbers: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
     """Carry out an action on a text."""
     length, cursor = numbers[LENGTH], numbers[CURSOR]
     removed = 0
@@ -145,7 +145,7 @@ def _follow(
     place = numbers[SIZE]
     history[place], labels[place] = id, wanted
     numbers[SIZE] += 1
-    _apply(id, tokens, numbers, ids)
+    apply(id, tokens, numbers, ids)
     if id == wanted:
         numbers[NEXT] += 1
     elif not numbers[OVER]:
@@ -243,7 +243,7 @@ class Episodes:
         self._tokens = np.zeros((count, width), dtype=np.int32)
         # Room for the removal of one text and the writing of another, and for ways between.
         self._scripts = np.zeros((count, 3 * width + 64), dtype=np.int32)
-        self._numbers = np.zeros((count, _NUMBERS), dtype=np.int64)
+        self._numbers = np.zeros((count, NUMBERS), dtype=np.int64)
         drafts = self._given - 1 - (begun.ids == vocabulary.draft_id).argmax(1)
         for episode, (given, draft, size) in enumerate(
             zip(self._given, drafts, begun.lengths, strict=True)

@@ -12,93 +12,74 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.errors import ReviserError
-from reviser.vocabulary import MOVES, Vocabulary
+from reviser.vocabulary import Vocabulary
+from training.alignment import Tokens
+from training.edits import means_of
+from training.oracle import CURSOR, KNOWN_KINDS, LENGTH, NUMBERS, apply
 from training.packing import Rows
 from training.randomness import compiled
+from training.revisions import DRAFT, START, ids_of
 
 NOTHING = -1
 # How many tokens before the cursor are read, and how many make a repetition together with the one to come.
 _READ = 3
 LENGTHS = range(2, _READ + 2)
-_SKIPPED, _INSERT, _MOVE, _DELETE, _DRAFT = range(5)
 
 
 @compiled
-def _said_again(
-    before: NDArray[np.int32], size: int, after: NDArray[np.int32], rest: int, least: int
-) -> int:
-    """What follows the last tokens of `before` where as many of them as possible, `least` or more, stand a second time.
+def _alike(tokens: Tokens, end: int, cursor: int, most: int) -> int:
+    """How many tokens before `end` are those before the cursor, `most` or as many as are read."""
+    same = 0
+    while same < min(most, _READ) and tokens[end - same - 1] == tokens[cursor - same - 1]:
+        same += 1
+    return same
 
-    Of such places the last before the cursor counts, or else the first behind it. `after` is in reverse: the token next to
-    the cursor is its last.
+
+@compiled
+def _said_again(tokens: Tokens, length: int, cursor: int, least: int) -> int:
+    """What follows the tokens before the cursor where as many of them as possible, `least` or more, stand a second time.
+
+    Of such places the last before the cursor counts, or else the first behind it.
     """
     found, best = NOTHING, least - 1
-    for end in range(size - 1, least - 1, -1):
-        most = min(end, _READ)
-        same = 0
-        while same < most and before[end - same - 1] == before[size - same - 1]:
-            same += 1
+    for end in range(cursor - 1, least - 1, -1):
+        same = _alike(tokens, end, cursor, end)
         if same > best:
-            found, best = int(before[end]), same
-            if best == _READ:
-                return found
-    for end in range(rest - 1 - least, -1, -1):
-        most = min(rest - 1 - end, _READ, size)
-        same = 0
-        while same < most and after[end + same + 1] == before[size - same - 1]:
-            same += 1
+            found, best = int(tokens[end]), same
+    for end in range(cursor + least, length):
+        same = _alike(tokens, end, cursor, min(end - cursor, cursor))
         if same > best:
-            found, best = int(after[end]), same
-            if best == _READ:
-                return found
+            found, best = int(tokens[end]), same
     return found
 
 
 @compiled
 def _find(
-    ids: NDArray[np.int32],
-    wanted: NDArray[np.int32],
+    ids: Tokens,
+    wanted: Tokens,
     counted: NDArray[np.bool_],
-    positions: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    steps: NDArray[np.int32],
+    known: NDArray[np.int64],
+    base_size: int,
     least: int,
-    found: NDArray[np.int32],
+    found: Tokens,
 ) -> None:
-    length = ids.shape[1]
-    # The text on each side of the cursor, the tokens next to it last.
-    before = np.empty(length, dtype=np.int32)
-    after = np.empty(length, dtype=np.int32)
+    tokens = np.empty(ids.shape[1], dtype=np.int32)
+    numbers = np.zeros(NUMBERS, dtype=np.int64)
     for row in range(ids.shape[0]):
-        size = rest = 0
         revising = False
-        for place in range(length):
-            if positions[row, place] == 0:
-                size = rest = 0
-                revising = False
-            id = ids[row, place]
-            target = wanted[row, place]
-            if counted[row, place] and not revising and kinds[target] == _INSERT:
-                again = _said_again(before, size, after, rest, least)
+        for place in range(ids.shape[1]):
+            id, target = ids[row, place], wanted[row, place]
+            if counted[row, place] and not revising and target < base_size:
+                again = _said_again(tokens, numbers[LENGTH], numbers[CURSOR], least)
                 if again != target:
                     found[row, place] = again
-            kind = kinds[id]
-            if kind == _INSERT:
-                before[size] = id
-                size += 1
-            elif kind == _DELETE:
-                size -= 1
-            elif kind == _DRAFT:
+            if id == known[START]:
+                numbers[:] = 0
+                revising = False
+            elif id == known[DRAFT]:
                 revising = True
-            elif kind == _MOVE:
-                for _ in range(-steps[id]):
-                    size -= 1
-                    after[rest] = before[size]
-                    rest += 1
-                for _ in range(steps[id]):
-                    rest -= 1
-                    before[size] = after[rest]
-                    size += 1
+            else:
+                apply(id, tokens, numbers, known)
 
 
 class Repeats:
@@ -106,17 +87,11 @@ class Repeats:
 
     def __init__(self, vocabulary: Vocabulary, length: int) -> None:
         """A repetition has `length` tokens or more."""
-        if extended := sorted(set(vocabulary.extensions) & vocabulary.kinds):
-            raise ReviserError(f"repetitions are not found where {extended[0]} is learned")
+        if others := sorted(set(vocabulary.extensions) & vocabulary.kinds - KNOWN_KINDS):
+            raise ReviserError(f"repetitions are not found where {others[0]} is learned")
         self.length = length
-        self._kinds = np.full(vocabulary.size, _SKIPPED, dtype=np.uint8)
-        self._steps = np.zeros(vocabulary.size, dtype=np.int32)
-        self._kinds[: vocabulary.base_size] = _INSERT
-        self._kinds[vocabulary.delete_id] = _DELETE
-        self._kinds[vocabulary.draft_id] = _DRAFT
-        moves = slice(vocabulary.move_ids.start, vocabulary.move_ids.stop)
-        self._kinds[moves] = _MOVE
-        self._steps[moves] = MOVES
+        self._base_size = vocabulary.base_size
+        self._ids = ids_of(vocabulary, means_of(vocabulary))
 
     def marked(self, rows: Rows) -> Rows:
         """The rows with what would be said again in the place of each id that counts and is inserted.
@@ -124,14 +99,6 @@ class Repeats:
         Where people revise a draft nothing is marked: what stands around it may well be said again there.
         """
         found = np.full_like(rows.ids, NOTHING)
-        _find(
-            rows.ids,
-            rows.wanted,
-            rows.mask,
-            rows.positions,
-            self._kinds,
-            self._steps,
-            self.length - 1,
-            found,
-        )
+        known, least = self._ids, self.length - 1
+        _find(rows.ids, rows.wanted, rows.mask, known, self._base_size, least, found)
         return replace(rows, unwanted=found)

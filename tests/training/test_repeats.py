@@ -22,13 +22,14 @@ from tests.training.histories import PAPER_VOCABULARY, small_corpus
 from training.batches import Loader
 from training.loss import summed_loss
 from training.mixture import Mixture
+from training.oracle import KNOWN_KINDS
 from training.packing import Rows
 from training.repeats import LENGTHS, NOTHING, Repeats
 from training.samples import Samples
 from training.settings import preset_settings
 from training.trainer import Trainer
 
-FEW = Vocabulary(3, kinds=frozenset({"insert", "move", "stop", "delete"}))
+FEW = Vocabulary(3, extensions=("span_delete", "replace"), kinds=KNOWN_KINDS)
 
 
 def by_reading(canvas: Canvas, length: int) -> int:
@@ -105,9 +106,9 @@ def test_what_counts_is_what_is_asked_for() -> None:
 
 
 def test_operators_that_are_not_followed() -> None:
-    Repeats(replace(FEW, extensions=("span_delete",)), 4)
-    rich = Vocabulary(3, extensions=("span_delete",), kinds=FEW.kinds | {"span_delete"})
-    with pytest.raises(ReviserError, match="span_delete"):
+    Repeats(replace(FEW, extensions=("swap",)), 4)
+    rich = replace(FEW, extensions=("swap",), kinds=FEW.kinds | {"swap"})
+    with pytest.raises(ReviserError, match="swap"):
         Repeats(rich, 4)
 
 
