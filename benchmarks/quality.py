@@ -2,11 +2,12 @@
 
     python -m benchmarks.quality RUN --model NAME=FOLDER … --evaluator BASE --data SHARDS
     python -m benchmarks.quality RUN --compare NAME [--baseline NAME] [--mauve minilm] [--write FILE]
+    python -m benchmarks.quality RUN --side-by-side NAME … [--mauve minilm] [--write FILE]
 
 The first form writes with each model and keeps what it wrote, and how likely that is under BASE, in the
 folder RUN; a model that is there already is not asked again. The second compares one of them with real text
-and, where one is named, a baseline; it needs neither models nor a GPU. FOLDERs and BASE are model folders with
-one tokenizer; SHARDS are held-out token shards made with it.
+and, where one is named, a baseline; the third shows what several wrote, at whatever temperatures. Neither needs
+models or a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS are held-out token shards made with it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from training.corpus import Corpus
 
 REAL = "real text"
 RESAMPLES = 2000
+TEMPERATURE = continuation.Settings().temperature
 # What a default model is held to, beside the left-to-right model.
 MOST_PERPLEXITY = 1.3
 LEAST_STOPS = 0.95
@@ -55,6 +57,10 @@ class Measured:
     @property
     def name(self) -> str:
         return self.continuation.name
+
+    @property
+    def temperature(self) -> float:
+        return float(self.facts.get("temperature", TEMPERATURE))
 
     @classmethod
     def read(cls, path: Path) -> Measured:
@@ -87,12 +93,15 @@ class Examination:
         self.real_joins = self.joins([passage.gap for passage in self.passages])
         self.rows: int = chosen.batch
         self.seeds: list[int] = chosen.seeds
-        self.settings = continuation.Settings(move_temperature=chosen.move_temperature)
+        self.settings = continuation.Settings(
+            temperature=chosen.temperature, move_temperature=chosen.move_temperature
+        )
         self.facts = {
             "evaluator": chosen.evaluator.name,
             "data": chosen.data.name,
             "prompts": len(self.prompts),
             "seeds": chosen.seeds,
+            "temperature": chosen.temperature,
             "move_temperature": chosen.move_temperature,
             **surroundings(),
         }
@@ -349,41 +358,96 @@ def page(measured: Sequence[Measured], held: Sequence[Target], mauve: dict[str, 
 
 
 def compare(chosen: argparse.Namespace) -> str:
-    written = [chosen.baseline, chosen.compare] if chosen.baseline else [chosen.compare]
-    for name in (names := [REAL, *written]):
-        if not _figures_file(chosen.run, name).exists():
-            raise ReviserError(f"{chosen.run} holds no figures of {name}")
-    measured = [Measured.read(_figures_file(chosen.run, name)) for name in names]
+    """A model's figures, and whether they are what a default is held to."""
+    names = [REAL, chosen.baseline, chosen.compare] if chosen.baseline else [REAL, chosen.compare]
+    measured = _kept(chosen.run, names)
     model, baseline = measured[-1], measured[1] if chosen.baseline else None
-    if baseline and any(
-        baseline.facts[key] != model.facts[key] for key in ("evaluator", "data", "prompts", "seeds")
-    ):
-        raise ReviserError(f"{baseline.name} and {model.name} were measured on different things")
-    mauve = overlaps(chosen.run, written, chosen.mauve) if chosen.mauve else {}
+    if baseline and baseline.temperature != model.temperature:
+        raise ReviserError(
+            f"{baseline.name} and {model.name} were measured at different temperatures"
+        )
+    mauve = overlaps(chosen.run, names[1:], chosen.mauve) if chosen.mauve else {}
     text = page(measured, targets(model, baseline, mauve), mauve)
     if chosen.write:
-        facts = provenance(
-            f"python -m benchmarks.quality {chosen.run} --compare {model.name}"
-            + (f" --baseline {baseline.name}" if baseline else "")
-            + (f" --mauve {chosen.mauve}" if chosen.mauve else ""),
-            Generated="; ".join(
-                f"{entry.name} at {entry.facts['Commit']} on {entry.facts['Hardware']}, {entry.facts['Date']}"
-                for entry in measured[1:]
-            ),
-            Data=f"{model.facts['prompts']} documents of {model.facts['data']}: prompts of "
-            f"{continuation.PROMPT_TOKENS} tokens; gaps after {infill.PREFIX_TOKENS}",
-            Seeds=", ".join(map(str, model.facts["seeds"])),
-            Sampling=_sampling(model.facts.get("move_temperature")),
-            Evaluator=model.facts["evaluator"],
-        )
-        if chosen.mauve:
-            facts += f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves\n"
-        write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
+        asked = f"--compare {model.name}" + (f" --baseline {baseline.name}" if baseline else "")
+        temperature = f"temperature {model.temperature:g}"
+        _file(chosen, asked, measured, temperature, text)
     return text
 
 
-def _sampling(move_temperature: float | None) -> str:
-    usual = "temperature 0.9, top-k 50, at most 256 actions"
+def side_by_side(chosen: argparse.Namespace) -> str:
+    """What several wrote, each at its temperature, from the likeliest to the least likely."""
+    measured = _kept(chosen.run, [REAL, *chosen.side_by_side])
+    mauve = overlaps(chosen.run, chosen.side_by_side, chosen.mauve) if chosen.mauve else {}
+    columns = ("", "temperature", "evalPPL", "MAUVE", "distinct-2", "repeated 4-grams", "stop")
+    rows = []
+    for entry in sorted(measured, key=lambda entry: entry.continuation.ppl):
+        figures, overlap = entry.continuation, mauve.get(entry.name)
+        sampled = entry.name != REAL
+        rows.append(
+            (
+                entry.name,
+                f"{entry.temperature:g}" if sampled else "",
+                f"{figures.ppl:.2f}",
+                f"{overlap.score:.3f} ± {overlap.spread:.3f}" if overlap else "",
+                f"{figures.distinct_2:.3f}",
+                f"{figures.repeated_4:.4f}",
+                f"{figures.stopped:.1%}" if sampled else "",
+            )
+        )
+    text = Table(columns, tuple(rows)).markdown()
+    if chosen.write:
+        asked = f"--side-by-side {' '.join(chosen.side_by_side)}"
+        _file(chosen, asked, measured, "each at its temperature", text)
+    return text
+
+
+def _kept(run: Path, names: Sequence[str]) -> list[Measured]:
+    """The figures of these models, of which all wrote after the same prompts."""
+    for name in names:
+        if not _figures_file(run, name).exists():
+            raise ReviserError(f"{run} holds no figures of {name}")
+    measured = [Measured.read(_figures_file(run, name)) for name in names]
+    last = measured[-1]
+    for entry in measured[1:]:
+        if any(
+            entry.facts[key] != last.facts[key] for key in ("evaluator", "data", "prompts", "seeds")
+        ):
+            raise ReviserError(f"{entry.name} and {last.name} were measured on different things")
+    return measured
+
+
+def _file(
+    chosen: argparse.Namespace,
+    asked: str,
+    measured: Sequence[Measured],
+    temperature: str,
+    text: str,
+) -> None:
+    """Write a results file of what was found, real text first among what was measured."""
+    last = measured[-1].facts
+    facts = provenance(
+        f"python -m benchmarks.quality {chosen.run} {asked}"
+        + (f" --mauve {chosen.mauve}" if chosen.mauve else ""),
+        Generated="; ".join(
+            f"{entry.name} at {entry.facts['Commit']} on {entry.facts['Hardware']}, {entry.facts['Date']}"
+            for entry in measured[1:]
+        ),
+        Data=f"{last['prompts']} documents of {last['data']}: prompts of "
+        f"{continuation.PROMPT_TOKENS} tokens; gaps after {infill.PREFIX_TOKENS}",
+        Seeds=", ".join(map(str, last["seeds"])),
+        Sampling=_sampling(temperature, last.get("move_temperature")),
+        Evaluator=last["evaluator"],
+    )
+    if chosen.mauve:
+        facts += (
+            f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves\n"
+        )
+    write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
+
+
+def _sampling(temperature: str, move_temperature: float | None) -> str:
+    usual = f"{temperature}, top-k 50, at most 256 actions"
     return usual if move_temperature is None else f"{usual}; where to go at {move_temperature}"
 
 
@@ -399,10 +463,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument(
+        "--temperature", type=float, default=TEMPERATURE, help="continue at this temperature"
+    )
+    parser.add_argument(
         "--move-temperature", type=float, help="continue with where to go chosen more surely"
     )
     parser.add_argument("--compare", metavar="NAME")
     parser.add_argument("--baseline", metavar="NAME")
+    parser.add_argument(
+        "--side-by-side",
+        nargs="+",
+        metavar="NAME",
+        help="show what these wrote, at any temperature",
+    )
     parser.add_argument("--mauve", choices=["minilm", "gpt2", "bert"])
     parser.add_argument("--title", default="The embedded model's continuations and infills")
     parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
@@ -415,8 +488,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             write_with(models, chosen)
         if chosen.baseline and not chosen.compare:
             raise ReviserError("a baseline needs a model to compare with it")
+        if chosen.compare and chosen.side_by_side:
+            raise ReviserError("compare one model, or show several side by side")
         if chosen.compare:
             print(compare(chosen))
+        elif chosen.side_by_side:
+            print(side_by_side(chosen))
         elif not models:
             raise ReviserError("name a model to write with, or one to compare")
     except ReviserError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -56,6 +57,44 @@ def test_where_to_go_can_be_chosen_more_surely(run: Path, tmp_path: Path) -> Non
     assert figures["continuation"]["ppl"] != usual["continuation"]["ppl"]
     assert main([str(out), "--compare", "ours", "--write", str(page)]) == 0
     assert "256 actions; where to go at 0.35\n" in page.read_text()
+
+
+def test_models_at_other_temperatures_stand_side_by_side(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, page = tmp_path / "run", tmp_path / "page.md"
+    shutil.copytree(run, out)
+    options = [*_writing(run.parent)[4:], "--temperature", "0.3"]
+    assert main([str(out), "--model", f"sure={run.parent / 'base'}", *options]) == 0
+    capsys.readouterr()
+    assert main([str(out), "--side-by-side", "ours", "sure", "plain", "--write", str(page)]) == 0
+    text = capsys.readouterr().out
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line]
+    assert {row[0]: row[1] for row in rows[2:]} == {
+        REAL: "", "ours": "0.9", "sure": "0.3", "plain": "0.9",
+    }  # fmt: skip
+    likely = [float(row[2]) for row in rows[2:]]
+    assert likely == sorted(likely)
+    assert text.strip() in page.read_text()
+    assert "- Sampling: each at its temperature, top-k 50" in page.read_text()
+    assert main([str(out), "--compare", "sure", "--baseline", "plain"]) == 2
+    assert "plain and sure were measured at different temperatures" in capsys.readouterr().err
+
+
+def test_models_that_continued_other_prompts_do_not_stand_side_by_side(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    file = tmp_path / "run" / "plain.json"
+    figures = json.loads(file.read_text())
+    figures["facts"]["prompts"] += 1
+    file.write_text(json.dumps(figures))
+    for words in (
+        ["--side-by-side", "plain", "ours"],
+        ["--compare", "ours", "--baseline", "plain"],
+    ):
+        assert main([str(tmp_path / "run"), *words]) == 2
+        assert "plain and ours were measured on different things" in capsys.readouterr().err
 
 
 def test_what_was_written_is_kept_and_not_written_again(run: Path) -> None:
@@ -153,6 +192,8 @@ def test_the_interval_holds_the_ratio_and_is_a_point_for_equal_models(run: Path)
         (["--model", "ours=x"], "writing needs an evaluator and held-out data"),
         (["--baseline", "ours"], "a baseline needs a model to compare with it"),
         (["--compare", "ours", "--baseline", "nobody"], "holds no figures of nobody"),
+        (["--side-by-side", "ours", "nobody"], "holds no figures of nobody"),
+        (["--side-by-side", "ours", "--compare", "ours"], "compare one model, or show several"),
     ],
 )
 def test_mistakes_get_one_sentence(
