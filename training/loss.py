@@ -24,6 +24,8 @@ _CHUNK = 16384
 MARGIN = 0.05
 
 OfChunk = Callable[[Tensor, Tensor, int, Tensor | None, float], tuple[Tensor, Tensor]]
+Unwanted = Callable[[slice], Tensor]
+"""The unwanted ids of some positions: (positions, ids), each but once, never the target, -1 where there are fewer."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -34,7 +36,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         table: Tensor,
         targets: Tensor,
         of_chunk: OfChunk,
-        unwanted: Tensor | None,
+        unwanted: Unwanted | None,
         weight: float,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
@@ -48,13 +50,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             else None
         )
         for start in range(0, len(hidden), _CHUNK):
-            part = hidden[start : start + _CHUNK]
-            wanted = targets[start : start + _CHUNK]
-            others = None if unwanted is None else unwanted[start : start + _CHUNK]
-            loss, grad = of_chunk(part @ weights.T, wanted, size, others, weight)
+            chunk = slice(start, start + _CHUNK)
+            part = hidden[chunk]
+            others = None if unwanted is None else unwanted(chunk)
+            loss, grad = of_chunk(part @ weights.T, targets[chunk], size, others, weight)
             total += loss
             if hidden_grad is not None:
-                hidden_grad[start : start + _CHUNK] = grad @ weights
+                hidden_grad[chunk] = grad @ weights
             if table_grad is not None:
                 table_grad += grad.T @ part
         if table_grad is not None:
@@ -87,7 +89,7 @@ def loss_and_gradient(
     """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
 
     Only the first `size` columns are ids; the others are padding and get no share. Each row may have
-    an `unwanted` id, -1 where it has none, whose loss has this weight.
+    `unwanted` ids, whose losses have this weight.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
@@ -96,10 +98,11 @@ def loss_and_gradient(
     shares = (scores - total).exp()
     grad = shares - (columns == targets[:, None]).float()
     if unwanted is not None:
-        share = shares.gather(1, unwanted.clamp(min=0)[:, None]) * (unwanted[:, None] >= 0)
+        their = unwanted.clamp(min=0).long()
+        share = shares.gather(1, their) * (unwanted >= 0)
         loss -= weight * ((1 - share + MARGIN) / (1 + MARGIN)).log().sum()
         pressure = weight * share / (1 - share + MARGIN)
-        grad += pressure * ((columns == unwanted[:, None]).float() - shares)
+        grad = (grad - pressure.sum(1, keepdim=True) * shares).scatter_add_(1, their, pressure)
     return loss, grad.to(logits.dtype)
 
 
@@ -123,7 +126,7 @@ def summed_loss(
     table: Tensor,
     targets: Tensor,
     of_chunk: OfChunk = loss_and_gradient,
-    unwanted: Tensor | None = None,
+    unwanted: Unwanted | None = None,
     weight: float = 0.0,
 ) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
@@ -135,3 +138,18 @@ def summed_loss(
         hidden, table, targets, of_chunk, unwanted, weight
     )
     return loss
+
+
+def said_before(
+    ids: Tensor, lasting: Tensor, places: Tensor, targets: Tensor, window: int
+) -> Tensor:
+    """For each place, what was said at it or up to `window` places before, each id once, the target left out.
+
+    `ids` and `lasting` are flat; an id counts at its place and at as many after it as `lasting` says, itself included.
+    """
+    back = torch.arange(window, device=ids.device)
+    at = places[:, None] - back
+    inside = at.clamp(min=0)
+    found = ids[inside]
+    counts = (at >= 0) & (back < lasting[inside]) & (found != targets[:, None])
+    return torch.where(counts, found, -1)

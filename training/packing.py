@@ -23,7 +23,8 @@ class Rows:
     -1 where there is padding: positions attend to earlier ones of the same number. `positions`
     start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
     say what the loss asks for in the place of each id. `unwanted` are ids that the loss may ask to be
-    unlikely there, -1 where there is none.
+    unlikely there, -1 where there is none; or it may ask that of all that was said before: `lasting` says at how many
+    places, its own and those after it, an id is the last of its kind to have been said, 0 where it does not count.
     """
 
     ids: NDArray[np.int32]
@@ -32,6 +33,7 @@ class Rows:
     positions: NDArray[np.int32]
     targets: NDArray[np.int32] | None = None
     unwanted: NDArray[np.int32] | None = None
+    lasting: NDArray[np.int32] | None = None
 
     @classmethod
     def empty(cls, rows: int, length: int, padding: int) -> Rows:
@@ -50,8 +52,9 @@ class Rows:
         names = {name: name for name in ("ids", "mask", "samples", "positions")}
         if any(part.targets is not None for part in parts):
             names["targets"] = "wanted"
-        if all(part.unwanted is not None for part in parts):
-            names["unwanted"] = "unwanted"
+        for name in ("unwanted", "lasting"):
+            if all(getattr(part, name) is not None for part in parts):
+                names[name] = name
         return cls(
             **{
                 name: np.concatenate([getattr(part, source) for part in parts])
@@ -70,6 +73,7 @@ class Rows:
             self.positions[rows],
             None if self.targets is None else self.targets[rows],
             None if self.unwanted is None else self.unwanted[rows],
+            None if self.lasting is None else self.lasting[rows],
         )
 
     @property

@@ -1,7 +1,10 @@
-"""What would be said again: the token whose insertion would write some tokens for a second time.
+"""What would be said again: the token whose insertion would write some tokens for a second time, or one alone.
 
 A small model repeats itself more often than people do, and each repetition makes the next one likelier. A run can ask
 that a repetition which the text does not make be unlikely (`Settings.repeats`); this finds them.
+
+Of one token alone there may be hundreds at a place. They are not listed: it is enough to know of each token how long it
+is the last of its kind, from which the loss finds them (`training.loss.said_before`).
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from training.revisions import DRAFT, START, ids_of
 NOTHING = -1
 # How many tokens before the cursor are read, and how many make a repetition together with the one to come.
 _READ = 3
-LENGTHS = range(2, _READ + 2)
+LENGTHS = range(1, _READ + 2)
+WINDOW = 256
+"""How many places back a token of its own is found."""
 
 
 @compiled
@@ -82,12 +87,47 @@ def _find(
                 apply(id, tokens, numbers, known)
 
 
+@compiled
+def _find_lasting(
+    ids: Tokens,
+    counted: NDArray[np.bool_],
+    known: NDArray[np.int64],
+    base_size: int,
+    found: Tokens,
+) -> None:
+    last = np.empty(base_size, dtype=np.int64)
+    for row in range(ids.shape[0]):
+        last[:] = NOTHING
+        begin, revising = 0, False
+        for place in range(ids.shape[1]):
+            id = ids[row, place]
+            if id == known[START]:
+                _end(found[row], begin, place)
+                begin, revising = place, False
+            elif id == known[DRAFT]:
+                revising = True
+            elif id < base_size and counted[row, place] and not revising:
+                if last[id] >= begin:
+                    found[row, last[id]] = place - last[id]
+                found[row, place] = ids.shape[1]
+                last[id] = place
+        _end(found[row], begin, ids.shape[1])
+
+
+@compiled
+def _end(found: Tokens, begin: int, end: int) -> None:
+    """Nothing lasts beyond the end of its sample."""
+    for place in range(begin, end):
+        found[place] = min(found[place], end - place)
+
+
 class Repeats:
     """Finds what would be said again, in rows of one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, length: int) -> None:
         """A repetition has `length` tokens or more."""
-        if others := sorted(set(vocabulary.extensions) & vocabulary.kinds - KNOWN_KINDS):
+        others = sorted(set(vocabulary.extensions) & vocabulary.kinds - KNOWN_KINDS)
+        if others and length > 1:
             raise ReviserError(f"repetitions are not found where {others[0]} is learned")
         self.length = length
         self._base_size = vocabulary.base_size
@@ -96,8 +136,13 @@ class Repeats:
     def marked(self, rows: Rows) -> Rows:
         """The rows with what would be said again in the place of each id that counts and is inserted.
 
-        Where people revise a draft nothing is marked: what stands around it may well be said again there.
+        Of one token alone, all that count are marked instead, with how long each lasts. Where people revise a draft
+        nothing is marked: what stands around it may well be said again there.
         """
+        if self.length == 1:
+            lasting = np.zeros_like(rows.ids)
+            _find_lasting(rows.ids, rows.mask, self._ids, self._base_size, lasting)
+            return replace(rows, lasting=lasting)
         found = np.full_like(rows.ids, NOTHING)
         known, least = self._ids, self.length - 1
         _find(rows.ids, rows.wanted, rows.mask, known, self._base_size, least, found)

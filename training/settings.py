@@ -44,7 +44,7 @@ class Settings:
     """How much more than by its own loss a model is kept from repetitions that a text does not make: with 1, as if
     these were seen twice as often, so that where people repeat themselves every second time it does every third."""
     repeats_of: int = 4
-    """How many tokens make a repetition: 2 to 4."""
+    """How many tokens make a repetition: 2 to 4, or 1 for every token that the model itself has written before."""
     round_bits: int | None = None
     """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
     and learns to live with that; tables are rounded to 8 at the least."""
@@ -68,8 +68,8 @@ class Settings:
             raise ReviserError("weights are not rounded in a run that shards them")
         if self.after_moves < 1:
             raise ReviserError("a choice after a move counts at least once")
-        if self.repeats < 0 or not 2 <= self.repeats_of <= 4:
-            raise ReviserError("repetitions are of 2 to 4 tokens, made unlikely by 0 or more")
+        if self.repeats < 0 or not 1 <= self.repeats_of <= 4:
+            raise ReviserError("repetitions are of 1 to 4 tokens, made unlikely by 0 or more")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 
@@ -112,7 +112,7 @@ HELP = {
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
     "after_moves": "how often a choice that directly follows a move counts in the loss",
     "repeats": "make tokens unlikely that would say again what stands on the canvas; 0 for the plain loss",
-    "repeats_of": "how many tokens make a repetition, 2 to 4",
+    "repeats_of": "how many tokens make a repetition, 1 to 4",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",
     "seed": "of fresh weights, samples and dropout",

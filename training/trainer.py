@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reviser.model import Reviser
-from training.loss import chunk_loss, summed_loss
+from training.loss import Unwanted, chunk_loss, said_before, summed_loss
 from training.packing import Rows
 from training.parallel import World, last_pass_syncs, share
 from training.recording import Recording
+from training.repeats import WINDOW
 from training.rounding import Rounding
 from training.schedule import learning_rate
 from training.settings import Settings
@@ -40,6 +41,7 @@ class Objective(nn.Module):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
     def __init__(self, model: Reviser, compiled: bool, unwanted: float = 0.0) -> None:
+        """What is said again counts with the weight of `unwanted`."""
         super().__init__()
         self.model = model
         self.unwanted = unwanted
@@ -78,11 +80,20 @@ class Objective(nn.Module):
     ) -> Tensor:
         """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
 
-        `samples` is for objectives that cannot tell from positions alone what belongs together.
+        `samples` is for objectives that cannot tell from positions alone what belongs together. `unwanted` are ids, one
+        for each place, or in the shape of the rows: how long each of their ids lasts, for all that was said to be so.
         """
         states = self._states(ids, positions).flatten(0, 1).index_select(0, places)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
-        return summed_loss(states, table, targets, self._of_chunk, unwanted, self.unwanted)
+        others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
+        return summed_loss(states, table, targets, self._of_chunk, others, self.unwanted)
+
+
+def _unwanted(ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor) -> Unwanted:
+    if marks.dim() == 1:
+        return lambda part: marks[part, None]
+    said, lasting = ids.flatten(), marks.flatten()
+    return lambda part: said_before(said, lasting, places[part], targets[part], WINDOW)
 
 
 @dataclass
@@ -255,7 +266,7 @@ class Trainer:
         summed, targets = 0.0, 0
         with self.rounded(), self._precision():
             for batch in batches:
-                plain = replace(batch, unwanted=None)
+                plain = replace(batch, unwanted=None, lasting=None)
                 summed += float(self.shared(*inputs_of(plain, self.world.device)))
                 targets += int(batch.mask[:, 1:].sum())
         self.model.train()
@@ -288,7 +299,8 @@ def inputs_of(
 ) -> tuple[Tensor, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
-    A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids.
+    A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids,
+    or how long ids last.
     """
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
@@ -303,6 +315,8 @@ def inputs_of(
     ]
     if batch.unwanted is not None:
         parts.append(batch.unwanted[row, column + 1].astype(np.int64))
+    elif batch.lasting is not None:
+        parts.append(batch.lasting)
     tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
     if device.type == "cuda":
         tensors = (tensor.pin_memory() for tensor in tensors)

@@ -20,14 +20,14 @@ from reviser.vocabulary import Vocabulary
 from tests.training.chains import WORDS, WORLD, Chains
 from tests.training.histories import PAPER_VOCABULARY, small_corpus
 from training.batches import Loader
-from training.loss import summed_loss
+from training.loss import said_before, summed_loss
 from training.mixture import Mixture
 from training.oracle import KNOWN_KINDS
 from training.packing import Rows
 from training.repeats import LENGTHS, NOTHING, Repeats
 from training.samples import Samples
 from training.settings import preset_settings
-from training.trainer import Trainer
+from training.trainer import Trainer, inputs_of
 
 FEW = Vocabulary(3, extensions=("span_delete", "replace"), kinds=KNOWN_KINDS)
 
@@ -66,10 +66,10 @@ def histories(draw: st.DrawFn) -> tuple[list[int], int, dict[int, list[int]]]:
     draft = draw(st.none() | tokens)
     canvas, history = seed(FEW, draw(tokens), draw(tokens), draft=draft)
     given = len(history)
-    found = {length: [NOTHING] * given for length in LENGTHS}
+    found = {length: [NOTHING] * given for length in LENGTHS[1:]}
     for _ in range(draw(st.integers(0, 40))):
         id = draw(st.sampled_from(np.flatnonzero(canvas.valid_actions().mask()).tolist()))
-        for length in LENGTHS:
+        for length in LENGTHS[1:]:
             again = by_reading(canvas, length)
             inserts = id < FEW.base_size and draft is None
             found[length].append(again if inserts and again != id else NOTHING)
@@ -84,11 +84,36 @@ def histories(draw: st.DrawFn) -> tuple[list[int], int, dict[int, list[int]]]:
 def test_found_as_by_reading(made: list[tuple[list[int], int, dict[int, list[int]]]]) -> None:
     width = sum(len(history) for history, _, _ in made) + 3
     rows = row_of([(history, shown) for history, shown, _ in made], width)
-    for length in LENGTHS:
+    for length in LENGTHS[1:]:
         marked = Repeats(FEW, length).marked(rows)
         assert marked.unwanted is not None
         expected = [again for _, _, found in made for again in found[length]] + 3 * [NOTHING]
         assert marked.unwanted[0].tolist() == expected
+
+
+@given(st.lists(histories(), min_size=1, max_size=4), st.integers(1, 90))
+def test_all_that_was_written_before(
+    made: list[tuple[list[int], int, dict[int, list[int]]]], window: int
+) -> None:
+    """Two rows of them: what is found is what stands in the history since it began to be written."""
+    width = sum(len(history) for history, _, _ in made) + 3
+    both = [made, made[::-1]]
+    rows = Rows.joined([row_of([(ids, shown) for ids, shown, _ in row], width) for row in both])
+    marked = Repeats(FEW, 1).marked(rows)
+    assert marked.unwanted is None
+    *_, places, targets, lasting = inputs_of(marked, torch.device("cpu"))
+    flat = torch.from_numpy(rows.ids.astype(np.int64)).flatten()
+    found = said_before(flat, lasting.flatten(), places, targets, window)
+    expected = []
+    for row in both:
+        for history, shown, _ in row:
+            for place in range(shown, len(history)):
+                said = history[max(shown, place - window) : place]
+                if FEW.draft_id in history:
+                    said = []
+                expected.append({id for id in said if id < FEW.base_size} - {history[place]})
+    assert [set(ids) - {NOTHING} for ids in found.tolist()] == expected
+    assert all(sum(id >= 0 for id in ids) == len({*ids} - {NOTHING}) for ids in found.tolist())
 
 
 def test_what_counts_is_what_is_asked_for() -> None:
@@ -109,47 +134,57 @@ def test_operators_that_are_not_followed() -> None:
     Repeats(replace(FEW, extensions=("swap",)), 4)
     rich = replace(FEW, extensions=("swap",), kinds=FEW.kinds | {"swap"})
     with pytest.raises(ReviserError, match="swap"):
-        Repeats(rich, 4)
+        Repeats(rich, 2)
+    Repeats(rich, 1)
 
 
+@pytest.mark.parametrize(("length", "name"), [(4, "unwanted"), (1, "lasting")])
 @pytest.mark.parametrize("pack", [True, False])
-def test_batches_are_marked_and_otherwise_the_same(pack: bool) -> None:
+def test_batches_are_marked_and_otherwise_the_same(pack: bool, length: int, name: str) -> None:
     samples = Samples(small_corpus(300), PAPER_VOCABULARY, Mixture(max_history=96), seed=1)
-    finder = Repeats(PAPER_VOCABULARY, 4)
+    finder = Repeats(PAPER_VOCABULARY, length)
     plain = islice(Loader(samples, 6, pack=pack).batches(), 8)
     marked = islice(Loader(samples, 6, pack=pack, repeats=finder).batches(), 8)
     found = 0
     for one, other in zip(plain, marked, strict=True):
-        assert one.unwanted is None
-        assert other.unwanted is not None
+        marks = getattr(other, name)
+        assert getattr(one, name) is None
         assert np.array_equal(one.ids, other.ids)
-        assert np.array_equal(finder.marked(one).unwanted, other.unwanted)
-        found += int((other.unwanted != NOTHING).sum())
+        assert np.array_equal(getattr(finder.marked(one), name), marks)
+        found += int((marks > 0).sum())
     assert found
 
 
 def test_repetitions_become_as_rare_as_the_weight_says() -> None:
     """A model is shown one place twice, once repeating and once not: half is likely, and with weight 1 a third."""
     likely = {}
+    table, targets, unwanted = torch.eye(2), torch.tensor([0, 1]), torch.tensor([[NOTHING], [0]])
     for weight in (0.0, 1.0):
         hidden = torch.zeros(1, 2, requires_grad=True)
         optimizer = torch.optim.SGD([hidden], lr=0.5)
-        table, targets, unwanted = torch.eye(2), torch.tensor([0, 1]), torch.tensor([NOTHING, 0])
         for _ in range(200):
             optimizer.zero_grad()
             both = hidden.expand(2, 2)
-            summed_loss(both, table, targets, unwanted=unwanted, weight=weight).backward()
+            summed_loss(
+                both, table, targets, unwanted=unwanted.__getitem__, weight=weight
+            ).backward()
             optimizer.step()
         likely[weight] = float(torch.softmax(hidden.detach()[0], 0)[0])
     assert likely[0.0] == pytest.approx(1 / 2, abs=1e-3)
     assert likely[1.0] == pytest.approx(1 / 3, abs=0.02)
 
 
-def test_a_step_counts_what_is_unwanted_and_an_evaluation_does_not() -> None:
+@pytest.mark.parametrize("several", [False, True])
+def test_a_step_counts_what_is_unwanted_and_an_evaluation_does_not(several: bool) -> None:
     batch = next(Chains().batches(0))
-    unwanted = np.full_like(batch.ids, NOTHING)
-    unwanted[:, 5] = (batch.ids[:, 5] + 1) % WORDS
-    marked = replace(batch, unwanted=unwanted)
+    if several:
+        lasting = np.zeros_like(batch.ids)
+        lasting[:, 5] = 3
+        marked = replace(batch, lasting=lasting)
+    else:
+        unwanted = np.full_like(batch.ids, NOTHING)
+        unwanted[:, 5] = (batch.ids[:, 5] + 1) % WORDS
+        marked = replace(batch, unwanted=unwanted)
 
     def trainer(weight: float) -> Trainer:
         torch.manual_seed(0)
@@ -167,14 +202,15 @@ def test_a_step_counts_what_is_unwanted_and_an_evaluation_does_not() -> None:
 
 def test_rows_keep_their_marks() -> None:
     batch = next(Chains().batches(0))
-    marked = replace(batch, unwanted=batch.ids + 1)
-    joined = Rows.joined([marked, marked])
-    assert joined.targets is None
-    assert np.array_equal(joined[8:12].unwanted, batch.ids[:4] + 1)
-    assert Rows.joined([marked, batch]).unwanted is None
+    for name in ("unwanted", "lasting"):
+        marked = replace(batch, **{name: batch.ids + 1})
+        joined = Rows.joined([marked, marked])
+        assert joined.targets is None
+        assert np.array_equal(getattr(joined[8:12], name), batch.ids[:4] + 1)
+        assert getattr(Rows.joined([marked, batch]), name) is None
 
 
-@pytest.mark.parametrize("wrong", [{"repeats": -1.0}, {"repeats_of": 1}, {"repeats_of": 5}])
+@pytest.mark.parametrize("wrong", [{"repeats": -1.0}, {"repeats_of": 0}, {"repeats_of": 5}])
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ReviserError, match="2 to 4 tokens"):
+    with pytest.raises(ReviserError, match="1 to 4 tokens"):
         preset_settings("tiny", **wrong)
