@@ -25,8 +25,7 @@ logger = logging.getLogger(__name__)
 _AFTER = 8_192
 _KEPT = 20  # runs of a document that can be taken back
 _REPLY_PATIENCE = 10.0
-_ECHO_PATIENCE = 3.0
-_SHORT_PATIENCE = 2.0
+_ECHO_PATIENCE = 4.0  # seconds, by which a busy machine may be late
 _RETRIES = 50
 
 
@@ -334,7 +333,7 @@ class LiveRuns:
         if run.awaits_echo and (applied or unchanged):
             # Editors may say "applied" and skip the edit: the change that it must cause is the proof. And
             # the change because of which they refused one may come after their answer.
-            await self._await_change(_ECHO_PATIENCE if applied and unchanged else _SHORT_PATIENCE)
+            await self._await_change(_ECHO_PATIENCE)
         if not run.awaits_echo:
             run.refusals = 0
             return

@@ -96,7 +96,7 @@ def test_3_a_stale_edit_does_no_harm(editor: ToyEditor, manner: str) -> None:
         # Edits for a text that is no more were carried out: harmless here, since lines moved alone.
         assert end["state"] in ("finished", "stopped")
     else:
-        assert end["state"] == "finished"
+        assert end["state"] == "finished", end
         assert rest.startswith(DRAFT[:MIDDLE])
         assert rest.endswith(DRAFT[MIDDLE:])
 
