@@ -185,6 +185,9 @@ class Overlap:
     score: float
     spread: float
 
+    def __str__(self) -> str:
+        return f"{self.score:.3f} ± {self.spread:.3f}"
+
 
 @dataclass(frozen=True)
 class Target:
@@ -314,7 +317,7 @@ def page(measured: Sequence[Measured], held: Sequence[Target], mauve: dict[str, 
                 f"{figures.ppl:.2f}",
                 f"{figures.median_ppl:.2f}",
                 f"{figures.bits_per_byte:.3f}",
-                f"{overlap.score:.3f} ± {overlap.spread:.3f}" if overlap else "",
+                str(overlap or ""),
                 f"{figures.distinct_2:.3f}",
                 f"{figures.distinct_3:.3f}",
                 f"{figures.repeated_4:.4f}",
@@ -389,7 +392,7 @@ def side_by_side(chosen: argparse.Namespace) -> str:
                 entry.name,
                 f"{entry.temperature:g}" if sampled else "",
                 f"{figures.ppl:.2f}",
-                f"{overlap.score:.3f} ± {overlap.spread:.3f}" if overlap else "",
+                str(overlap or ""),
                 f"{figures.distinct_2:.3f}",
                 f"{figures.repeated_4:.4f}",
                 f"{figures.stopped:.1%}" if sampled else "",

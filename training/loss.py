@@ -98,7 +98,7 @@ def loss_and_gradient(
     shares = (scores - total).exp()
     grad = shares - (columns == targets[:, None]).float()
     if unwanted is not None:
-        their = unwanted.clamp(min=0).long()
+        their = unwanted.clamp(min=0)
         share = shares.gather(1, their) * (unwanted >= 0)
         loss -= weight * ((1 - share + MARGIN) / (1 + MARGIN)).log().sum()
         pressure = weight * share / (1 - share + MARGIN)
