@@ -44,6 +44,7 @@ from training.run import (
     evaluation_rows,
     examiner_for,
     loader_of,
+    rarity_of,
     run_steps,
 )
 from training.samples import Samples
@@ -295,13 +296,21 @@ def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: Wo
     held_out_edits = None
     if options.held_out_edits:
         held_out_edits = Revisions(Corpus.open(options.held_out_edits), vocabulary, mixture, seed)
+    corpus = Corpus.open(options.data)
     data = Data(
-        Samples(Corpus.open(options.data), vocabulary, mixture, seed),
+        Samples(corpus, vocabulary, mixture, seed),
         Revisions(Corpus.open(options.edits), vocabulary, mixture, seed),
         held_out_edits,
     )
     supervised = loader_of(data.source([], 0.0), settings, world, options.workers)
-    trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
+    trainer = Trainer(
+        settings,
+        parts.model,
+        supervised,
+        world,
+        moves=parts.vocabulary.move_ids,
+        rarity=rarity_of(settings, corpus),
+    )
     if options.resume:
         resume(out, trainer)
     facts = {
