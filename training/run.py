@@ -67,14 +67,18 @@ def rarity_of(settings: Settings, corpus: Corpus) -> NDArray[np.float32] | None:
 def mixture_of(settings: Settings, path: Path | None, edits: bool = False) -> Mixture:
     """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline.
 
-    The baseline is shown the same share of openings as its file says and, with `edits`, of those.
+    The baseline is shown texts that are as long, the same share of openings as its file says and, with `edits`, of those.
     """
     mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
     if settings.objective == "ar":
         plain = Mixture.left_to_right(settings.history)
         part = mixture.edits / sum(mixture.shares) if edits else 0.0
         return dataclasses.replace(
-            plain, openings=mixture.openings, edits=part, unchanged=mixture.unchanged
+            plain,
+            min_text=mixture.min_text,
+            openings=mixture.openings,
+            edits=part,
+            unchanged=mixture.unchanged,
         )
     return dataclasses.replace(mixture, max_history=settings.history)
 

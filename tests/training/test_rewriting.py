@@ -74,14 +74,18 @@ def test_the_same_edits_are_shown_finished_as_to_a_reviser() -> None:
     assert 0 < finished.mean() < 1
 
 
-def test_the_baseline_is_shown_the_same_shares_of_edits_and_openings(tmp_path: Path) -> None:
+def test_the_baseline_is_shown_the_same_texts_and_shares_of_edits_and_openings(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "mixture.json"
-    path.write_text(json.dumps({"local": 0.6, "edits": 0.5, "unchanged": 0.25, "openings": 0.5}))
+    asked = {"local": 0.6, "edits": 0.5, "unchanged": 0.25, "openings": 0.5, "min_text": 12}
+    path.write_text(json.dumps(asked))
     recipe = Mixture.load(path)
     baseline = preset_settings("tiny", objective="ar")
     mixture = mixture_of(baseline, path, edits=True)
     assert mixture.edits == pytest.approx(recipe.edits / sum(recipe.shares))
     assert (mixture.plain, mixture.unchanged, mixture.openings) == (1.0, 0.25, 0.5)
+    assert mixture.min_text == 12
     assert mixture_of(baseline, path) == dataclasses.replace(mixture, edits=0.0)
     rows: list[Parts] = [([], [n % BASE, 1], [n % BASE, 2], []) for n in range(30)]
     samples = samples_of(small_corpus(20), corpus_of(rows), WRITER, mixture, 0)
