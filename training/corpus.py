@@ -19,7 +19,6 @@ from training.boundaries import Classes
 
 FORMAT = "reviser token shards 1"
 Tokens = NDArray[np.uint16] | NDArray[np.uint32]
-_COUNTED = 2**25
 
 
 @dataclass(frozen=True)
@@ -172,15 +171,6 @@ class Corpus:
     @cached_property
     def tokens(self) -> int:
         return sum(len(shard.tokens) for shard in self.shards)
-
-    def shares(self) -> NDArray[np.float64]:
-        """Which part of the tokens each is, from so many of them that it makes no difference."""
-        step = max(self.tokens // _COUNTED, 1)
-        counts = np.zeros(self.tokenizer.size)
-        for shard in self.shards:
-            counts += np.bincount(shard.tokens[::step], minlength=len(counts))
-        shares: NDArray[np.float64] = counts / counts.sum()
-        return shares
 
     def vocabulary(
         self, extensions: Iterable[str] = (), kinds: Iterable[str] = KINDS

@@ -44,7 +44,6 @@ from training.run import (
     evaluation_rows,
     examiner_for,
     loader_of,
-    rarity_of,
     run_steps,
 )
 from training.samples import Samples
@@ -296,21 +295,13 @@ def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: Wo
     held_out_edits = None
     if options.held_out_edits:
         held_out_edits = Revisions(Corpus.open(options.held_out_edits), vocabulary, mixture, seed)
-    corpus = Corpus.open(options.data)
     data = Data(
-        Samples(corpus, vocabulary, mixture, seed),
+        Samples(Corpus.open(options.data), vocabulary, mixture, seed),
         Revisions(Corpus.open(options.edits), vocabulary, mixture, seed),
         held_out_edits,
     )
     supervised = loader_of(data.source([], 0.0), settings, world, options.workers)
-    trainer = Trainer(
-        settings,
-        parts.model,
-        supervised,
-        world,
-        moves=parts.vocabulary.move_ids,
-        rarity=rarity_of(settings, corpus),
-    )
+    trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
     if options.resume:
         resume(out, trainer)
     facts = {

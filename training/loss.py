@@ -5,7 +5,7 @@ logits are made, turned into their own gradient, and dropped, so the backward pa
 what the forward pass has already computed.
 
 Some ids may be unwanted at a position beside the one that is wanted there. The loss of such an id of probability p is
--log(1 - p) times the id's weight, but for a margin that keeps the gradient small where p is near 1.
+-log(1 - p), but for a margin that keeps the gradient small where p is near 1.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ _CHUNK = 16384
 
 MARGIN = 0.05
 
-UnwantedOfChunk = tuple[Tensor, Tensor]
-"""Unwanted ids: (positions, ids), each but once, never the target, -1 where there are fewer; and what every id's weight
-is where it is unwanted, (vocab,)."""
-OfChunk = Callable[[Tensor, Tensor, int, UnwantedOfChunk | None], tuple[Tensor, Tensor]]
-Unwanted = Callable[[slice], UnwantedOfChunk]
+OfChunk = Callable[[Tensor, Tensor, int, Tensor | None, float], tuple[Tensor, Tensor]]
+Unwanted = Callable[[slice], Tensor]
+"""The unwanted ids of some positions: (positions, ids), each but once, never the target, -1 where there are fewer."""
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -39,6 +37,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         targets: Tensor,
         of_chunk: OfChunk,
         unwanted: Unwanted | None,
+        weight: float,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
@@ -54,7 +53,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             chunk = slice(start, start + _CHUNK)
             part = hidden[chunk]
             others = None if unwanted is None else unwanted(chunk)
-            loss, grad = of_chunk(part @ weights.T, targets[chunk], size, others)
+            loss, grad = of_chunk(part @ weights.T, targets[chunk], size, others, weight)
             total += loss
             if hidden_grad is not None:
                 hidden_grad[chunk] = grad @ weights
@@ -76,6 +75,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             None,
             None,
             None,
+            None,
         )
 
 
@@ -83,12 +83,13 @@ def loss_and_gradient(
     logits: Tensor,
     targets: Tensor,
     size: int,
-    unwanted: UnwantedOfChunk | None = None,
+    unwanted: Tensor | None = None,
+    weight: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
 
     Only the first `size` columns are ids; the others are padding and get no share. Each row may have
-    `unwanted` ids.
+    `unwanted` ids, whose losses have this weight.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
@@ -97,11 +98,9 @@ def loss_and_gradient(
     shares = (scores - total).exp()
     grad = shares - (columns == targets[:, None]).float()
     if unwanted is not None:
-        ids, weights = unwanted
-        their = ids.clamp(min=0)
-        weight = weights[their] * (ids >= 0)
-        share = shares.gather(1, their)
-        loss -= (weight * ((1 - share + MARGIN) / (1 + MARGIN)).log()).sum()
+        their = unwanted.clamp(min=0)
+        share = shares.gather(1, their) * (unwanted >= 0)
+        loss -= weight * ((1 - share + MARGIN) / (1 + MARGIN)).log().sum()
         pressure = weight * share / (1 - share + MARGIN)
         grad = (grad - pressure.sum(1, keepdim=True) * shares).scatter_add_(1, their, pressure)
     return loss, grad.to(logits.dtype)
@@ -113,13 +112,13 @@ def chunk_loss(compiled: bool) -> OfChunk:
 
 
 def _by_kernel(
-    logits: Tensor, targets: Tensor, size: int, unwanted: UnwantedOfChunk | None
+    logits: Tensor, targets: Tensor, size: int, unwanted: Tensor | None, weight: float
 ) -> tuple[Tensor, Tensor]:
     if not has_kernels(logits.device):
-        return loss_and_gradient(logits, targets, size, unwanted)
+        return loss_and_gradient(logits, targets, size, unwanted, weight)
     from training.softmax import loss_and_gradient_in_place
 
-    return loss_and_gradient_in_place(logits, targets, size, unwanted)
+    return loss_and_gradient_in_place(logits, targets, size, unwanted, weight)
 
 
 def summed_loss(
@@ -128,6 +127,7 @@ def summed_loss(
     targets: Tensor,
     of_chunk: OfChunk = loss_and_gradient,
     unwanted: Unwanted | None = None,
+    weight: float = 0.0,
 ) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
 
@@ -135,7 +135,7 @@ def summed_loss(
     """
     # torch does not type the way a function with a hand-written gradient is called.
     loss: Tensor = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        hidden, table, targets, of_chunk, unwanted
+        hidden, table, targets, of_chunk, unwanted, weight
     )
     return loss
 

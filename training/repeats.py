@@ -121,11 +121,6 @@ def _end(found: Tokens, begin: int, end: int) -> None:
         found[place] = min(found[place], end - place)
 
 
-def rarity(shares: NDArray[np.float64], common: float) -> NDArray[np.float32]:
-    """How much each token counts when it is said again: fully up to the share of `common`, then by the root less."""
-    return np.sqrt(common / np.maximum(shares, common)).astype(np.float32)
-
-
 class Repeats:
     """Finds what would be said again, in rows of one vocabulary."""
 

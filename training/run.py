@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from reviser.checkpoints.home import Checkpoint
 from reviser.decoding import Run, Sampler, seed
@@ -30,7 +29,7 @@ from training.metrics import MetricsLog, PlainView, make_view
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, packed
 from training.parallel import World, join_world
-from training.repeats import Repeats, rarity
+from training.repeats import Repeats
 from training.revisions import EditSource
 from training.samples import Samples
 from training.saving import check_out, resume, save_result, save_run, save_settings
@@ -55,13 +54,6 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
         workers=workers,
         repeats=Repeats(samples.vocabulary, settings.repeats_of) if settings.repeats else None,
     )
-
-
-def rarity_of(settings: Settings, corpus: Corpus) -> NDArray[np.float32] | None:
-    """How much each token counts when it is said again, where settings tell common tokens from others."""
-    if not settings.repeats or settings.repeats_common is None:
-        return None
-    return rarity(corpus.shares(), settings.repeats_common)
 
 
 def mixture_of(settings: Settings, path: Path | None, edits: bool = False) -> Mixture:
@@ -300,14 +292,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     edits = Corpus.open(options.edits) if options.edits else None
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
     loader = loader_of(samples, settings, world, options.workers)
-    trainer = Trainer(
-        settings,
-        parts.model,
-        loader,
-        world,
-        moves=parts.vocabulary.move_ids,
-        rarity=rarity_of(settings, corpus),
-    )
+    trainer = Trainer(settings, parts.model, loader, world, moves=parts.vocabulary.move_ids)
     if options.resume:
         resume(out, trainer)
     facts = {

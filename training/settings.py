@@ -45,9 +45,6 @@ class Settings:
     these were seen twice as often, so that where people repeat themselves every second time it does every third."""
     repeats_of: int = 4
     """How many tokens make a repetition: 2 to 4, or 1 for every token that the model itself has written before."""
-    repeats_common: float | None = None
-    """Which part of the texts a token may be to count fully when it is said again; of commoner ones, which nobody can
-    do without, those that are four times as common count half as much."""
     round_bits: int | None = None
     """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
     and learns to live with that; tables are rounded to 8 at the least."""
@@ -73,8 +70,6 @@ class Settings:
             raise ReviserError("a choice after a move counts at least once")
         if self.repeats < 0 or not 1 <= self.repeats_of <= 4:
             raise ReviserError("repetitions are of 1 to 4 tokens, made unlikely by 0 or more")
-        if self.repeats_common is not None and not 0 < self.repeats_common <= 1:
-            raise ReviserError("a common token is a part of the texts, above 0 and up to 1")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 
@@ -118,7 +113,6 @@ HELP = {
     "after_moves": "how often a choice that directly follows a move counts in the loss",
     "repeats": "make tokens unlikely that would say again what stands on the canvas; 0 for the plain loss",
     "repeats_of": "how many tokens make a repetition, 1 to 4",
-    "repeats_common": "tokens that are more than this part of the texts count less when said again",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",
     "seed": "of fresh weights, samples and dropout",

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from training.loss import MARGIN, UnwantedOfChunk
+from training.loss import MARGIN
 
 _BLOCK = 2048
 _WARPS = 8
@@ -27,10 +27,10 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     logits,
     targets,
     unwanted,
-    weights,
     losses,
     size,
     width,
+    weight,
     UNWANTED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -42,7 +42,6 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     if UNWANTED:
         others = tl.load(unwanted + row.to(tl.int64) * UNWANTED + tl.arange(0, UNWANTED))
         against = tl.load(start + others, mask=others >= 0, other=_NOTHING).to(tl.float32)
-        weight = tl.load(weights + others, mask=others >= 0, other=0.0)
     columns = tl.arange(0, BLOCK)
     # Each column of a block keeps its own sum, scaled by the highest score it has seen, until the end. What was
     # summed before the first real score, or beyond the row, is scaled to nothing there.
@@ -64,7 +63,7 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     loss = sum_of_all - wanted
     if UNWANTED:
         theirs = tl.exp(against - sum_of_all)
-        loss -= tl.sum(weight * tl.log((1 - theirs + _MARGIN) / (1 + _MARGIN)), 0)
+        loss -= weight * tl.sum(tl.log((1 - theirs + _MARGIN) / (1 + _MARGIN)), 0)
         pressure = weight * theirs / (1 - theirs + _MARGIN)
         pressed = tl.sum(pressure, 0)
     tl.store(losses + row, loss)
@@ -85,22 +84,21 @@ def loss_and_gradient_in_place(
     logits: Tensor,
     targets: Tensor,
     size: int,
-    unwanted: UnwantedOfChunk | None = None,
+    unwanted: Tensor | None = None,
+    weight: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """`loss_and_gradient` that turns the logits themselves into their gradient."""
     rows, width = logits.shape
-    # Where nothing is unwanted the kernel reads neither.
-    ids, weights = unwanted or (targets, targets)
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
     _cross_entropy[(rows,)](
         logits,
         targets,
-        ids.contiguous(),
-        weights,
+        targets if unwanted is None else unwanted.contiguous(),
         losses,
         size,
         width,
-        UNWANTED=0 if unwanted is None else ids.shape[1],
+        weight,
+        UNWANTED=0 if unwanted is None else unwanted.shape[1],
         BLOCK=_BLOCK,
         num_warps=_WARPS,
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reviser.model import Reviser
-from training.loss import Unwanted, UnwantedOfChunk, chunk_loss, said_before, summed_loss
+from training.loss import Unwanted, chunk_loss, said_before, summed_loss
 from training.packing import Rows
 from training.parallel import World, last_pass_syncs, share
 from training.recording import Recording
@@ -40,11 +40,11 @@ class BatchSource(Protocol):
 class Objective(nn.Module):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
-    def __init__(self, model: Reviser, compiled: bool, weights: Tensor | None = None) -> None:
-        """`weights` say of every id how much it counts where it is unwanted; without them none does."""
+    def __init__(self, model: Reviser, compiled: bool, unwanted: float = 0.0) -> None:
+        """What is said again counts with the weight of `unwanted`."""
         super().__init__()
         self.model = model
-        self._weights = weights
+        self.unwanted = unwanted
         if compiled:
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
@@ -85,23 +85,15 @@ class Objective(nn.Module):
         """
         states = self._states(ids, positions).flatten(0, 1).index_select(0, places)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
-        others = None
-        if unwanted is not None and self._weights is not None:
-            others = _others(ids, places, targets, unwanted, self._weights)
-        return summed_loss(states, table, targets, self._of_chunk, others)
+        others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
+        return summed_loss(states, table, targets, self._of_chunk, others, self.unwanted)
 
 
-def _others(
-    ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor, weights: Tensor
-) -> Unwanted:
+def _unwanted(ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor) -> Unwanted:
     if marks.dim() == 1:
-        return lambda part: (marks[part, None], weights)
+        return lambda part: marks[part, None]
     said, lasting = ids.flatten(), marks.flatten()
-
-    def of_chunk(part: slice) -> UnwantedOfChunk:
-        return said_before(said, lasting, places[part], targets[part], WINDOW), weights
-
-    return of_chunk
+    return lambda part: said_before(said, lasting, places[part], targets[part], WINDOW)
 
 
 @dataclass
@@ -135,8 +127,6 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     moves: range = range(0)
     """The ids of moves, for settings that let the choices after them count more."""
-    rarity: NDArray[np.float32] | None = None
-    """By how much each id counts less than others where it is said again, for settings that tell them apart."""
 
     def __post_init__(self) -> None:
         settings, device = self.settings, self.world.device
@@ -152,10 +142,7 @@ class Trainer:
 
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
-        weights = torch.full((self.model.embedding.weight.shape[0],), self.settings.repeats)
-        if self.rarity is not None:
-            weights[: len(self.rarity)] *= torch.from_numpy(self.rarity)
-        return Objective(self.model, self.settings.compile, weights.to(self.world.device))
+        return Objective(self.model, self.settings.compile, self.settings.repeats)
 
     @property
     def done(self) -> float:

@@ -40,20 +40,14 @@ def test_what_is_unwanted(positions: int, several: int, monkeypatch: pytest.Monk
     table = torch.randn(11, 6, requires_grad=True)
     targets = torch.randint(0, 11, (positions,))
     unwanted = others_than(targets, several, 11)
-    weights = torch.rand(11)
     every = (hidden @ table.T).softmax(-1)
-    against = torch.stack(
-        [
-            -weights[id] * ((1 - every[row, id] + loss.MARGIN) / (1 + loss.MARGIN)).log()
-            for row, ids in enumerate(unwanted.tolist())
-            for id in ids
-            if id >= 0
-        ]
+    shares = torch.stack(
+        [every[row, id] for row, ids in enumerate(unwanted.tolist()) for id in ids if id >= 0]
     )
-    plain = functional.cross_entropy(hidden @ table.T, targets, reduction="sum")
-    expected = plain + against.sum()
+    against = -((1 - shares + loss.MARGIN) / (1 + loss.MARGIN)).log().sum()
+    expected = functional.cross_entropy(hidden @ table.T, targets, reduction="sum") + 0.7 * against
     wanted = torch.autograd.grad(3 * expected, (hidden, table))
-    summed = summed_loss(hidden, table, targets, unwanted=lambda part: (unwanted[part], weights))
+    summed = summed_loss(hidden, table, targets, unwanted=lambda part: unwanted[part], weight=0.7)
     torch.testing.assert_close(summed, expected)
     got = torch.autograd.grad(3 * summed, (hidden, table))
     for one, other in zip(got, wanted, strict=True):
@@ -89,10 +83,9 @@ def check(device: str) -> None:
         single, several = (others_than(targets, count, size) for count in (1, 8))
         # The likeliest id is what presses most.
         logits[1, single[1]] = logits[2, several[2, 4]] = 20.0
-        weights = torch.rand(size, device=device)
-        for others in (None, (single, weights), (several, weights)):
-            expected = loss.loss_and_gradient(logits, targets, size, others)
-            found = softmax.loss_and_gradient_in_place(logits.clone(), targets, size, others)
+        for others in (None, single, several):
+            expected = loss.loss_and_gradient(logits, targets, size, others, 0.7)
+            found = softmax.loss_and_gradient_in_place(logits.clone(), targets, size, others, 0.7)
             for one, other in zip(found, expected, strict=True):
                 torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 

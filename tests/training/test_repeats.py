@@ -20,13 +20,11 @@ from reviser.vocabulary import Vocabulary
 from tests.training.chains import WORDS, WORLD, Chains
 from tests.training.histories import PAPER_VOCABULARY, small_corpus
 from training.batches import Loader
-from training.corpus import Corpus
-from training.loss import UnwantedOfChunk, said_before, summed_loss
+from training.loss import said_before, summed_loss
 from training.mixture import Mixture
 from training.oracle import KNOWN_KINDS
 from training.packing import Rows
-from training.repeats import LENGTHS, NOTHING, Repeats, rarity
-from training.run import rarity_of
+from training.repeats import LENGTHS, NOTHING, Repeats
 from training.samples import Samples
 from training.settings import preset_settings
 from training.trainer import Trainer, inputs_of
@@ -163,16 +161,13 @@ def test_repetitions_become_as_rare_as_the_weight_says() -> None:
     table, targets, unwanted = torch.eye(2), torch.tensor([0, 1]), torch.tensor([[NOTHING], [0]])
     for weight in (0.0, 1.0):
         hidden = torch.zeros(1, 2, requires_grad=True)
-        weights = torch.full((2,), weight)
-
-        def others(part: slice, weights: torch.Tensor = weights) -> UnwantedOfChunk:
-            return unwanted[part], weights
-
         optimizer = torch.optim.SGD([hidden], lr=0.5)
         for _ in range(200):
             optimizer.zero_grad()
             both = hidden.expand(2, 2)
-            summed_loss(both, table, targets, unwanted=others).backward()
+            summed_loss(
+                both, table, targets, unwanted=unwanted.__getitem__, weight=weight
+            ).backward()
             optimizer.step()
         likely[weight] = float(torch.softmax(hidden.detach()[0], 0)[0])
     assert likely[0.0] == pytest.approx(1 / 2, abs=1e-3)
@@ -191,20 +186,17 @@ def test_a_step_counts_what_is_unwanted_and_an_evaluation_does_not(several: bool
         unwanted[:, 5] = (batch.ids[:, 5] + 1) % WORDS
         marked = replace(batch, unwanted=unwanted)
 
-    def trainer(weight: float, rarity: float = 1.0) -> Trainer:
+    def trainer(weight: float) -> Trainer:
         torch.manual_seed(0)
         model = Reviser(preset("tiny", vocab_size=WORDS))
         settings = preset_settings("tiny", steps=4, repeats=weight)
-        shares = np.full(WORDS - 1, rarity, dtype=np.float32)
-        return Trainer(settings, model, Chains(), WORLD, rarity=shares)
+        return Trainer(settings, model, Chains(), WORLD)
 
     plain = float(trainer(0.0)._step([batch]).summed_loss)
     assert float(trainer(0.0)._step([marked]).summed_loss) == pytest.approx(plain)
     once, twice = (float(trainer(weight)._step([marked]).summed_loss) for weight in (1.0, 2.0))
     assert once > plain
     assert twice - plain == pytest.approx(2 * (once - plain), rel=1e-3)
-    halved = float(trainer(4.0, 0.5)._step([marked]).summed_loss)
-    assert halved == pytest.approx(twice, rel=1e-3)
     assert trainer(2.0).evaluate([marked]) == trainer(0.0).evaluate([batch])
 
 
@@ -222,28 +214,3 @@ def test_rows_keep_their_marks() -> None:
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ReviserError, match="1 to 4 tokens"):
         preset_settings("tiny", **wrong)
-
-
-def test_common_tokens_count_less() -> None:
-    corpus = Corpus.of([[0] * 16, [1] * 4, [2, 2, 2, 3]], np.zeros(5, dtype=np.uint8))
-    shares = corpus.shares()
-    assert shares.tolist() == pytest.approx([16 / 24, 4 / 24, 3 / 24, 1 / 24, 0])
-    assert rarity(shares, 1 / 6).tolist() == pytest.approx([0.5, 1, 1, 1, 1])
-    settings = preset_settings("tiny", steps=4, repeats=1.0, repeats_common=1 / 24)
-    found = rarity_of(settings, corpus)
-    assert found is not None
-    assert found.tolist() == pytest.approx([0.25, 0.5, 3**-0.5, 1, 1])
-    for other in ({"repeats": 0.0}, {"repeats_common": None}):
-        assert rarity_of(replace(settings, **other), corpus) is None
-
-
-def test_a_large_corpus_is_counted_here_and_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = Corpus.of([[0, 1, 1, 1, 1] * 20], np.zeros(2, dtype=np.uint8))
-    monkeypatch.setattr("training.corpus._COUNTED", 30)
-    assert corpus.shares()[1] == pytest.approx(0.8, abs=0.05)
-
-
-@pytest.mark.parametrize("wrong", [0.0, -0.1, 1.1])
-def test_a_common_token_is_a_part(wrong: float) -> None:
-    with pytest.raises(ReviserError, match="above 0 and up to 1"):
-        preset_settings("tiny", repeats_common=wrong)
