@@ -129,8 +129,12 @@ def _cut(
             if size < rest:
                 size = _cut_at_sentence(tokens, classes, at, size, min_text)
             if rest - size < min_text:
-                # What would be left is too short to stand alone: take it along, or share evenly.
-                size = rest if rest <= most else max(rest // 2, min_text)
+                # What would be left is too short to stand alone: take it along, or share evenly. Where neither can
+                # be, or nothing else of this document is shown, it is left out, and the window ends with its sentence.
+                if rest <= most:
+                    size = rest
+                elif rest >= 2 * min_text and not opening_alone:
+                    size = _cut_at_sentence(tokens, classes, at, rest // 2, min_text)
             if write:
                 suffix = max(1, int(after * size)) if infill else 0
                 starts[count] = at

@@ -36,12 +36,24 @@ def test_windows_cover_each_document_once(samples: Samples) -> None:
     assert cut.sizes.sum() == sizes[sizes >= MIXTURE.min_text].sum()
 
 
-def test_windows_like_to_end_with_a_sentence(samples: Samples) -> None:
+def _ended(samples: Samples) -> float:
+    """The share of the cuts within documents that are made where a sentence ends."""
     cut, shard, classes = samples.windows(0), samples.corpus.shards[0], samples.corpus.classes
     inner = [end for end in cut.starts + cut.sizes if end not in shard.offsets]
     tokens = shard.tokens.astype(int)
-    ended = [strength(classes[tokens[e - 1]], classes[tokens[e]]) == SENTENCE for e in inner]
-    assert np.mean(ended) > 0.5
+    return float(
+        np.mean([strength(classes[tokens[e - 1]], classes[tokens[e]]) == SENTENCE for e in inner])
+    )
+
+
+def test_windows_like_to_end_with_a_sentence(samples: Samples) -> None:
+    assert _ended(samples) > 0.5
+
+
+@pytest.mark.parametrize("openings", [0.0, 1.0])
+def test_so_do_windows_of_which_a_history_holds_not_even_two(openings: float) -> None:
+    mixture = dataclasses.replace(Mixture.left_to_right(256), min_text=110, openings=openings)
+    assert _ended(Samples(small_corpus(), RICH_VOCABULARY, mixture)) > 0.8
 
 
 def test_every_sample_writes_its_text(samples: Samples) -> None:
