@@ -443,8 +443,11 @@ def _file(
         Evaluator=last["evaluator"],
     )
     if chosen.mauve:
+        from benchmarks.mauve_score import SEEDS
+
         facts += (
-            f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves\n"
+            f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves, "
+            f"the mean of {len(SEEDS)} clusterings\n"
         )
     write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
 
