@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,24 @@ def test_the_same_texts_score_one_and_foreign_ones_next_to_nothing() -> None:
     texts = clusters([20, 20, 0, 0], 0)
     assert mauve_of_features(texts, texts, "same").score == pytest.approx(1, abs=1e-3)
     assert mauve_of_features(texts, clusters([0, 0, 20, 20], 1), "foreign").score < 0.05
+
+
+def test_clustering_few_texts_is_not_warned_of_and_other_words_come_through(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mauve import compute_mauve
+
+    texts = clusters([20, 20], 0)
+    compute_mauve(texts, texts, seed=25, verbose=False)
+    assert "WARNING clustering" in capfd.readouterr().err  # what there is to leave out
+
+    def talking(*arguments: object, **options: object) -> object:
+        os.write(2, b"something else\n")
+        return compute_mauve(*arguments, **options)
+
+    monkeypatch.setattr("benchmarks.mauve_score._measure", lambda: talking)
+    mauve_of_features(texts, texts, "few", [25, 26])
+    assert capfd.readouterr().err == "something else\nsomething else\n"
 
 
 def test_needs_several_texts() -> None:
