@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ def _each(model: str, texts: Sequence[Edit], processes: int) -> Iterator[Thought
     if processes == 1:
         yield from (_think_of(model, None, edit) for edit in texts)
         return
-    with ProcessPoolExecutor(processes) as pool:
+    # Started anew, not forked: torch's threads do not come along into a fork, which then waits for them for ever.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         count = len(texts)
         yield from pool.map(_think_of, [model] * count, [1] * count, texts, chunksize=4)
 

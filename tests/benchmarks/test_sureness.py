@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from benchmarks.sureness import (
     main,
     substitutions,
     think,
+    think_of_all,
 )
 from reviser.decoding import Rollout, Sampler, seed
 from reviser.deliberation import Deliberate, Thought
@@ -122,6 +124,18 @@ def test_a_page_of_all_degrees_beside_other_models(
     assert main([words[0], str(other), *words[2:], "--sureness", "1"]) == 0
     (fresh,) = json.loads(capsys.readouterr().out)
     assert fresh["changed"] == 0
+
+
+def test_two_processes_think_what_one_does_and_are_not_forked(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork() -> int:
+        raise AssertionError("a fork of a process in which torch has threads may wait for ever")
+
+    monkeypatch.setattr(os, "fork", fork)
+    with Cache(tmp_path / "one.sqlite") as one, Cache(tmp_path / "two.sqlite") as two:
+        thoughts = think_of_all(str(folder), EDITS, two, processes=2)
+        assert thoughts == think_of_all(str(folder), EDITS, one, processes=1)
 
 
 def test_edits_that_do_what_was_learned_are_told_from_others(
