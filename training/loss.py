@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from reviser.model.decoder import has_kernels
 
@@ -43,12 +42,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
         # Matrix products are several times as fast when their sides are multiples of 64.
         size = table.shape[0]
-        weights = functional.pad(table.to(hidden.dtype), (0, 0, 0, -size % 64))
-        table_grad = (
-            torch.zeros(weights.shape, dtype=torch.float32, device=table.device)
-            if ctx.needs_input_grad[1]
-            else None
-        )
+        weights = hidden.new_empty((size + -size % 64, table.shape[1]))
+        weights[:size], weights[size:] = table, 0
+        table_grad: Tensor | None = None
         for start in range(0, len(hidden), _CHUNK):
             chunk = slice(start, start + _CHUNK)
             part = hidden[chunk]
@@ -57,8 +53,9 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             total += loss
             if hidden_grad is not None:
                 hidden_grad[chunk] = grad @ weights
-            if table_grad is not None:
-                table_grad += grad.T @ part
+            if ctx.needs_input_grad[1]:
+                added = grad.T @ part
+                table_grad = added if table_grad is None else table_grad.float().add_(added)
         if table_grad is not None:
             table_grad = table_grad[:size]
         ctx.save_for_backward(hidden_grad, table_grad)
@@ -67,10 +64,11 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        (scale,) = grads
+        # With an axis of its own the scale keeps its precision, and so does what is scaled.
+        scale = grads[0].view(1)
         hidden_grad, table_grad = ctx.saved_tensors
         return (
-            None if hidden_grad is None else hidden_grad * scale.to(hidden_grad.dtype),
+            None if hidden_grad is None else (hidden_grad * scale).to(hidden_grad.dtype),
             None if table_grad is None else (table_grad * scale).to(ctx.table_dtype),
             None,
             None,

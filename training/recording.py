@@ -1,11 +1,13 @@
 """A training pass that is recorded once and replayed: the GPU then never waits for Python.
 
-Told kernel by kernel, a GPU is idle between them wherever a kernel is short; a recorded pass is told once.
+Told kernel by kernel, a GPU is idle between them wherever a kernel is short; a recorded pass is told once. And where
+the pass computes in half precision, the weights of its layers are rounded all at once, instead of each where it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,33 +16,79 @@ from torch import Tensor, nn
 _WARM_UPS = 3
 
 
+Copies = dict[nn.Parameter, nn.Parameter]
+
+
+@contextmanager
+def _rounded(layers: Sequence[nn.Linear]) -> Iterator[Copies]:
+    """The layers with copies of their weights in the precision that products are to have here, if that is lower."""
+    copies: Copies = {}
+    places = [(layer, name) for layer in layers for name, _ in layer.named_parameters()]
+    kind = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else None
+    if kind is not None:
+        for layer, name in places:
+            weight = layer.get_parameter(name)
+            copies[weight] = nn.Parameter(weight.detach().to(kind), weight.requires_grad)
+            setattr(layer, name, copies[weight])
+    try:
+        yield copies
+    finally:
+        own = {copy: weight for weight, copy in copies.items()}
+        for layer, name in places:
+            weight = layer.get_parameter(name)
+            setattr(layer, name, own.get(weight, weight))
+
+
 class Recording:
-    """`trunk` of inputs of these shapes, forward and backward, with gradients for `weights`."""
+    """`trunk` of inputs of these shapes, forward and backward, with gradients for `weights`.
+
+    `layers` are those of the trunk that multiply by matrices.
+    """
 
     def __init__(
-        self, trunk: Callable[..., Tensor], inputs: tuple[Tensor, ...], weights: list[nn.Parameter]
+        self,
+        trunk: Callable[..., Tensor],
+        inputs: tuple[Tensor, ...],
+        weights: list[nn.Parameter],
+        layers: Sequence[nn.Linear] = (),
     ) -> None:
         self._inputs = [given.clone() for given in inputs]
         self._weights = weights
+        with _rounded(layers) as copies:
+            self._record(trunk, copies)
+        # What is replayed writes there and reads it.
+        self._copies = copies
+
+    def _record(self, trunk: Callable[..., Tensor], copies: Copies) -> None:
         # What is compiled or chosen at the first use must not be part of the recording.
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
             for _ in range(_WARM_UPS):
+                _copy(list(copies.values()), list(copies))
                 states = trunk(*self._inputs)
-                self._gradients_of(states, torch.zeros_like(states))
+                self._gradients_of(states, torch.zeros_like(states), copies)
             del states
         torch.cuda.current_stream().wait_stream(aside)
         self._forward, self._backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._forward):
+            _copy(list(copies.values()), list(copies))
             states = trunk(*self._inputs)
         self._grad = torch.zeros_like(states)
         with torch.cuda.graph(self._backward, pool=self._forward.pool()):
-            self._gradients = self._gradients_of(states, self._grad)
+            self._gradients = self._gradients_of(states, self._grad, copies)
         self._states = states.detach()
 
-    def _gradients_of(self, states: Tensor, grad: Tensor) -> tuple[Tensor | None, ...]:
-        return torch.autograd.grad(states, self._weights, grad, allow_unused=True)
+    def _gradients_of(self, states: Tensor, grad: Tensor, copies: Copies) -> list[Tensor | None]:
+        used = [copies.get(weight, weight) for weight in self._weights]
+        found = list(torch.autograd.grad(states, used, grad, allow_unused=True))
+        whole = {
+            number: torch.empty_like(weight)
+            for number, weight in enumerate(self._weights)
+            if weight in copies and found[number] is not None
+        }
+        _copy(list(whole.values()), [part for n, part in enumerate(found) if n in whole])
+        return [whole.get(number, part) for number, part in enumerate(found)]
 
     def fits(self, inputs: tuple[Tensor, ...]) -> bool:
         return all(
@@ -75,6 +123,12 @@ class Recording:
                 parts.append(gradient)
         if sums:
             torch._foreach_add_(sums, parts)
+
+
+def _copy(to: list[Any], given: list[Any]) -> None:
+    if to:
+        with torch.no_grad():
+            torch._foreach_copy_(to, given)
 
 
 class _Replay(torch.autograd.Function):

@@ -10,7 +10,7 @@ from torch import Tensor
 from training.loss import MARGIN
 
 _BLOCK = 2048
-_WARPS = 8
+_WARPS = 16
 
 
 _NOTHING = tl.constexpr(-1e30)

@@ -59,7 +59,8 @@ class Objective(nn.Module):
     def record(self, ids: Tensor, positions: Tensor) -> None:
         """Record a pass over rows of this shape, to be replayed from now on; a GPU is needed."""
         weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        self._recording = Recording(self._trunk, (ids, positions), weights)
+        layers = [each for each in self.model.blocks.modules() if isinstance(each, nn.Linear)]
+        self._recording = Recording(self._trunk, (ids, positions), weights, layers)
 
     def _trunk(self, ids: Tensor, positions: Tensor) -> Tensor:
         return self.model.hidden_packed(ids, positions)
@@ -172,12 +173,12 @@ class Trainer:
         on_gpu = device.type == "cuda"
         with torch.random.fork_rng([device] if on_gpu else []), self._precision():
             inputs = inputs_of(batch, device)
-            self.shared(*inputs).backward()
-            self.optimizer.zero_grad(set_to_none=True)
             alone = on_gpu and self.world.kind == "none"
             if alone and isinstance(self.objective, Objective) and not self.objective.recorded:
                 ids, _, positions, *_ = inputs
                 self.objective.record(ids, positions)
+            self.shared(*inputs).backward()
+            self.optimizer.zero_grad(set_to_none=True)
         self._forget_gradients()
         if self.rounding is not None:
             with self.rounding.applied():
@@ -216,7 +217,8 @@ class Trainer:
                     # Processes average their gradients, so each sum is scaled up by their number.
                     (summed * self.world.size / targets).backward()
                 loss += summed.detach()
-        gradient = nn.utils.clip_grad_norm_(self.shared.parameters(), settings.clip)
+        alone = device.type == "cuda" and self.world.kind == "none"
+        gradient = clip(self.optimizer, self.shared, settings.clip, divides=alone)
         self.optimizer.step()
         self._forget_gradients()
         self._update_average()
@@ -333,6 +335,22 @@ def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> tor
     return torch.optim.AdamW(
         groups, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=fused
     )
+
+
+def clip(
+    optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, divides: bool
+) -> Tensor:
+    """See that the gradients the optimizer will use have a norm of `most` at the most; returns what it was.
+
+    A fused optimizer on one device divides gradients itself where it is told to, while it reads them anyway.
+    """
+    if not divides:
+        return nn.utils.clip_grad_norm_(module.parameters(), most)
+    gradients = [weight.grad for weight in module.parameters() if weight.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
+    # What a GradScaler leaves here for optimizers that take it; torch does not declare it.
+    optimizer.grad_scale = (norm / most).clamp(min=1.0)  # type: ignore[attr-defined]
+    return norm
 
 
 def _average_of(model: Reviser) -> Reviser:

@@ -48,7 +48,11 @@ def has_kernels(device: torch.device) -> bool:
     return _TRITON and device.type == "cuda"
 
 
-def _norm(config: ModelConfig) -> nn.Module:
+Found = tuple[Tensor, Tensor | None]
+"""What is to be added to the residual stream, and a bias of it."""
+
+
+def _norm(config: ModelConfig) -> nn.LayerNorm | nn.RMSNorm:
     kind = nn.LayerNorm if config.kind == "paper" else nn.RMSNorm
     return kind(config.width, eps=config.norm_eps)
 
@@ -149,14 +153,18 @@ class GeluMLP(nn.Module):
         self.fc2 = nn.Linear(config.ff, config.width)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.fc1(x)
         if _on_gpu_to_learn(self, x):
-            from reviser.model.fused import gelu
-
-            out: Tensor = self.fc2(gelu(hidden))
-        else:
-            out = self.fc2(functional.gelu(hidden))
+            found, bias = self.learn(x)
+            return found + bias
+        out: Tensor = self.fc2(functional.gelu(self.fc1(x)))
         return out
+
+    def learn(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """What to add, and a bias that is still to be added to it (a copy, as this one's may be gone by then)."""
+        from reviser.model.fused import gelu
+
+        hidden = gelu(functional.linear(x, self.fc1.weight), self.fc1.bias)
+        return functional.linear(hidden, self.fc2.weight), self.fc2.bias.clone()
 
 
 class SwigluMLP(nn.Module):
@@ -169,6 +177,9 @@ class SwigluMLP(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.down(self._gated(x))
         return out
+
+    def learn(self, x: Tensor) -> tuple[Tensor, None]:
+        return self(x), None
 
     def _gated(self, x: Tensor) -> Tensor:
         if _on_gpu_to_learn(self, x):
@@ -201,11 +212,31 @@ class Block(nn.Module):
         span: Span,
         cache: KVCache | None,
         view: CanvasView | None,
-    ) -> Tensor:
+        found: Found | None = None,
+        seeds: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Found]:
+        """The residual stream after this layer.
+
+        With `found`, what came before this layer found and has not added to the stream: both after this layer, for
+        learning on a GPU, where adding, dropping and norming are one kernel. The seeds decide what is dropped.
+        """
+        if found is not None and seeds is not None:
+            return self._learn(x, found, rope, span, seeds)
         x = self._add(x, self.attention(self.attention_norm(x), rope, span, cache))
         if self.has_cross:
             x = self._add(x, self.cross(self.cross_norm(x), view))
         return self._add(x, self.mlp(self.mlp_norm(x)))
+
+    def _learn(
+        self, x: Tensor, found: Found, rope: tuple[Tensor, Tensor], span: Span, seeds: Tensor
+    ) -> tuple[Tensor, Found]:
+        from reviser.model.fused import add_norm
+
+        share = self.dropout.p
+        x, normed = add_norm(x, *found, self.attention_norm, seeds, 0, share)
+        attended = self.attention(normed, rope, span, None)
+        x, normed = add_norm(x, attended, None, self.mlp_norm, seeds, 1, share)
+        return x, self.mlp.learn(normed)
 
     def _add(self, x: Tensor, found: Tensor) -> Tensor:
         """The residual stream with what a part of the layer found, some of it dropped."""
@@ -311,13 +342,30 @@ class Reviser(nn.Module):
         view = self._view(ids, canvas)
         if self.canvas is not None:
             x = self.canvas(x, view)
-        x = self.dropout(x)
         rope = self.cos, self.sin
         if span.histories is None:
             rope = self.cos[span.positions].unsqueeze(1), self.sin[span.positions].unsqueeze(1)
+        if self.canvas is None and _on_gpu_to_learn(self, x):
+            return self._learn(x, rope, span)
+        x = self.dropout(x)
         for block in self.blocks:
             x = block(x, rope, span, cache, view)
         states: Tensor = self.final_norm(x)
+        return states
+
+    def _learn(self, embedded: Tensor, rope: tuple[Tensor, Tensor], span: Span) -> Tensor:
+        """The final states from embeddings, with what each layer finds added where the next one begins."""
+        from reviser.model.fused import add_norm
+
+        x = torch.zeros_like(embedded)
+        # Every layer is given the same things, so that one compiled serves them all.
+        biased = self.config.kind == "paper"
+        found: Found = embedded, embedded.new_zeros(embedded.shape[-1]) if biased else None
+        layers = (len(self.blocks) + 1, 2)
+        seeds = torch.randint(2**31 - 1, layers, device=x.device).unbind()
+        for block, chosen in zip(self.blocks, seeds[:-1], strict=True):
+            x, found = block(x, rope, span, None, None, found, chosen)
+        _, states = add_norm(x, *found, self.final_norm, seeds[-1], 0, self.dropout.p)
         return states
 
     def _view(self, ids: Tensor, canvas: CanvasBatch | None) -> CanvasView | None:

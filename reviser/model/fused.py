@@ -2,8 +2,9 @@
 
 A compiler makes these too, but slower ones.
 
-The gradients of `gated` come side by side as the product before it wants them, and `add_dropped` makes what
-chance takes away anew instead of keeping it.
+The gradients of `gated` come side by side as the product before it wants them. `add_dropped` and `add_norm` make what
+chance takes away anew instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
+the rows are read anyway: each program leaves a sum of its rows, and one small kernel adds these up.
 """
 
 # ruff: noqa: N803  (constants of a kernel are in capitals)
@@ -14,11 +15,18 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+from torch import Tensor, nn
 
 _ROWS = 4
 _COLUMNS = 512
 _DROPPED = 1024  # numbers in each quarter of a block
+_NORMED = 2048  # numbers in the rows that are normed together
+# Gradients that are summed over rows: programs at the most, rows that each takes together, times that loads are ahead,
+# the fastest found on an H200. One warp is one program, so that a sum never leaves its thread.
+_NORM_SUMS = 1024, 1, 3
+_GELU_SUMS = 256, 1, 4
+_GELU_COLUMNS = 256
+_SUMMED = 128, 8  # sums that are added up together, and how many columns of them
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -86,7 +94,7 @@ def _(grad: Tensor, joined: Tensor) -> Tensor:
     return joined.new_empty(joined.shape)
 
 
-def _keep_input(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+def _keep_input(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs)
 
 
@@ -111,71 +119,133 @@ def _normal(value):  # type: ignore[no-untyped-def]
     By the formula 7.1.26 of Abramowitz and Stegun, right to seven digits, with fewer operations than an erf.
     """
     bell = tl.exp(-0.5 * value * value)
-    t = 1 / (1 + 0.3275911 * 0.7071067811865476 * tl.abs(value))
+    # A square of a root is a quotient that takes half the instructions.
+    t = tl.rsqrt(1 + 0.3275911 * 0.7071067811865476 * tl.abs(value))
+    t = t * t
     tail = t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))
     tail = 0.5 * bell * t * (0.254829592 + t * (-0.284496736 + tail))
     return tl.where(value < 0, tail, 1 - tail), bell
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _gelu_forward(x, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
+def _add_up(parts, out, count, width, PARTS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The sum of `count` rows of parts, for some columns."""
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    total = tl.zeros((PARTS, COLUMNS), tl.float32)
+    for start in range(0, count, PARTS):
+        row = start + tl.arange(0, PARTS)[:, None]
+        there = (row < count) & (column < width)
+        total += tl.load(parts + row * width + column, mask=there, other=0.0)
+    found = tl.sum(total, 0)[None, :].to(out.dtype.element_ty)
+    tl.store(out + column, found, mask=column < width)
+
+
+def _summed(parts: Tensor, kind: torch.dtype) -> Tensor:
+    """The sum of parts (programs, …) over programs."""
+    out = parts.new_empty(parts.shape[1:], dtype=kind)
+    rows, columns = _SUMMED
+    _add_up[(triton.cdiv(out.numel(), columns),)](
+        *(parts, out, len(parts), out.numel()), PARTS=rows, COLUMNS=columns
+    )
+    return out
+
+
+def _shares(rows: int, together: int, most: int) -> tuple[int, int]:
+    """How many programs divide these rows among them, and how many times each takes so many together."""
+    times = triton.cdiv(rows, together * most)
+    return triton.cdiv(rows, together * times), times
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _gelu_forward(x, bias, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
     row, column, there = _tile(rows, width, ROWS, COLUMNS)
     at = row * width + column
     value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
+    value += tl.load(bias + column, mask=column < width, other=0.0).to(tl.float32)
     below, _ = _normal(value)
     tl.store(out + at, (value * below).to(out.dtype.element_ty), mask=there)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _gelu_backward(x, grad, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # type: ignore[no-untyped-def]
-    row, column, there = _tile(rows, width, ROWS, COLUMNS)
-    at = row * width + column
-    value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
-    given = tl.load(grad + at, mask=there, other=0.0).to(tl.float32)
-    below, bell = _normal(value)
-    found = given * (below + value * bell * 0.3989422804014327)
-    tl.store(out + at, found.to(out.dtype.element_ty), mask=there)
+def _gelu_backward(  # type: ignore[no-untyped-def]
+    x,
+    bias,
+    grad,
+    out,
+    parts,
+    rows,
+    width,
+    times,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+):
+    """The gradient of some rows, and its sum over them."""
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    added = tl.load(bias + column, mask=column < width, other=0.0).to(tl.float32)
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for time in tl.range(times, num_stages=STAGES):
+        row = (tl.program_id(0) * times + time) * ROWS + tl.arange(0, ROWS)[:, None]
+        at = row.to(tl.int64) * width + column
+        there = (row < rows) & (column < width)
+        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32) + added
+        given = tl.load(grad + at, mask=there, other=0.0).to(tl.float32)
+        below, bell = _normal(value)
+        found = given * (below + value * bell * 0.3989422804014327)
+        total += found
+        tl.store(out + at, found.to(out.dtype.element_ty), mask=there)
+    to = parts + tl.program_id(0) * width + column
+    tl.store(to, tl.sum(total, 0)[None, :], mask=column < width)
 
 
 @torch.library.custom_op("reviser::gelu", mutates_args=())
-def _gelu(x: Tensor) -> Tensor:
+def _gelu(x: Tensor, bias: Tensor) -> Tensor:
     x = x.contiguous()
     out = torch.empty_like(x)
     rows, width = x.numel() // x.shape[-1], x.shape[-1]
-    _gelu_forward[_grid(rows, width)](x, out, rows, width, ROWS=_ROWS, COLUMNS=_COLUMNS)
+    _gelu_forward[_grid(rows, width)](x, bias, out, rows, width, ROWS=_ROWS, COLUMNS=_COLUMNS)
     return out
 
 
 @_gelu.register_fake
-def _(x: Tensor) -> Tensor:
+def _(x: Tensor, bias: Tensor) -> Tensor:
     return x.new_empty(x.shape)
 
 
 @torch.library.custom_op("reviser::gelu_backward", mutates_args=())
-def _gelu_gradient(grad: Tensor, x: Tensor) -> Tensor:
+def _gelu_gradient(grad: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
     grad, x = grad.contiguous(), x.contiguous()
     out = torch.empty_like(x)
     rows, width = x.numel() // x.shape[-1], x.shape[-1]
-    _gelu_backward[_grid(rows, width)](x, grad, out, rows, width, ROWS=_ROWS, COLUMNS=_COLUMNS)
-    return out
+    most, together, stages = _GELU_SUMS
+    programs, times = _shares(rows, together, most)
+    parts = torch.empty((programs, width), dtype=torch.float32, device=x.device)
+    _gelu_backward[(programs, triton.cdiv(width, _GELU_COLUMNS))](
+        *(x, bias, grad, out, parts, rows, width, times),
+        ROWS=together,
+        COLUMNS=_GELU_COLUMNS,
+        STAGES=stages,
+        num_warps=1,
+    )
+    return out, _summed(parts, bias.dtype)
 
 
 @_gelu_gradient.register_fake
-def _(grad: Tensor, x: Tensor) -> Tensor:
-    return x.new_empty(x.shape)
+def _(grad: Tensor, x: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    return x.new_empty(x.shape), bias.new_empty(bias.shape)
 
 
-def _gelu_back(ctx: Any, grad: Tensor) -> Tensor:
-    found: Tensor = _gelu_gradient(grad, *ctx.saved_tensors)
-    return found
+def _gelu_back(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
+    of_x, of_bias = _gelu_gradient(grad, *ctx.saved_tensors)
+    return of_x, of_bias
 
 
 _gelu.register_autograd(_gelu_back, setup_context=_keep_input)
 
 
-def gelu(x: Tensor) -> Tensor:
-    """The exact one."""
-    found: Tensor = _gelu(x)
+def gelu(x: Tensor, bias: Tensor) -> Tensor:
+    """The exact one, of `x + bias`."""
+    found: Tensor = _gelu(x, bias)
     return found
 
 
@@ -246,3 +316,279 @@ def add_dropped(base: Tensor, x: Tensor, share: float) -> Tensor:
     seed = torch.randint(2**31 - 1, (1,), device=x.device)
     found: Tensor = _add_dropped(base, x, seed, share)
     return found
+
+
+@triton.jit
+def _kept(seed, places, share):  # type: ignore[no-untyped-def]
+    """Which numbers chance keeps: 24 bits of a hash of the seed and the place of each decide."""
+    mixed = places.to(tl.uint32) * 0x9E3779B1 + seed.to(tl.uint32)
+    mixed = (mixed ^ (mixed >> 16)) * 0x7FEB352D
+    mixed = (mixed ^ (mixed >> 15)) * 0x846CA68B
+    mixed = (mixed ^ (mixed >> 16)) >> 8
+    return mixed.to(tl.float32) >= share * 16777216.0
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _norm_forward(  # type: ignore[no-untyped-def]
+    base,
+    found,
+    extra,
+    seeds,
+    weight,
+    bias,
+    total,
+    normed,
+    means,
+    scales,
+    share,
+    epsilon,
+    rows,
+    width,
+    WHICH: tl.constexpr,
+    EXTRA: tl.constexpr,
+    DROP: tl.constexpr,
+    CENTRED: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    column = tl.arange(0, COLUMNS)[None, :]
+    inside = column < width
+    there = (row < rows) & inside
+    at = row.to(tl.int64) * width + column
+    value = tl.load(found + at, mask=there, other=0.0).to(tl.float32)
+    if EXTRA:
+        value += tl.load(extra + column, mask=inside, other=0.0).to(tl.float32)
+    if DROP:
+        kept = _kept(tl.load(seeds + WHICH), at, share)
+        value = tl.where(kept, value * (1.0 / (1.0 - share)), 0.0)
+    value = tl.where(there, value, 0.0) + tl.load(base + at, mask=there, other=0.0).to(tl.float32)
+    # The gradient will see what is stored.
+    stored = value.to(total.dtype.element_ty)
+    tl.store(total + at, stored, mask=there)
+    value = stored.to(tl.float32)
+    if CENTRED:
+        mean = tl.sum(value, 1) / width
+        tl.store(means + row, mean[:, None], mask=row < rows)
+        value = tl.where(there, value - mean[:, None], 0.0)
+    scale = 1 / tl.sqrt(tl.sum(value * value, 1) / width + epsilon)
+    tl.store(scales + row, scale[:, None], mask=row < rows)
+    value = value * scale[:, None] * tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
+    if CENTRED:
+        value += tl.load(bias + column, mask=inside, other=0.0).to(tl.float32)
+    tl.store(normed + at, value.to(normed.dtype.element_ty), mask=there)
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def _norm_backward(  # type: ignore[no-untyped-def]
+    of_total,
+    of_normed,
+    total,
+    means,
+    scales,
+    seeds,
+    weight,
+    of_base,
+    of_found,
+    parts,
+    share,
+    rows,
+    width,
+    times,
+    WHICH: tl.constexpr,
+    EXTRA: tl.constexpr,
+    DROP: tl.constexpr,
+    CENTRED: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+):
+    """The gradients of some rows, and the sums over them that are those of the norm's weights and biases."""
+    column = tl.arange(0, COLUMNS)[None, :]
+    inside = column < width
+    factor = tl.load(weight + column, mask=inside, other=0.0).to(tl.float32)
+    for_weight = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for_bias = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for_extra = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for time in tl.range(times, num_stages=STAGES):
+        row = (tl.program_id(0) * times + time) * ROWS + tl.arange(0, ROWS)[:, None]
+        there = (row < rows) & inside
+        at = row.to(tl.int64) * width + column
+        given = tl.load(of_normed + at, mask=there, other=0.0).to(tl.float32)
+        value = tl.load(total + at, mask=there, other=0.0).to(tl.float32)
+        scale = tl.load(scales + row, mask=row < rows, other=0.0)
+        if CENTRED:
+            value = tl.where(there, value - tl.load(means + row, mask=row < rows, other=0.0), 0.0)
+            for_bias += given
+        value = value * scale
+        for_weight += given * value
+        given = given * factor
+        along = tl.sum(given * value, 1)[:, None] / width
+        change = given - value * along
+        if CENTRED:
+            change -= tl.sum(given, 1)[:, None] / width
+        change = change * scale + tl.load(of_total + at, mask=there, other=0.0).to(tl.float32)
+        kind = of_base.dtype.element_ty
+        tl.store(of_base + at, change.to(kind), mask=there)
+        if DROP:
+            kept = _kept(tl.load(seeds + WHICH), at, share)
+            change = tl.where(kept, change * (1.0 / (1.0 - share)), 0.0)
+            tl.store(of_found + at, change.to(kind), mask=there)
+        if EXTRA:
+            for_extra += change
+    to = parts + tl.program_id(0) * (1 + CENTRED + EXTRA) * width + column
+    tl.store(to, tl.sum(for_weight, 0)[None, :], mask=inside)
+    if CENTRED:
+        tl.store(to + width, tl.sum(for_bias, 0)[None, :], mask=inside)
+    if EXTRA:
+        tl.store(to + (1 + CENTRED) * width, tl.sum(for_extra, 0)[None, :], mask=inside)
+
+
+@torch.library.custom_op("reviser::add_norm", mutates_args=())
+def _add_norm(
+    base: Tensor,
+    found: Tensor,
+    extra: Tensor | None,
+    seeds: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    which: int,
+    share: float,
+    epsilon: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    base, found = base.contiguous(), found.contiguous()
+    made: tuple[Tensor, Tensor, Tensor, Tensor] = _norm_room(
+        base, found, extra, seeds, weight, bias, which, share, epsilon
+    )
+    width = base.shape[-1]
+    rows, columns = base.numel() // width, triton.next_power_of_2(width)
+    together = max(_NORMED // columns, 1)
+    _norm_forward[(triton.cdiv(rows, together),)](
+        *(base, found, weight if extra is None else extra),
+        *(seeds, weight, weight if bias is None else bias),
+        *(*made, share, epsilon, rows, width),
+        WHICH=which,
+        EXTRA=extra is not None,
+        DROP=share > 0,
+        CENTRED=bias is not None,
+        ROWS=together,
+        COLUMNS=columns,
+    )
+    return made
+
+
+@_add_norm.register_fake
+def _norm_room(
+    base: Tensor,
+    found: Tensor,
+    extra: Tensor | None,
+    seeds: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    which: int,
+    share: float,
+    epsilon: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Where the sum goes, and what is made of it; and for the gradient, each row's mean and scale."""
+    means, scales = (base.new_empty(base.shape[:-1], dtype=torch.float32) for _ in range(2))
+    return base.new_empty(base.shape), base.new_empty(base.shape), means, scales
+
+
+@torch.library.custom_op("reviser::add_norm_backward", mutates_args=())
+def _norm_gradient(
+    of_total: Tensor,
+    of_normed: Tensor,
+    total: Tensor,
+    means: Tensor,
+    scales: Tensor,
+    seeds: Tensor,
+    weight: Tensor,
+    extra: bool,
+    centred: bool,
+    which: int,
+    share: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of the base, of what was found (nothing where it is the same), and of weights, biases, the extra."""
+    of_total, of_normed = of_total.contiguous(), of_normed.contiguous()
+    width = total.shape[-1]
+    rows = total.numel() // width
+    most, together, stages = _NORM_SUMS
+    programs, times = _shares(rows, together, most)
+    parts = total.new_empty((programs, 1 + centred + extra, width), dtype=torch.float32)
+    of_base = torch.empty_like(total)
+    of_found = torch.empty_like(total) if share > 0 else total.new_empty(0)
+    _norm_backward[(programs,)](
+        *(of_total, of_normed, total, means, scales, seeds, weight),
+        *(of_base, of_found, parts, share, rows, width, times),
+        WHICH=which,
+        EXTRA=extra,
+        DROP=share > 0,
+        CENTRED=centred,
+        ROWS=together,
+        COLUMNS=triton.next_power_of_2(width),
+        STAGES=stages,
+        num_warps=1,
+    )
+    return of_base, of_found, _summed(parts, weight.dtype)
+
+
+@_norm_gradient.register_fake
+def _(
+    of_total: Tensor,
+    of_normed: Tensor,
+    total: Tensor,
+    means: Tensor,
+    scales: Tensor,
+    seeds: Tensor,
+    weight: Tensor,
+    extra: bool,
+    centred: bool,
+    which: int,
+    share: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        total.new_empty(total.shape),
+        total.new_empty(total.shape if share > 0 else (0,)),
+        weight.new_empty((1 + centred + extra, *weight.shape)),
+    )
+
+
+def _keep_norm(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    _, _, extra, seeds, weight, bias, ctx.which, ctx.share, _ = inputs
+    total, _, means, scales = output
+    ctx.save_for_backward(total, means, scales, seeds, weight)
+    ctx.extra = None if extra is None else extra.dtype
+    ctx.centred = bias is not None
+
+
+def _norm_back(ctx: Any, of_total: Tensor, of_normed: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    of_base, of_found, of_norm = _norm_gradient(
+        *(of_total, of_normed, *ctx.saved_tensors),
+        *(ctx.extra is not None, ctx.centred, ctx.which, ctx.share),
+    )
+    of_found = of_found if ctx.share > 0 else of_base
+    of_extra = None if ctx.extra is None else of_norm[-1].to(ctx.extra)
+    of_bias = of_norm[1] if ctx.centred else None
+    return of_base, of_found, of_extra, None, of_norm[0], of_bias, *[None] * 3
+
+
+_add_norm.register_autograd(_norm_back, setup_context=_keep_norm)
+
+
+def add_norm(
+    base: Tensor,
+    found: Tensor,
+    extra: Tensor | None,
+    norm: nn.LayerNorm | nn.RMSNorm,
+    seeds: Tensor,
+    which: int,
+    share: float,
+) -> tuple[Tensor, Tensor]:
+    """`base + dropout(found + extra, share)`, and that normed. What is dropped depends on one of the seeds.
+
+    `extra` is the bias of the product that found it: here its gradient costs nothing.
+    """
+    bias = norm.bias if isinstance(norm, nn.LayerNorm) else None
+    given = (base, found, extra, seeds, norm.weight, bias, which, share, norm.eps)
+    total, normed, *_ = _add_norm(*given)
+    return total, normed

@@ -38,7 +38,8 @@ class Tiles(NamedTuple):
 FORWARD = Tiles(64, 32, 4, 3)
 QUERIES = Tiles(64, 32, 4, 3)
 KEYS = Tiles(32, 64, 4, 3)
-_TURNED = 32  # ids that are turned together
+_TURNED = 32  # ids that are turned together,
+_HEADS = 4  # and how many heads of each
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -77,14 +78,16 @@ def _turn(  # type: ignore[no-untyped-def]
     kv_heads,
     WIDTH: tl.constexpr,
     IDS: tl.constexpr,
+    HEADS: tl.constexpr,
 ):
-    """Queries and keys turned by their positions."""
+    """Queries and keys turned by their positions, some heads of some ids."""
     row = tl.program_id(1)
     places = tl.program_id(0) * IDS + tl.arange(0, IDS)
     inside = places < length
     first = tl.load(firsts + row * length + places, mask=inside, other=0)
     cosines, sines = _angles(cos, sin, places - first, inside, WIDTH)
-    for head in range(heads + kv_heads):
+    begin = tl.program_id(2) * HEADS
+    for head in range(begin, tl.minimum(begin + HEADS, heads + kv_heads)):
         at = _at(row, places, length, heads + 2 * kv_heads, head, WIDTH, WIDTH // 2)
         low = tl.load(qkv + at, mask=inside[:, None], other=0.0).to(tl.float32)
         high = tl.load(qkv + at + WIDTH // 2, mask=inside[:, None], other=0.0).to(tl.float32)
@@ -297,8 +300,11 @@ def _attend(
     width = cos.shape[1]
     qkv = qkv.contiguous()
     out, turned, sums = _room(qkv, cos, sin, firsts, lasts, heads, kv_heads)
-    _turn[(triton.cdiv(length, _TURNED), rows)](
-        *(qkv, cos, sin, firsts, turned, length, heads, kv_heads), WIDTH=width, IDS=_TURNED
+    _turn[(triton.cdiv(length, _TURNED), rows, triton.cdiv(heads + kv_heads, _HEADS))](
+        *(qkv, cos, sin, firsts, turned, length, heads, kv_heads),
+        WIDTH=width,
+        IDS=_TURNED,
+        HEADS=_HEADS,
     )
     _forward[(triton.cdiv(length, FORWARD.queries), rows * heads)](
         *(qkv, turned, firsts, out, sums),

@@ -25,6 +25,7 @@ from training.run import main as train
 from training.run import starting_point
 from training.schedule import learning_rate
 from training.settings import PRESETS, Settings, preset_settings
+from training.trainer import clip
 
 
 @pytest.fixture(scope="session")
@@ -316,3 +317,22 @@ def test_a_resumed_log_drops_what_came_after_the_checkpoint(tmp_path: Path) -> N
         file.write('{"step": 6, "lo')
     MetricsLog(path, resumed_at=3).close()
     assert [entry["step"] for entry in read_metrics(path)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("size", [0.01, 10.0])
+def test_an_optimizer_that_divides_gradients_clips_as_well(size: float) -> None:
+    made = []
+    for divides in (False, True):
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 3)
+        optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1, fused=True)
+        norms = []
+        # What an optimizer remembers makes clipping last beyond its step.
+        for factor in (size, 1 / size, size):
+            (factor * layer(torch.ones(2, 4))).square().sum().backward()
+            norms.append(clip(optimizer, layer, 1.0, divides=divides))
+            optimizer.step()
+            optimizer.zero_grad()
+        made.append([*norms, *(weight.detach() for weight in layer.parameters())])
+    for one, other in zip(*made, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
