@@ -46,21 +46,24 @@ class Hunk:
             return True
         return low >= self.end
 
-    def shows_old(self, text: str) -> bool:
-        """Whether the old text stands around the new."""
-        skips = range(min(len(self.old) - len(self.new), self.start) + 1)
+    def shows_old(self, text: str, low: int, high: int) -> bool:
+        """Whether the old text stands around the new, between two places."""
+        skips = range(min(len(self.old) - len(self.new), self.start - low) + 1)
         places = (self.start - skip for skip in skips if self.old.startswith(self.new, skip))
-        return any(text.startswith(self.old, place) for place in places)
+        return any(text.startswith(self.old, place, high) for place in places)
 
 
 class Hunks:
     """The changes of one run that are still known, in their order in the document.
 
-    There were `total` at first; the old text of `restored` of them has been put back.
+    There were `total` at first; the old text of `restored` of them has been put back. `original` is what stood before
+    the run where it revised, from character `start` to `end` of the document as it is now.
     """
 
-    def __init__(self, hunks: Iterable[Hunk]) -> None:
+    def __init__(self, hunks: Iterable[Hunk], start: int, end: int, original: str) -> None:
         self._hunks = list(hunks)
+        self._start, self._end = start, end
+        self._original = original
         self.total = len(self._hunks)
         self.restored = 0
 
@@ -80,13 +83,31 @@ class Hunks:
         core = change.core
         if core.removed or core.inserted:
             self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
+            self._follow(core)
+
+    def _follow(self, change: Change) -> None:
+        if change.end < self._start:
+            self._start += change.growth
+            self._end += change.growth
+        elif change.start <= self._end:
+            # At the edge too: what an editor undoes there is reported so.
+            self._start = min(self._start, change.start)
+            self._end = max(self._end, change.end) + change.growth
 
     def check(self, text: str) -> None:
-        """Forget what does not stand where it should, and what was undone: the document is right."""
+        """Forget what does not stand where it should, and what was undone: the document is right.
+
+        One change may look as if it still stood there, as where a full stop was inserted before another and the editor
+        took out the other one. What stood there at first is there again, so it is all undone.
+        """
+        low, high = self._start, self._end
+        undone = text[low:high] == self._original
         self._hunks = [
             hunk
             for hunk in self._hunks
-            if text.startswith(hunk.new, hunk.start) and (hunk.hidden or not hunk.shows_old(text))
+            if not undone
+            and text.startswith(hunk.new, hunk.start)
+            and (hunk.hidden or not hunk.shows_old(text, low, high))
         ]
 
     def forget(self, hunks: Collection[Hunk]) -> None:
@@ -111,6 +132,7 @@ class Hunks:
             if hunk in chosen:
                 growth += len(hunk.old) - len(hunk.new)
                 self.restored += 1
+        self._end += growth
         self.forget(chosen)
 
 

@@ -116,7 +116,7 @@ class LiveRun:
         self.actions = 0
         self.whole = False
         self.refusals = 0
-        self.hunks = Hunks([])
+        self.hunks = Hunks([], 0, 0, "")
         self._ending = ending
         self._written: list[Passage] = []
         self._shown: list[Passage] = []
@@ -264,10 +264,11 @@ class LiveRun:
         region = self.region
         self._owned = Ownership(region.start, [(region.start, region.end)])
         if self.kind == "revise":
-            self.hunks = Hunks(joined(self._hunks()))
+            self.hunks = Hunks(joined(self._hunks()), region.start, region.end, self.original)
             for number, hunk in enumerate(self.hunks, start=1):
                 hunk.id = f"{self.id}.{number}"
-                hunk.hidden = replace(hunk, start=hunk.start - region.start).shows_old(region.text)
+                inside = replace(hunk, start=hunk.start - region.start)
+                hunk.hidden = inside.shows_old(region.text, 0, len(region.text))
 
     def _hunks(self) -> Iterator[Hunk]:
         """What is shown of the run, as changes of what stood there."""

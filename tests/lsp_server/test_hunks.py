@@ -52,9 +52,12 @@ def test_what_is_kept_is_new_and_what_is_put_back_is_old(
 ) -> None:
     """Hunk by hunk in any order, the text is the old one with exactly the kept changes in it."""
     head, tail = "Before. ", " After."
-    hunks = Hunks(hunks_between(len(head), old, new))
+    start = len(head)
+    hunks = Hunks(hunks_between(start, old, new), start, start + len(new), old)
     text = head + new + tail
     everything = list(hunks)
+    for hunk in everything:
+        hunk.hidden = hunk.shows_old(text, start, start + len(new))
     order = data.draw(st.permutations(everything))
     kept = order[: data.draw(st.integers(0, len(order)))]
     order = data.draw(st.permutations(everything))
@@ -79,7 +82,7 @@ def test_what_is_kept_is_new_and_what_is_put_back_is_old(
 
 @given(texts, texts)
 def test_all_at_once_is_one_change(old: str, new: str) -> None:
-    hunks = Hunks(hunks_between(3, old, new))
+    hunks = Hunks(hunks_between(3, old, new), 3, 3 + len(new), old)
     text = applied(f">> {new} <<", hunks, list(hunks))
     assert text == f">> {old} <<"
     assert (len(hunks), hunks.restored) == (0, hunks.total)
@@ -94,7 +97,7 @@ EDITS = st.lists(
 def test_edits_around_changes_move_them_and_edits_inside_settle_them(
     old: str, new: str, edits: list[tuple[int, int, str]], data: st.DataObject
 ) -> None:
-    hunks = Hunks(hunks_between(4, old, new))
+    hunks = Hunks(hunks_between(4, old, new), 4, 4 + len(new), old)
     text = f"... {new} ..."
     for place, size, inserted in edits:
         low = min(place, len(text))
@@ -133,7 +136,7 @@ def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> Non
         (Change(2, "e ne", "e new one"), []),
         (Change(0, "the new cat", "the new dog"), [(4, "old", "new")]),
     ):
-        hunks = Hunks([Hunk(4, "old", "new")])
+        hunks = Hunks([Hunk(4, "old", "new")], 4, 7, "old")
         hunks.follow(change)
         assert told(list(hunks)) == wanted, change
     for change, wanted in (
@@ -143,7 +146,7 @@ def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> Non
         (Change(3, " ", ""), [(3, "gone", "")]),
         (Change(4, " ", ""), [(4, "gone", "")]),
     ):
-        hunks = Hunks([Hunk(4, "gone", "")])
+        hunks = Hunks([Hunk(4, "gone", "")], 4, 4, "gone")
         hunks.follow(change)
         assert told(list(hunks)) == wanted, change
 
@@ -169,6 +172,40 @@ def test_what_an_editor_undoes_is_no_longer_pending() -> None:
         run.hunks.check(change.apply_to(shown))
         assert change.apply_to(shown) == text
         assert not run.hunks
+
+
+def test_what_an_editor_undoes_may_leave_an_equal_letter_where_the_change_was() -> None:
+    """The user has typed before it, and taken out the first of two full stops, not the one that was inserted."""
+    text, shown = "> It fell.", "> It fell.."
+    run = LiveRun("1", "file:///a", Region(2, text[2:]), kind="revise")
+    run.advance(shown[2:], 0, (0, 8))
+    edit = run.next_change(text)
+    assert edit
+    run.sent(edit)
+    run.follow(edit)
+    run.settle()
+    run.hunks.check(shown)
+    (hunk,) = run.hunks
+    for change in (Change(0, "", "> "), Change(hunk.start + 2 - len("."), ".", "")):
+        run.follow(change)
+        shown = change.apply_to(shown)
+    assert shown == "> > It fell."
+    assert [hunk.new for hunk in run.hunks] == ["."]
+    run.hunks.check(shown)
+    assert not run.hunks
+
+
+def test_what_stands_before_the_passage_is_not_what_was_taken_out_of_it() -> None:
+    text, shown = ">  two", "> two"
+    run = LiveRun("1", "file:///a", Region(2, text[2:]), kind="revise")
+    run.advance(shown[2:], 0, (0, 4))
+    edit = run.next_change(text)
+    assert edit
+    run.sent(edit)
+    run.follow(edit)
+    run.settle()
+    run.hunks.check(shown)
+    assert told(list(run.hunks)) == [(2, " ", "")]
 
 
 def test_of_two_equal_words_one_may_be_gone() -> None:
