@@ -240,10 +240,6 @@ class Block(nn.Module):
 
     def _add(self, x: Tensor, found: Tensor) -> Tensor:
         """The residual stream with what a part of the layer found, some of it dropped."""
-        if self.dropout.p and _on_gpu_to_learn(self, x):
-            from reviser.model.fused import add_dropped
-
-            return add_dropped(x, found, self.dropout.p)
         out: Tensor = x + self.dropout(found)
         return out
 

@@ -2,8 +2,8 @@
 
 A compiler makes these too, but slower ones.
 
-The gradients of `gated` come side by side as the product before it wants them. `add_dropped` and `add_norm` make what
-chance takes away anew instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
+The gradients of `gated` come side by side as the product before it wants them. `add_norm` makes what chance
+takes away anew instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
 the rows are read anyway: each program leaves a sum of its rows, and one small kernel adds these up.
 """
 
@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 _ROWS = 4
 _COLUMNS = 512
-_DROPPED = 1024  # numbers in each quarter of a block
 _NORMED = 2048  # numbers in the rows that are normed together
 # Gradients that are summed over rows: programs at the most, rows that each takes together, times that loads are ahead,
 # the fastest found on an H200. One warp is one program, so that a sum never leaves its thread.
@@ -246,75 +245,6 @@ _gelu.register_autograd(_gelu_back, setup_context=_keep_input)
 def gelu(x: Tensor, bias: Tensor) -> Tensor:
     """The exact one, of `x + bias`."""
     found: Tensor = _gelu(x, bias)
-    return found
-
-
-@triton.jit  # type: ignore[untyped-decorator]
-def _drop(base, x, out, seed, share, count, ADD: tl.constexpr, SIZE: tl.constexpr):  # type: ignore[no-untyped-def]
-    """`base + x`, or `x` alone, with a share of x dropped by chance and the rest made up for it."""
-    drawn = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
-    kept = 1.0 / (1.0 - share)
-    draws = tl.rand4x(tl.load(seed), drawn, n_rounds=7)
-    # One draw gives four numbers: each is for the same place of another quarter of this program's block.
-    start = tl.program_id(0).to(tl.int64) * SIZE * 4 + tl.arange(0, SIZE)
-    for quarter in tl.static_range(4):
-        at = start + quarter * SIZE
-        there = at < count
-        value = tl.load(x + at, mask=there, other=0.0).to(tl.float32)
-        value = tl.where(draws[quarter] >= share, value * kept, 0.0)
-        if ADD:
-            value += tl.load(base + at, mask=there, other=0.0).to(tl.float32)
-        tl.store(out + at, value.to(out.dtype.element_ty), mask=there)
-
-
-def _dropped(base: Tensor | None, x: Tensor, seed: Tensor, share: float) -> Tensor:
-    x = x.contiguous()
-    base = None if base is None else base.contiguous()
-    out = torch.empty_like(x)
-    _drop[(triton.cdiv(x.numel(), 4 * _DROPPED),)](
-        *(x if base is None else base, x, out, seed, share, x.numel()),
-        ADD=base is not None,
-        SIZE=_DROPPED,
-    )
-    return out
-
-
-@torch.library.custom_op("reviser::add_dropped", mutates_args=())
-def _add_dropped(base: Tensor, x: Tensor, seed: Tensor, share: float) -> Tensor:
-    return _dropped(base, x, seed, share)
-
-
-@_add_dropped.register_fake
-def _(base: Tensor, x: Tensor, seed: Tensor, share: float) -> Tensor:
-    return x.new_empty(x.shape)
-
-
-@torch.library.custom_op("reviser::dropped", mutates_args=())
-def _drop_gradient(grad: Tensor, seed: Tensor, share: float) -> Tensor:
-    return _dropped(None, grad, seed, share)
-
-
-@_drop_gradient.register_fake
-def _(grad: Tensor, seed: Tensor, share: float) -> Tensor:
-    return grad.new_empty(grad.shape)
-
-
-def _keep_seed(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, float], output: Tensor) -> None:
-    ctx.save_for_backward(inputs[2])
-    ctx.share = inputs[3]
-
-
-def _drop_back(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    return grad, _drop_gradient(grad, *ctx.saved_tensors, ctx.share), None, None
-
-
-_add_dropped.register_autograd(_drop_back, setup_context=_keep_seed)
-
-
-def add_dropped(base: Tensor, x: Tensor, share: float) -> Tensor:
-    """`base + dropout(x, share)`."""
-    seed = torch.randint(2**31 - 1, (1,), device=x.device)
-    found: Tensor = _add_dropped(base, x, seed, share)
     return found
 
 
