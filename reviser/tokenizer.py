@@ -7,6 +7,7 @@ the heart of the protocol, and the text of a canvas is its tokens' bytes in a ro
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from copy import deepcopy
 from functools import cache
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 GPT2_PATTERN = (
     r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 )
-
+# The regular expressions of tiktoken give up on a very long run of white space before a word.
+_LONG_SPACE = re.compile(
+    r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]{4096,}"
+)
 
 _BPE_OPTIONS = (
     "dropout",
@@ -75,7 +79,16 @@ class Gpt2Tokenizer:
         self._bytes = list(self._ranks)
 
     def encode(self, text: str) -> list[int]:
-        return _tiktoken_gpt2().encode_ordinary(_without_surrogates(text))
+        encode = _tiktoken_gpt2().encode_ordinary
+        text = _without_surrogates(text)
+        tokens: list[int] = []
+        start = 0
+        for run in _LONG_SPACE.finditer(text):
+            # All but the last character of a run, which belongs to the word behind it, is one piece.
+            tokens += encode(text[start : run.start()])
+            start = run.end() if run.end() == len(text) else run.end() - 1
+            tokens += encode(text[run.start() : start])
+        return tokens + encode(text[start:])
 
     def token_bytes(self, token: int) -> bytes:
         return self._bytes[token] if 0 <= token < len(self._bytes) else b""

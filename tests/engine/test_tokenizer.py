@@ -15,6 +15,7 @@ from reviser.errors import ReviserError
 from reviser.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
+    _tiktoken_gpt2,
     decode,
     gpt2_ranks,
     load_tokenizer,
@@ -213,3 +214,13 @@ def test_unusable_files_are_refused_in_a_sentence(content: bytes, tmp_path: Path
         load_tokenizer(str(path))
     with pytest.raises(ReviserError, match="no tokenizer"):
         load_tokenizer(str(tmp_path / "missing"))
+
+
+def test_long_runs_of_white_space(gpt2: Gpt2Tokenizer) -> None:
+    """Longer ones than tiktoken's regular expressions bear, and the same tokens as theirs where they do."""
+    run = " " * 1_000_000
+    assert gpt2.encode(f"a{run}b") == gpt2.encode("a") + gpt2.encode(run[1:]) + gpt2.encode(" b")
+    theirs = _tiktoken_gpt2().encode_ordinary
+    for space in (" ", "\n", " \n", "\u3000"):
+        for text in (space * 5000, f"a{space * 5000}b", f"{space * 5000}'s{space * 4096}7 !"):
+            assert gpt2.encode(text) == theirs(text)
