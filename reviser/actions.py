@@ -86,6 +86,31 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True)
+class SpanInsert:
+    """Put `tokens` at the cursor and step over them: many Inserts as one action.
+
+    It has no id. A model writes token by token; this is for programs that write long texts.
+    """
+
+    tokens: tuple[int, ...]
+    kind: ClassVar[str] = "insert"
+
+    def objection(self, board: Board) -> str | None:
+        if not self.tokens:
+            return "there is nothing to insert"
+        return None if board.room >= len(self.tokens) else "the canvas is full"
+
+    def plan(self, board: Board) -> Plan:
+        return Plan(
+            (Splice(board.cursor, (), self.tokens),),
+            board.cursor + len(self.tokens),
+        )
+
+    def inverse(self, board: Board) -> tuple[Action, ...]:
+        return (SpanDelete(len(self.tokens)),)
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """Shift the cursor by `delta` tokens."""
 
@@ -290,6 +315,8 @@ def describe(action: Action, token_text: str | None = None) -> str:
         case Insert(token) | Replace(token):
             shown = f"token {token}" if token_text is None else _quote(token_text)
             return f"{type(action).__name__} {shown}"
+        case SpanInsert(tokens):
+            return f"SpanInsert {len(tokens)}"
         case Move(delta):
             return f"Move {delta:+d}"
         case SpanDelete(k):

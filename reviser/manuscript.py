@@ -14,11 +14,11 @@ from typing import Any, cast
 from reviser.actions import (
     Action,
     Delete,
-    Insert,
     Move,
     Replace,
     SpanCopy,
     SpanDelete,
+    SpanInsert,
     SpanMove,
     Splice,
     Stop,
@@ -45,7 +45,7 @@ class Characters:
     markers = frozenset(range(0xD800, 0xE000))
 
     def encode(self, text: str) -> list[int]:
-        return [ord(character) for character in text]
+        return list(map(ord, text))
 
     def token_bytes(self, token: int) -> bytes:
         return chr(token).encode("utf-8")
@@ -55,7 +55,8 @@ class Manuscript:
     """A text under edit, every change of it an action that was checked first.
 
     Offsets count characters. The cursor starts at the end of the text, or at `cursor`. No action
-    changes what stands between the two offsets of a pair in `protected`.
+    changes what stands between the two offsets of a pair in `protected`, and none makes the text longer
+    than `max_length` characters (tokens, with a tokenizer).
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Manuscript:
         *,
         cursor: int | None = None,
         protected: Iterable[tuple[int, int]] = (),
+        max_length: int | None = None,
     ) -> None:
         self.tokenizer: Tokenizer = tokenizer or Characters()
         self.original = text
@@ -81,7 +83,7 @@ class Manuscript:
         vocabulary = Vocabulary(
             self.tokenizer.size, self.tokenizer.markers, EXTENSIONS, name=self.tokenizer.name
         )
-        self._canvas = Canvas(vocabulary, tokens, cursor=boundaries[place])
+        self._canvas = Canvas(vocabulary, tokens, cursor=boundaries[place], max_length=max_length)
         self._layer = TextLayer(self.tokenizer, tokens)
         if self._layer.text != text:
             raise ReviserError(f"the tokenizer {self.tokenizer.name} cannot hold this text")
@@ -137,7 +139,7 @@ class Manuscript:
     def undo(self, count: int = 1) -> tuple[TextEdit, ...]:
         """Take back the last requests; returns the edits that did it."""
         if not 0 <= count <= len(self._requests):
-            raise ReviserError(f"{len(self._requests)} requests can be undone, not {count}")
+            raise ReviserError(f"{len(self._requests)} actions can be undone, not {count}")
         edits: list[TextEdit] = []
         for _ in range(count):
             edits += self._take_back(self._requests.pop())
@@ -303,7 +305,7 @@ def _tokens(manuscript: Manuscript, fields: _Fields) -> list[int]:
 
 
 def _insert(manuscript: Manuscript, fields: _Fields) -> Iterable[Action]:
-    return fields.only(*map(Insert, _tokens(manuscript, fields)))
+    return fields.only(SpanInsert(tuple(_tokens(manuscript, fields))))
 
 
 def _replace(manuscript: Manuscript, fields: _Fields) -> Iterable[Action]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,13 +172,36 @@ def unified_diff(
     before: str, after: str, before_name: str, after_name: str, *, context: int = 3
 ) -> str:
     """A unified diff that `patch` and `unidiff` read, also where a last line has no newline."""
+    old, new = patch_lines(before), patch_lines(after)
+    # Only what lies between the first and the last difference is compared: that may take long.
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
+    first = max(0, start - context)
     lines = difflib.unified_diff(
-        patch_lines(before), patch_lines(after), before_name, after_name, n=context
+        old[first : len(old) - max(0, end - context)],
+        new[first : len(new) - max(0, end - context)],
+        before_name,
+        after_name,
+        n=context,
     )
-    marked = (
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
-    )
-    return "".join(marked)
+    return "".join(_marked(_shifted(line, first)) for line in lines)
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """How many lines two texts share at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _shifted(line: str, by: int) -> str:
+    """A line of a diff, the places that a hunk's head names moved on by so many lines."""
+    if not line.startswith("@@"):
+        return line
+    return re.sub(r"([-+])(\d+)", lambda found: f"{found[1]}{int(found[2]) + by}", line)
+
+
+def _marked(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def patch_lines(text: str) -> list[str]:

@@ -10,7 +10,8 @@ text equal, at every moment, to a full decode of the canvas with incomplete sequ
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -121,8 +122,10 @@ class _Emission:
     unfinished: bytes
 
 
-# Positions are kept for every so many tokens; the rest are a short sum away.
-_STRIDE = 64
+# A position is a short sum away from one that is kept. Near the gap they are kept for every so many
+# tokens, and over long stretches that nobody asked about for every so many.
+_NEAR = 64
+_FAR = 4096
 
 
 class TextLayer:
@@ -130,12 +133,15 @@ class TextLayer:
 
     def __init__(self, tokenizer: TokenBytes, tokens: Iterable[int] = ()) -> None:
         self._tokenizer = tokenizer
+        # What each token emits after a whole character, and the tokens that end inside one.
         self._usual: dict[int, _Emission] = {}
-        # A gap buffer like the canvas's own; mark i is the position before token i * _STRIDE.
-        self._left: list[_Emission] = []
-        self._marks: list[Extent] = [Extent()]
+        self._partial: set[int] = set()
+        # A gap buffer like the canvas's own. The position before token `_marked[i]` is `_marks[i]`;
+        # positions are worked out when they are asked for, so that long texts go in at little cost.
+        self._left = self._emit(tuple(tokens), b"")
         self._right: list[_Emission] = []
-        self._push(self._emit(tokens, b""))
+        self._marked = [0]
+        self._marks = [Extent()]
 
     @property
     def text(self) -> str:
@@ -156,31 +162,38 @@ class TextLayer:
     def apply(self, splice: Splice) -> TextEdit | None:
         """Follow the canvas through `splice`; returns the edit of the text, None if no text changed."""
         self._bring_gap(splice.start)
-        old = [self._right.pop() for _ in splice.removed]
+        old = self._take(len(splice.removed))
         new = self._emit(splice.inserted, self._unfinished())
         # Behind the splice, only tokens that start inside a character can emit something else now.
         while self._right and self._continues(self._right[-1].token):
             follower = self._right.pop()
             old.append(follower)
             new += self._emit((follower.token,), new[-1].unfinished if new else self._unfinished())
-        removed = "".join(emission.text for emission in old)
-        inserted = "".join(emission.text for emission in new)
+        removed = "".join([emission.text for emission in old])
+        inserted = "".join([emission.text for emission in new])
         edit = None if removed == inserted else self._minimal_edit(removed, inserted)
-        self._push(new)
+        self._left += new
         return edit
 
-    def _emit(self, tokens: Iterable[int], unfinished: bytes) -> list[_Emission]:
+    def _emit(self, tokens: Sequence[int], unfinished: bytes) -> list[_Emission]:
+        distinct = set(tokens)
+        for token in distinct.difference(self._usual):
+            self._usual[token] = emission = self._emission(token, b"")
+            if emission.unfinished:
+                self._partial.add(token)
+        if not unfinished and self._partial.isdisjoint(distinct):
+            return list(map(self._usual.__getitem__, tokens))
         emissions = []
         for token in tokens:
-            if unfinished or (emission := self._usual.get(token)) is None:
-                decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-                text = decoder.decode(unfinished + self._tokenizer.token_bytes(token))
-                emission = _Emission(token, text, decoder.getstate()[0])
-                if not unfinished:
-                    self._usual[token] = emission
+            emission = self._emission(token, unfinished) if unfinished else self._usual[token]
             unfinished = emission.unfinished
             emissions.append(emission)
         return emissions
+
+    def _emission(self, token: int, unfinished: bytes) -> _Emission:
+        decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        text = decoder.decode(unfinished + self._tokenizer.token_bytes(token))
+        return _Emission(token, text, decoder.getstate()[0])
 
     def _continues(self, token: int) -> bool:
         data = self._tokenizer.token_bytes(token)
@@ -210,30 +223,33 @@ class TextLayer:
     def _position(self, boundary: int | None = None) -> Extent:
         """The position of a boundary at or left of the gap (of the gap itself by default)."""
         boundary = len(self._left) if boundary is None else boundary
-        mark = boundary // _STRIDE
-        rest = self._left[mark * _STRIDE : boundary]
-        return self._marks[mark] + Extent.of("".join([emission.text for emission in rest]))
+        while (distance := boundary - self._marked[-1]) >= _NEAR:
+            mark = self._marked[-1] + (_FAR if distance > _FAR else _NEAR)
+            self._marks.append(self._marks[-1] + self._extent(self._marked[-1], mark))
+            self._marked.append(mark)
+        nearest = bisect_right(self._marked, boundary) - 1
+        return self._marks[nearest] + self._extent(self._marked[nearest], boundary)
 
-    def _push(self, emissions: list[_Emission]) -> None:
-        for emission in emissions:
-            self._left.append(emission)
-            if len(self._left) % _STRIDE == 0:
-                self._marks.append(self._position_past_last_mark())
+    def _extent(self, start: int, end: int) -> Extent:
+        return Extent.of("".join([emission.text for emission in self._left[start:end]]))
 
-    def _position_past_last_mark(self) -> Extent:
-        rest = self._left[(len(self._marks) - 1) * _STRIDE :]
-        return self._marks[-1] + Extent.of("".join([emission.text for emission in rest]))
+    def _take(self, count: int) -> list[_Emission]:
+        """Remove the next tokens right of the gap."""
+        rest = len(self._right) - count
+        taken = self._right[rest:]
+        del self._right[rest:]
+        taken.reverse()
+        return taken
 
     def _bring_gap(self, boundary: int) -> None:
         shift = boundary - len(self._left)
         if shift < 0:
             self._right.extend(reversed(self._left[boundary:]))
             del self._left[boundary:]
-            del self._marks[boundary // _STRIDE + 1 :]
+            known = bisect_right(self._marked, boundary)
+            del self._marked[known:], self._marks[known:]
         elif shift > 0:
-            moved = self._right[-shift:]
-            del self._right[-shift:]
-            self._push(moved[::-1])
+            self._left += self._take(shift)
 
 
 def minimal_edit(home: Extent, before: str, removed: str, inserted: str, after: str) -> TextEdit:

@@ -29,6 +29,7 @@ from reviser.actions import (
     Replace,
     SpanCopy,
     SpanDelete,
+    SpanInsert,
     SpanMove,
     Stop,
     Swap,
@@ -231,11 +232,16 @@ class Vocabulary:
         if action.kind not in self.kinds:
             return f"{action.kind.replace('_', ' ')} actions are not in use"
         if isinstance(action, Insert | Replace):
-            if not 0 <= action.token < self.base_size:
-                return f"token {action.token} is not in the vocabulary"
-            if action.token in self.never_inserted:
-                return f"token {action.token} is never inserted"
+            return self._objection_to(action.token)
+        if isinstance(action, SpanInsert):
+            return next(filter(None, map(self._objection_to, sorted(set(action.tokens)))), None)
         return None
+
+    def _objection_to(self, token: int) -> str | None:
+        """Why `token` is never written, or None."""
+        if not 0 <= token < self.base_size:
+            return f"token {token} is not in the vocabulary"
+        return f"token {token} is never inserted" if token in self.never_inserted else None
 
     def valid_on(self, board: Board) -> ValidIds:
         """The ids whose actions `board` would accept now."""

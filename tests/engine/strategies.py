@@ -12,6 +12,7 @@ from reviser.actions import (
     Replace,
     SpanCopy,
     SpanDelete,
+    SpanInsert,
     SpanMove,
     Stop,
     Swap,
@@ -26,6 +27,7 @@ tokens = st.integers(0, 4)
 
 actions: st.SearchStrategy[Action] = st.one_of(
     st.builds(Insert, st.integers(-1, 6)),
+    st.builds(SpanInsert, st.lists(st.integers(-1, 6), max_size=4).map(tuple)),
     st.builds(Move, small),
     st.just(Delete()),
     st.just(Swap()),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviser.actions import Insert, SpanDelete
+from reviser.actions import Insert, SpanDelete, SpanInsert
 from reviser.errors import InvalidAction, ReviserError
 from reviser.manuscript import Manuscript
 from reviser.tokenizer import Gpt2Tokenizer
@@ -23,7 +25,7 @@ def test_requests_edit_the_text() -> None:
     (edit,) = manuscript.act_all(
         [{"action": "move", "after": "cat"}, {"action": "insert", "text": "s and dogs"}]
     )[-1:]
-    assert edit.inserted == "s"  # the last of ten edits, one for each character
+    assert edit.inserted == "s and dogs"
     manuscript.act_all(
         [
             {"action": "move", "line": 2},
@@ -104,7 +106,7 @@ def test_after_stop_nothing_is_accepted_until_it_is_undone() -> None:
     manuscript.undo()
     manuscript.act({"action": "insert", "text": "b"})
     assert manuscript.text == "ab"
-    with pytest.raises(ReviserError, match="1 requests can be undone"):
+    with pytest.raises(ReviserError, match="1 actions can be undone"):
         manuscript.undo(2)
 
 
@@ -185,3 +187,89 @@ def test_protected_text_and_its_edges() -> None:
         Manuscript("abc", protected=[(0, 2), (1, 3)])
     with pytest.raises(ReviserError, match="no place 4"):
         Manuscript("abc", cursor=4)
+
+
+def test_a_text_may_be_kept_from_growing() -> None:
+    manuscript = Manuscript("abc", max_length=5)
+    for request in (
+        {"action": "insert", "text": "def"},
+        {"action": "span_copy", "k": 3, "j": 0},
+    ):
+        with pytest.raises(ReviserError, match="full"):
+            manuscript.act(request)
+    manuscript.act({"action": "insert", "text": "de"})
+    assert manuscript.text == "abcde"
+
+
+pieces = st.lists(st.sampled_from([*"ab \r\n", " the", "é", "漢", "👩‍💻"]), max_size=12).map(
+    "".join
+)
+
+
+@settings(max_examples=200)
+@given(pieces, pieces.filter(bool), st.data(), st.booleans())
+def test_a_long_insert_is_the_same_as_one_token_after_the_other(
+    text: str, inserted: str, data: st.DataObject, by_tokens: bool
+) -> None:
+    cursor = data.draw(st.integers(0, len(text)))
+    tokenizer = ToyTokenizer() if by_tokens else None
+    whole, single = (Manuscript(text, tokenizer, cursor=cursor) for _ in range(2))
+    followed = text
+    for edit in whole.act({"action": "insert", "text": inserted}):
+        followed = edit.apply_to(followed)
+    for token in single.tokenizer.encode(inserted):
+        single.act({"action": "insert", "token": token})
+    assert whole.text == single.text == followed
+    assert whole.cursor == single.cursor
+    whole.undo()
+    assert (whole.text, whole.cursor.chars) == (text, cursor)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+LINE = "The quick brown fox jumps over the lazy dog.\n"
+
+
+def test_a_long_insert_costs_far_less_than_its_characters_one_by_one() -> None:
+    text = (LINE * 200)[:5000]
+    at_once = min(
+        seconds(lambda: Manuscript(TEXT).act({"action": "insert", "text": text})) for _ in range(3)
+    )
+    manuscript = Manuscript(TEXT)
+    one_by_one = seconds(lambda: manuscript.act_all([Insert(ord(c)) for c in text]))
+    assert at_once * 10 < one_by_one
+
+
+@pytest.mark.parametrize("unit", ["characters", "tokens"])
+def test_the_cost_of_an_insert_grows_with_its_length(gpt2: Gpt2Tokenizer, unit: str) -> None:
+    tokenizer = gpt2 if unit == "tokens" else None
+    gpt2.encode(LINE)
+
+    def write(lines: int) -> None:
+        manuscript = Manuscript(TEXT, tokenizer, cursor=4)
+        manuscript.act({"action": "insert", "text": LINE * lines})
+        assert manuscript.cursor.lines == lines
+        manuscript.diff()
+        manuscript.undo()
+        assert manuscript.text == TEXT
+
+    small = min(seconds(lambda: write(2000)) for _ in range(3))
+    large = min(seconds(lambda: write(8000)) for _ in range(3))
+    assert large < 8 * small
+
+
+def test_an_action_that_inserts_many_tokens_is_checked_as_each_of_them() -> None:
+    manuscript = Manuscript("abc", cursor=2, protected=[(1, 3)])
+    for action, said in (
+        (SpanInsert((97, 98)), "protected"),
+        (SpanInsert(()), "nothing to insert"),
+        (SpanInsert((97, 0xD800)), "55296 is never inserted"),
+        (SpanInsert((97, -1)), "-1 is not in the vocabulary"),
+    ):
+        with pytest.raises(InvalidAction, match=said):
+            manuscript.act(action)
+    assert manuscript.text == "abc"
