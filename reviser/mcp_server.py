@@ -2,17 +2,22 @@
 
 It only touches files in the folders that it was given; links and `..` are followed before that is
 judged. Documents are edited in memory, and a file changes when its document is saved.
+
+Each call runs in a thread of its own. Calls on one document are carried out one after the other; a long
+one on one document does not hold up those on others.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
+import anyio
+from anyio import to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -22,7 +27,9 @@ from reviser.errors import ReviserError
 from reviser.manuscript import Manuscript
 from reviser.replay import unified_diff
 
+# The most bytes of a document, and the most actions of a call.
 LARGEST = 4 * 2**20
+MOST_ACTIONS = 10_000
 _INSTRUCTIONS = """\
 Open a document, act on it, view or diff it, and save it. An action is an object with a field "action":
 {"action": "move", "after": "text"} puts the cursor behind a text that occurs once; also "before": "text",
@@ -32,7 +39,8 @@ Open a document, act on it, view or diff it, and save it. An action is an object
 the character left of it and {"action": "swap"} exchanges the two left of it.
 {"action": "span_move", "k": 5, "j": 40} carries the 5 characters left of the cursor to offset 40, and
 "span_copy" copies them; with "right": true, those right of it.
-A list of actions is carried out whole or not at all. Nothing reaches the file before `save`."""
+A list of actions is carried out whole or not at all. `undo` counts single actions, not lists.
+Nothing reaches the file before `save`."""
 
 
 @dataclass
@@ -88,7 +96,8 @@ class Desk:
             raise ReviserError(f"{path} is larger than {LARGEST // 2**20} MB")
         document = Document.read(target)
         ranges = [_lines_range(document.text, first, last) for first, last in protect]
-        opened = OpenDocument(document, Manuscript(document.text, protected=ranges))
+        manuscript = Manuscript(document.text, protected=ranges, max_length=LARGEST)
+        opened = OpenDocument(document, manuscript)
         self.documents[target] = opened
         return opened
 
@@ -97,6 +106,29 @@ class Desk:
         if opened is None:
             raise ReviserError(f"{path} is not open")
         return opened
+
+    def act(self, path: str, actions: Sequence[Mapping[str, Any]]) -> str:
+        """Carry out actions, all or none; returns a diff of what they changed."""
+        if len(actions) > MOST_ACTIONS:
+            raise ReviserError(f"{len(actions)} actions are more than the {MOST_ACTIONS} of a call")
+        written = sum(len(action["text"]) for action in actions if _has_text(action))
+        if written > LARGEST:
+            raise ReviserError(f"the actions write more than {LARGEST // 2**20} MB")
+        opened = self.get(path)
+        manuscript = opened.manuscript
+        before = manuscript.text
+        manuscript.act_all(actions)
+        if len(opened.document.encode(manuscript.text)) > LARGEST:
+            manuscript.undo(len(actions))
+            raise ReviserError(f"{path} would be larger than {LARGEST // 2**20} MB")
+        return _changes(opened, before)
+
+    def undo(self, path: str, count: int) -> str:
+        """Take back actions; returns a diff of what that changed."""
+        opened = self.get(path)
+        before = opened.manuscript.text
+        opened.manuscript.undo(count)
+        return _changes(opened, before)
 
     def save(self, path: str) -> OpenDocument:
         opened = self.get(path)
@@ -133,78 +165,98 @@ def shown_lines(text: str, first: int, last: int | None) -> str:
     return "\n".join(f"{n:>{width}}  {line}" for n, line in enumerate(chosen, start=first))
 
 
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """What the user can mend reaches the agent as a sentence, not as a crash."""
-    try:
-        yield
-    except ReviserError as error:
-        raise ToolError(str(error)) from None
+def _has_text(action: Mapping[str, Any]) -> bool:
+    return isinstance(action.get("text"), str)
+
+
+@dataclass
+class Calls:
+    """Runs calls in threads, one at a time for each document."""
+
+    desk: Desk
+    _locks: WeakValueDictionary[Path, anyio.Lock] = field(default_factory=WeakValueDictionary)
+
+    async def run(self, path: str, work: Callable[[], str]) -> str:
+        """What `work` on the document at `path` says, after the calls on it that came before."""
+        try:
+            lock = self._locks.setdefault(self.desk.locate(path), anyio.Lock())
+            async with lock:
+                return await to_thread.run_sync(work)
+        except ReviserError as error:
+            # What the user can mend reaches the agent as a sentence, not as a crash.
+            raise ToolError(str(error)) from None
 
 
 def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     """The server for documents in these folders."""
     desk = Desk.of(folders)
+    calls = Calls(desk)
     server: MCPServer[Any] = MCPServer(
         "reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
 
-    # Tools are coroutines without a pause: one is over before the next begins.
     @server.tool(name="open")
     async def open_(path: str, protect_lines: list[tuple[int, int]] | None = None) -> str:
         """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed."""
-        with _plain_errors():
+
+        def work() -> str:
             opened = desk.open(path, protect_lines or [])
             text = opened.manuscript.text
             lines = text.count("\n") + (not text.endswith("\n"))
             return f"{opened.name}: {lines} lines, {len(text)} characters; {opened.place()}"
 
+        return await calls.run(path, work)
+
     @server.tool()
     async def act(path: str, actions: list[dict[str, Any]]) -> str:
         """Carry out a list of actions on an open document, all or none; returns what changed."""
-        with _plain_errors():
-            opened = desk.get(path)
-            before = opened.manuscript.text
-            opened.manuscript.act_all(actions)
-            return _changes(opened, before)
+        return await calls.run(path, lambda: desk.act(path, actions))
 
     @server.tool()
     async def view(path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """The text of an open document as it stands, with line numbers, and where the cursor is."""
-        with _plain_errors():
+
+        def work() -> str:
             opened = desk.get(path)
             shown = shown_lines(opened.manuscript.text, first_line, last_line)
             return f"{shown}\n({opened.place()})"
 
+        return await calls.run(path, work)
+
     @server.tool()
     async def undo(path: str, count: int = 1) -> str:
-        """Take back the last `count` actions of an open document; returns what that changed."""
-        with _plain_errors():
-            opened = desk.get(path)
-            before = opened.manuscript.text
-            opened.manuscript.undo(count)
-            return _changes(opened, before)
+        """Take back the last `count` actions of an open document; returns what that changed.
+
+        `count` counts single actions, not calls of `act`: a call with a list of three actions is taken back
+        with 3. Each entry of a list is one, moves included, and so is an insert however long its text. A call
+        that was refused counts nothing.
+        """
+        return await calls.run(path, lambda: desk.undo(path, count))
 
     @server.tool()
     async def diff(path: str) -> str:
         """A unified diff from the text as it was opened to the text as it stands."""
-        with _plain_errors():
+
+        def work() -> str:
             opened = desk.get(path)
             return opened.manuscript.diff(opened.name) or "nothing is changed"
+
+        return await calls.run(path, work)
 
     @server.tool()
     async def save(path: str) -> str:
         """Write an open document to its file, in one step; refuses if the file was changed meanwhile."""
-        with _plain_errors():
-            opened = desk.save(path)
-            return f"saved {opened.name}"
+        return await calls.run(path, lambda: f"saved {desk.save(path).name}")
 
     @server.tool()
     async def close(path: str) -> str:
         """Close a document; what was not saved is lost."""
-        with _plain_errors():
+
+        def work() -> str:
             desk.close(path)
             return "closed"
+
+        return await calls.run(path, work)
 
     return server
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tests.cli.test_replay import complains, reviser
 
 mcp = pytest.importorskip("mcp")
 
-from reviser.mcp_server import Desk  # noqa: E402
+from reviser.mcp_server import LARGEST, MOST_ACTIONS, Desk  # noqa: E402
 
 TEXT = "The cat sat.\nIt was happy.\n"
 
@@ -156,6 +157,75 @@ def test_protected_lines(room: Path) -> None:
         assert "protected" in await agent.refused("act", "note.txt", actions=steps)
         await agent("act", "note.txt", actions=[{"action": "insert", "text": "Yes.\n"}])
         await agent.refused("open", "sub/deep.txt", protect_lines=[[3, 4]])
+
+    session(room, play)
+
+
+def test_undo_counts_actions_and_not_calls(room: Path) -> None:
+    async def play(agent: Agent) -> None:
+        (tool,) = [t for t in (await agent.client.list_tools()).tools if t.name == "undo"]
+        assert "counts single actions, not calls of `act`" in tool.description
+        await agent("open", "note.txt")
+        steps = [{"action": "move", "line": 1}, {"action": "insert", "text": "a long text. "}]
+        await agent("act", "note.txt", actions=steps)
+        await agent.refused(
+            "act", "note.txt", actions=[{"action": "delete"}, {"action": "nothing"}]
+        )
+        await agent("undo", "note.txt")
+        assert await agent("diff", "note.txt") == "nothing is changed"
+        assert "line 1, column 1" in await agent("view", "note.txt")
+        said = await agent.refused("undo", "note.txt", count=2)
+        assert said.endswith("1 actions can be undone, not 2")
+        assert "line 3, column 1" in await agent("undo", "note.txt", count=1)
+
+    session(room, play)
+
+
+def test_a_document_stays_within_what_may_be_opened(room: Path) -> None:
+    half = "x" * (LARGEST // 2)
+    (room / "half.txt").write_text(half)
+
+    async def play(agent: Agent) -> None:
+        await agent("open", "half.txt")
+        for actions, said in (
+            ([{"action": "insert", "text": half + half + "x"}], "write more than 4 MB"),
+            ([{"action": "insert", "text": half + "x"}], "full"),
+            ([{"action": "insert", "text": "é" * (LARGEST // 3)}], "larger than 4 MB"),
+            ([{"action": "span_copy", "k": len(half), "j": 0}] * 2, "full"),
+            ([{"action": "delete"}] * (MOST_ACTIONS + 1), "more than the 10000 of a call"),
+        ):
+            assert said in await agent.refused("act", "half.txt", actions=actions)
+        assert await agent("diff", "half.txt") == "nothing is changed"
+        await agent("act", "half.txt", actions=[{"action": "insert", "text": half}])
+        await agent("save", "half.txt")
+        await agent("close", "half.txt")
+        await agent("open", "half.txt")
+
+    session(room, play)
+
+
+def test_a_long_call_does_not_hold_up_one_on_another_document(room: Path) -> None:
+    (room / "long.txt").write_text("x\n" * (LARGEST // 4))
+
+    async def play(agent: Agent) -> None:
+        await agent("open", "long.txt")
+        await agent("open", "note.txt")
+        finished: list[str] = []
+
+        async def call(name: str, tool: str, path: str, **arguments: Any) -> None:
+            await agent(tool, path, **arguments)
+            finished.append(name)
+
+        steps = [{"action": "insert", "text": "y"}, {"action": "move", "line": 1}] * 10
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(call, "long", "act", "long.txt", actions=steps))
+            # The server has the long call before it gets these.
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(partial(call, "same document", "view", "long.txt", last_line=1))
+            for _ in range(3):
+                await call("short", "view", "note.txt")
+        # Calls on one document keep their order.
+        assert finished == ["short", "short", "short", "long", "same document"]
 
     session(room, play)
 
