@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from reviser.errors import ReviserError
 from reviser.text import visible_text
-from reviser.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT
+from reviser.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT, LARGEST_BASE
 
 if TYPE_CHECKING:
     import tiktoken
@@ -122,7 +122,7 @@ class HuggingFaceTokenizer:
         try:
             content = source.read_bytes() if isinstance(source, Path) else source
             data = json.loads(content.decode("utf-8"))
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ReviserError(f"{described} is not a readable tokenizer.json: {error}") from None
         self._load(data, described)
 
@@ -138,30 +138,47 @@ class HuggingFaceTokenizer:
             self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
         return self._bytes[token]
 
-    def _load(self, data: dict[str, Any], described: str) -> None:
+    def _load(self, data: Any, described: str) -> None:
         try:
-            added = data.get("added_tokens", [])
-            # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
-            backend = _backend(_without_dummy_prefix(data) | {"added_tokens": []})
-            # Asking the backend for what the file already says takes as long as reading the file.
-            known = data["model"]["vocab"]
-            vocabulary: dict[str, int] = (
-                known if isinstance(known, dict) else backend.get_vocab(with_added_tokens=False)
-            )
-        except Exception as error:  # the backend raises bare Exception for any fault in the file
-            raise ReviserError(f"{described} is not a usable tokenizer.json: {error}") from None
-        self._tokenizer = backend
-        self.markers = frozenset(token["id"] for token in added if token.get("special"))
-        self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
-        self._texts = {id: text for text, id in vocabulary.items() if id not in self.markers}
-        self._bytes: dict[int, bytes] = {
-            token["id"]: token["content"].encode() for token in added if not token.get("special")
-        }
-        self.size = 1 + max([*self._texts, *self._bytes, *self.markers])
-        if decode(self, self.encode(_SAMPLE)) != _SAMPLE:
+            self._take(data)
+            kept = decode(self, self.encode(_SAMPLE)) == _SAMPLE
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # The backend raises bare Exception for any fault in the file, and a panic that is none.
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ReviserError(f"{described} is not a usable tokenizer.json: {reason}") from None
+        if not kept:
             raise ReviserError(
                 f"{described} does not keep text as it is, so it cannot hold a document"
             )
+
+    def _take(self, data: dict[str, Any]) -> None:
+        added = data.get("added_tokens", [])
+        # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
+        self._tokenizer = _backend(_without_dummy_prefix(data) | {"added_tokens": []})
+        # Asking the backend for what the file already says takes as long as reading the file.
+        known = data["model"]["vocab"]
+        vocabulary: dict[str, int] = (
+            known if isinstance(known, dict) else self._tokenizer.get_vocab(with_added_tokens=False)
+        )
+        self.markers = frozenset(_id(token) for token in added if token.get("special"))
+        self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
+        self._texts = {id: text for text, id in vocabulary.items() if id not in self.markers}
+        self._bytes: dict[int, bytes] = {
+            _id(token): token["content"].encode() for token in added if not token.get("special")
+        }
+        self.size = 1 + max([*self._texts, *self._bytes, *self.markers])
+        if self.size > LARGEST_BASE:
+            raise ValueError(f"it has ids up to {self.size - 1}")
+
+
+def _id(token: dict[str, Any]) -> int:
+    """The id of an added token."""
+    id = token["id"]
+    if type(id) is not int or id < 0:
+        raise ValueError(f"the id of {token['content']} is {id}")
+    return id
 
 
 def _backend(data: dict[str, Any]) -> Backend:

@@ -112,9 +112,11 @@ class Trajectory:
             versions=_optional(fields.pop("versions", None), dict, "versions") or {},
             others=fields,
         )
-        if trajectory.seed_actions > len(ids):
+        # The tokens are counted first: the moves back over a long suffix would be many.
+        written = trajectory.prefix_tokens + trajectory.suffix_tokens
+        if written > len(ids) or trajectory.seed_actions > len(ids):
             raise BadTrajectory(
-                f"the trajectory has {len(ids)} actions but says that {trajectory.seed_actions} wrote its prompt"
+                f"the trajectory has {len(ids)} actions, too few to have written its prompt"
             )
         return trajectory
 
@@ -146,7 +148,7 @@ def _vocabulary(data: Any) -> Vocabulary:
         return Vocabulary.gpt2()
     try:
         return Vocabulary.from_dict(data)
-    except (KeyError, TypeError, ReviserError):
+    except ReviserError:
         raise BadTrajectory("its vocabulary is not one that this program knows") from None
 
 
@@ -154,7 +156,7 @@ def load_trajectories(path: Path | str, text: str) -> list[Trajectory]:
     """The trajectories in the JSON `text` of the file at `path`, which is named in errors."""
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise BadTrajectory(f"{path} is not JSON") from None
     entries = data if isinstance(data, list) else [data]
     if not entries:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 GPT2_BASE_SIZE = 50257
 GPT2_END_OF_TEXT = 50256
+# Beyond any tokenizer: a larger number is a mistake or a trick.
+LARGEST_BASE = 1 << 24
 
 MOVES = tuple(sign * 2**power for power in range(10) for sign in (1, -1))
 RESERVED = 10
@@ -278,14 +280,23 @@ class Vocabulary:
         }
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Vocabulary:
-        return cls(
-            data["base_size"],
-            frozenset(data["never_inserted"]),
-            tuple(data["extensions"]),
-            frozenset(data["kinds"]),
-            data["name"],
-        )
+    def from_dict(cls, data: Any) -> Vocabulary:
+        """From what `to_dict` gave and a file kept; refuses anything else."""
+        if not isinstance(data, dict):
+            raise ReviserError("a vocabulary is an object")
+        size, name = data.get("base_size"), data.get("name")
+        if type(size) is not int or not 1 <= size <= LARGEST_BASE:
+            raise ReviserError(f"its base_size is not a number from 1 to {LARGEST_BASE}")
+        if not isinstance(name, str):
+            raise ReviserError("its name is not a text")
+        for key, kind in (("never_inserted", int), ("extensions", str), ("kinds", str)):
+            listed = data.get(key)
+            if not isinstance(listed, list) or not all(type(item) is kind for item in listed):
+                raise ReviserError(f"its {key} is not a list as it should be")
+        never = frozenset(data["never_inserted"])
+        if never and not 0 <= min(never) <= max(never) < size:
+            raise ReviserError("its never_inserted has ids that it does not")
+        return cls(size, never, tuple(data["extensions"]), frozenset(data["kinds"]), name)
 
     @cached_property
     def _operators(self) -> dict[int, _Operator]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reviser.checkpoints.bounded import read_json
 from reviser.checkpoints.tensors import Array, Stored, check_tensors, read_arrays, read_headers
 from reviser.checkpoints.tokenizer_files import (
     BUILT_IN,
@@ -17,7 +17,6 @@ from reviser.checkpoints.tokenizer_files import (
     read_tokenizer_json,
 )
 from reviser.errors import ReviserError
-from reviser.files import read_utf8
 from reviser.model import ModelConfig
 from reviser.model.layout import Quantisation, quantised_tensors
 from reviser.tokenizer import Tokenizer
@@ -26,6 +25,7 @@ from reviser.vocabulary import Vocabulary
 CONFIG_FILE = "config.json"
 FORMAT = "reviser"
 VERSION = 1
+_SMALL_TABLES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,13 @@ def describe(folder: Path) -> Description:
     vocabulary = _read_vocabulary(data["vocabulary"], path)
     check_vocabulary(vocabulary, config, path)
     quantisation = _read_quantisation(data.get("quantisation"), config, path)
-    metadata = data.get("metadata") or {}
-    return Description(folder, config, vocabulary, data["tokenizer"], metadata, quantisation)
+    return Description(
+        folder, config, vocabulary, data["tokenizer"], data["metadata"], quantisation
+    )
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_utf8(path))
-    except ValueError as error:
-        raise ReviserError(f"{path} is not JSON: {error}") from None
+    data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ReviserError(
             f"{path} does not describe a Reviser model; `reviser models import` may read it"
@@ -80,7 +78,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise ReviserError(
             f"{path} has the format version {data.get('version')}, and this program knows {VERSION}"
         )
-    for key, kind in (("model", dict), ("vocabulary", dict), ("tokenizer", str)):
+    data["metadata"] = data.get("metadata") or {}
+    kinds = {"model": dict, "vocabulary": dict, "tokenizer": str, "metadata": dict}
+    for key, kind in kinds.items():
         if not isinstance(data.get(key), kind):
             raise ReviserError(f"{path} lacks a usable '{key}'")
     return data
@@ -94,10 +94,25 @@ def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
         raise ReviserError(f"{source} does not describe a usable model: {error}") from None
 
 
+def check_declared(config: ModelConfig, tensors: int, file_bytes: int, source: Path) -> None:
+    """Refuse a configuration of a far larger model than the file, before anything is made for it."""
+    if config.layers > tensors:
+        raise ReviserError(
+            f"{source} says that it has {config.layers} layers, and holds {tensors} tensors"
+        )
+    # The sines and cosines of all positions are made when a model is.
+    tables = 8 * config.context * config.head_dim
+    if tables > max(_SMALL_TABLES, 4 * file_bytes):
+        raise ReviserError(
+            f"{source} says that its context is {config.context} ids, "
+            "which is far too many for a model of its size"
+        )
+
+
 def _read_vocabulary(data: dict[str, Any], path: Path) -> Vocabulary:
     try:
         return Vocabulary.from_dict(data)
-    except (KeyError, TypeError, ReviserError) as error:
+    except ReviserError as error:
         raise ReviserError(f"{path} does not describe a usable vocabulary: {error}") from None
 
 
@@ -121,9 +136,17 @@ def _read_quantisation(data: object, config: ModelConfig, path: Path) -> Quantis
         raise ReviserError(f"{path} does not describe a usable quantisation: {error}") from None
 
 
+def declared_headers(description: Description) -> dict[str, Stored]:
+    """The tensors as their files' headers have them, if the configuration can be theirs."""
+    headers = read_headers(description.folder)
+    size = sum(path.stat().st_size for path in {stored.file for stored in headers.values()})
+    check_declared(description.config, len(headers), size, description.folder)
+    return headers
+
+
 def quantised_headers(description: Description, quantisation: Quantisation) -> dict[str, Stored]:
     """The tensors of a quantised model as their files' headers have them, checked."""
-    headers = read_headers(description.folder)
+    headers = declared_headers(description)
     parts = quantised_tensors(description.config, quantisation)
     check_tensors(
         {name: part.shape for name, part in parts.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from reviser.checkpoints.bounded import parse_json
 from reviser.checkpoints.building import Progress, build_model, expected_shapes, no_progress
-from reviser.checkpoints.description import make_config
+from reviser.checkpoints.description import check_declared, make_config
 from reviser.checkpoints.folders import sync
+from reviser.checkpoints.gguf_header import GgufTensor, read_gguf_file
 from reviser.checkpoints.gguf_tokens import GgufTokens, tokenizer_from_gguf, tokenizer_to_gguf
 from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.llama import EXPORT_VERSION, export_record
@@ -28,7 +30,7 @@ from reviser.model import ModelConfig
 from reviser.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter, ReaderTensor
+    from gguf import GGMLQuantizationType, GGUFWriter
 
 Fields = Mapping[str, Any]
 
@@ -56,13 +58,13 @@ def read_gguf(path: Path, name: str | None = None, progress: Progress = no_progr
 
     A base model gets operator rows, still untrained; an export of ours comes back as it was.
     """
-    reader = _open(path)
-    fields = {key: field.contents() for key, field in reader.fields.items()}
+    _require_gguf()
+    content = read_gguf_file(path)
+    fields, tensors = content.fields, content.tensors
     record = _read_record(fields, path)
-    tied = "output.weight" not in {tensor.name for tensor in reader.tensors}
-    settings = record["model"] if record else _our_settings(fields, tied, reader, path)
-    config = make_config(settings, path)
-    weights = _read_weights(reader, config, path, progress)
+    config = make_config(record["model"], path) if record else _our_config(fields, tensors, path)
+    check_declared(config, len(tensors), path.stat().st_size, path)
+    weights = _read_weights(tensors, config, path, progress)
     model = build_model(config, weights)
     name = name or str(fields.get("general.basename") or path.stem)
     tokenizer_json = _read_tokenizer(fields, record, path)
@@ -72,29 +74,15 @@ def read_gguf(path: Path, name: str | None = None, progress: Progress = no_progr
         return Checkpoint(model, vocabulary, tokenizer, tokenizer_json, record["metadata"])
     tokenizer = make_tokenizer(tokenizer_json, name)
     vocabulary = append_operators(model, tokenizer, name)
-    kinds = sorted({tensor.tensor_type.name for tensor in reader.tensors})
+    kinds = sorted({tensor.kind for tensor in tensors})
     metadata = {
         "source": path.name,
         "format": f"gguf ({', '.join(kinds)})",
         "operators": "untrained",
     }
     if licence := fields.get("general.license"):
-        metadata["license"] = licence
+        metadata["license"] = str(licence)
     return Checkpoint(model, vocabulary, tokenizer, tokenizer_json, metadata)
-
-
-def _open(path: Path) -> GGUFReader:
-    _require_gguf()
-    from gguf import GGUFReader
-
-    if not path.is_file():
-        raise ReviserError(f"there is no file {path}")
-    try:
-        return GGUFReader(path)
-    except OSError as error:
-        raise ReviserError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, IndexError, KeyError, OverflowError, MemoryError) as error:
-        raise ReviserError(f"{path} is damaged or no GGUF file: {error}") from None
 
 
 def _require_gguf() -> None:
@@ -110,24 +98,27 @@ def _read_record(fields: Fields, path: Path) -> dict[str, Any] | None:
         return None
     if fields.get("reviser.version") != EXPORT_VERSION:
         raise ReviserError(f"{path} was exported by another version of this program")
-    try:
-        keys = ("model", "vocabulary", "tokenizer", "metadata")
-        return {key: json.loads(fields[f"reviser.{key}"]) for key in keys}
-    except (KeyError, ValueError):
-        raise ReviserError(f"{path} has damaged 'reviser' entries") from None
+    record = {
+        key: parse_json(value, f"reviser.{key} in {path}")
+        for key in ("model", "vocabulary", "tokenizer", "metadata")
+        if isinstance(value := fields.get(f"reviser.{key}"), str)
+    }
+    if len(record) < 4 or not all(isinstance(part, dict) for part in record.values()):
+        raise ReviserError(f"{path} has damaged 'reviser' entries")
+    return record
 
 
 def _read_vocabulary(record: dict[str, Any], config: ModelConfig, path: Path) -> Vocabulary:
     try:
         vocabulary = Vocabulary.from_dict(record["vocabulary"])
-    except (KeyError, TypeError):
-        raise ReviserError(f"{path} has damaged 'reviser' entries") from None
+    except ReviserError as error:
+        raise ReviserError(f"{path} does not describe a usable vocabulary: {error}") from None
     if vocabulary.size != config.vocab_size:
         raise ReviserError(f"{path} has a vocabulary that does not match its model")
     return vocabulary
 
 
-def _our_settings(fields: Fields, tied: bool, reader: GGUFReader, path: Path) -> dict[str, Any]:
+def _our_config(fields: Fields, tensors: Sequence[GgufTensor], path: Path) -> ModelConfig:
     architecture = fields.get("general.architecture")
     if architecture != "llama":
         raise ReviserError(
@@ -137,18 +128,17 @@ def _our_settings(fields: Fields, tied: bool, reader: GGUFReader, path: Path) ->
         if fields.get(f"llama.{key}") not in understood:
             value = fields[f"llama.{key}"]
             raise ReviserError(f"{path} sets llama.{key} to {value}, which is not supported")
-    rows = [tensor.shape for tensor in reader.tensors if tensor.name == "token_embd.weight"]
-    if not rows:
+    shapes = {tensor.name: tensor.shape for tensor in tensors}
+    if not (embedding := shapes.get("token_embd.weight")):
         raise ReviserError(f"{path} lacks the tensor token_embd.weight")
     try:
         heads = fields["llama.attention.head_count"]
-        width = fields["llama.embedding_length"]
         context = fields["llama.context_length"]
         found = {
             "kind": "llama",
-            "vocab_size": int(rows[0][-1]),
+            "vocab_size": embedding[0],
             "layers": fields["llama.block_count"],
-            "width": width,
+            "width": fields["llama.embedding_length"],
             "heads": heads,
             "kv_heads": fields.get("llama.attention.head_count_kv", heads),
             "ff": fields["llama.feed_forward_length"],
@@ -156,55 +146,58 @@ def _our_settings(fields: Fields, tied: bool, reader: GGUFReader, path: Path) ->
             "canvas_length": context,
             "norm_eps": _short(fields["llama.attention.layer_norm_rms_epsilon"]),
             "rope_theta": _short(fields.get("llama.rope.freq_base", 10_000.0)),
-            "tied": tied,
+            "tied": "output.weight" not in shapes,
         }
     except KeyError as error:
         raise ReviserError(f"{path} lacks the setting {error.args[0]}") from None
+    config = make_config(found, path)
     for key in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
-        if fields.get(f"llama.{key}", width // heads) != width // heads:
+        if fields.get(f"llama.{key}", config.head_dim) != config.head_dim:
             raise ReviserError(f"{path} has heads of an unusual size, which is not supported")
-    return found
+    return config
 
 
-def _short(value: float) -> float:
+def _short(value: Any) -> Any:
     """GGUF keeps single precision: 9.99999974e-06 was written as 1e-05, and is read as that."""
-    return float(str(np.float32(value)))
+    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def _read_weights(
-    reader: GGUFReader, config: ModelConfig, path: Path, progress: Progress
+    tensors: Sequence[GgufTensor], config: ModelConfig, path: Path, progress: Progress
 ) -> dict[str, torch.Tensor]:
     ours = {theirs: ours for ours, theirs in gguf_names(config.layers, config.tied).items()}
     shapes = expected_shapes(config)
-    found = {tensor.name: _stored(tensor, path) for tensor in reader.tensors}
+    found = {tensor.name: _stored(tensor, path) for tensor in tensors}
     if "rope_freqs.weight" in found:
         raise ReviserError(f"{path} scales its rotary frequencies, which is not supported")
     check_tensors({theirs: shapes[ours[theirs]] for theirs in ours}, found, path)
     weights = {}
-    for done, tensor in enumerate(reader.tensors):
-        progress("reading weights", done, len(reader.tensors))
+    for done, tensor in enumerate(tensors):
+        progress("reading weights", done, len(tensors))
         name = ours[tensor.name]
         weights[name] = _unpermuted(_dequantised(tensor), name, config)
-    progress("reading weights", len(reader.tensors), len(reader.tensors))
+    progress("reading weights", len(tensors), len(tensors))
     return weights
 
 
-def _stored(tensor: ReaderTensor, path: Path) -> Stored:
-    kind = tensor.tensor_type.name
-    if kind not in READABLE:
+def _stored(tensor: GgufTensor, path: Path) -> Stored:
+    if tensor.kind not in READABLE:
         raise ReviserError(
-            f"the tensor {tensor.name} in {path} is stored as {kind}, "
+            f"the tensor {tensor.name} in {path} is stored as {tensor.kind}, "
             f"which is none of {', '.join(READABLE)}"
         )
-    # GGUF counts dimensions from the innermost; what is stored becomes single precision.
-    return Stored(path, tuple(int(size) for size in reversed(tensor.shape)), "F32")
+    # What is stored becomes single precision.
+    return Stored(path, tensor.shape, "F32")
 
 
-def _dequantised(tensor: ReaderTensor) -> torch.Tensor:
+def _dequantised(tensor: GgufTensor) -> torch.Tensor:
+    from gguf import GGMLQuantizationType
     from gguf.quants import dequantize
 
-    values = dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
-    return torch.from_numpy(np.array(values)).reshape(tuple(map(int, reversed(tensor.shape))))
+    # Where scales are no numbers, so are weights, which are refused when all are there.
+    with np.errstate(all="ignore"):
+        values = dequantize(tensor.data, GGMLQuantizationType[tensor.kind]).astype(np.float32)
+    return torch.from_numpy(np.array(values)).reshape(tensor.shape)
 
 
 def _unpermuted(weight: torch.Tensor, name: str, config: ModelConfig) -> torch.Tensor:
@@ -236,20 +229,23 @@ def _read_tokenizer(fields: Fields, record: dict[str, Any] | None, path: Path) -
         return whole.encode()
     if fields.get("tokenizer.ggml.model") != "gpt2":
         raise ReviserError(f"{path} has no byte-level BPE tokenizer, and others are not supported")
+    tokens, merges = (_texts(fields, f"tokenizer.ggml.{key}", path) for key in ("tokens", "merges"))
+    types = fields.get("tokenizer.ggml.token_type", [1] * len(tokens))
+    if not isinstance(types, list) or len(types) != len(tokens):
+        raise ReviserError(f"{path} does not say of each token what kind it is")
+    pre = str(fields.get("tokenizer.ggml.pre", "default"))
     try:
-        tokens = fields["tokenizer.ggml.tokens"]
-        source = GgufTokens(
-            fields.get("tokenizer.ggml.pre", "default"),
-            tokens,
-            fields.get("tokenizer.ggml.token_type", [1] * len(tokens)),
-            fields["tokenizer.ggml.merges"],
-        )
-        data = tokenizer_from_gguf(source)
-    except KeyError as error:
-        raise ReviserError(f"{path} lacks {error.args[0]}") from None
+        data = tokenizer_from_gguf(GgufTokens(pre, tokens, types, merges))
     except ReviserError as error:
         raise ReviserError(f"{path} cannot be imported: {error}") from None
     return json.dumps(data, ensure_ascii=False, indent=2).encode()
+
+
+def _texts(fields: Fields, key: str, path: Path) -> list[str]:
+    found = fields.get(key)
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise ReviserError(f"{path} lacks {key}, a list of texts")
+    return found
 
 
 def write_gguf(

@@ -11,12 +11,14 @@ from typing import Any
 
 import torch
 
+from reviser.checkpoints.bounded import read_json
 from reviser.checkpoints.building import build_model, expected_shapes
 from reviser.checkpoints.description import (
     CONFIG_FILE,
     FORMAT,
     Description,
     check_vocabulary,
+    declared_headers,
     describe,
     load_tokenizer,
     quantised_headers,
@@ -26,7 +28,6 @@ from reviser.checkpoints.tensors import (
     SHARD_BYTES,
     Stored,
     check_tensors,
-    read_headers,
     read_tensors,
     write_tensors,
 )
@@ -225,8 +226,8 @@ def inspect(folder: Path) -> Summary:
 def is_home(folder: Path) -> bool:
     """Whether `folder` looks like a checkpoint of ours, sound or not."""
     try:
-        data = json.loads((folder / CONFIG_FILE).read_text("utf-8"))
-    except (OSError, ValueError):
+        data = read_json(folder / CONFIG_FILE)
+    except ReviserError:
         return False
     return isinstance(data, dict) and data.get("format") == FORMAT
 
@@ -234,6 +235,6 @@ def is_home(folder: Path) -> bool:
 def _checked_headers(description: Description) -> dict[str, Stored]:
     if description.quantisation is not None:
         return quantised_headers(description, description.quantisation)
-    headers = read_headers(description.folder)
+    headers = declared_headers(description)
     check_tensors(expected_shapes(description.config), headers, description.folder)
     return headers

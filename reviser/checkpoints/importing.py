@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from reviser.checkpoints.bounded import file_size
 from reviser.checkpoints.building import Progress, no_progress
 from reviser.checkpoints.gguf_files import read_gguf
+from reviser.checkpoints.gguf_header import MAGIC
 from reviser.checkpoints.home import Checkpoint, is_home, load
 from reviser.checkpoints.llama import read_llama
 from reviser.checkpoints.released import read_released
@@ -41,12 +43,26 @@ def import_model(
 def import_path(
     path: Path, name: str | None = None, progress: Progress = no_progress
 ) -> Checkpoint:
-    """Read a model from a file or folder, whichever of the known kinds it is."""
+    """Read a model from a file or folder, whichever of the known kinds it is; its weights are numbers."""
+    checkpoint = _read(path, name, progress)
+    check_finite(checkpoint, path)
+    return checkpoint
+
+
+def check_finite(checkpoint: Checkpoint, source: Path) -> None:
+    """Refuse weights that are infinite or not numbers, with which nothing could be computed."""
+    for name, weight in checkpoint.model.named_parameters():
+        if not weight.isfinite().all():
+            raise ReviserError(
+                f"the weights in {source} are damaged: {name} has values that are not finite numbers"
+            )
+
+
+def _read(path: Path, name: str | None, progress: Progress) -> Checkpoint:
     if path.is_dir():
         return load(path) if is_home(path) else read_llama(path, name)
-    if not path.exists():
-        raise ReviserError(f"there is no file or folder {path}")
-    if _starts_with(path, b"GGUF"):
+    file_size(path)
+    if _starts_with(path, MAGIC):
         return read_gguf(path, name, progress)
     return read_released(path)
 

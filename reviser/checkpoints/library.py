@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from reviser.checkpoints.bounded import read_json
 from reviser.errors import ReviserError
 
 # What the model is called that is used when none is named: the package's, or the user's own.
@@ -127,14 +127,15 @@ def stored_bytes(folder: Path) -> int:
 def note(folder: Path) -> str:
     """What a model's own configuration says of where it is from and how it is kept, in a few words."""
     try:
-        config = json.loads((folder / _CONFIG_FILE).read_text("utf-8"))
+        config = read_json(folder / _CONFIG_FILE)
         metadata = config.get("metadata") or {}
         bits = (config.get("quantisation") or {}).get("bits")
-    except (OSError, ValueError, AttributeError):
+        untrained = metadata.get("operators") == "untrained"
+    except (ReviserError, AttributeError):
         return "unreadable configuration"
     parts = [str(metadata[key]) for key in ("description", "source") if metadata.get(key)][:1]
     if bits:
         parts.append(f"{bits} bits")
-    if metadata.get("operators") == "untrained":
+    if untrained:
         parts.append("operators untrained")
     return ", ".join(parts)

@@ -9,8 +9,14 @@ from typing import Any
 
 import torch
 
+from reviser.checkpoints.bounded import (
+    LARGEST_TOKENIZER,
+    parse_json,
+    read_bounded,
+    read_json,
+)
 from reviser.checkpoints.building import build_model, expected_shapes
-from reviser.checkpoints.description import CONFIG_FILE, make_config
+from reviser.checkpoints.description import CONFIG_FILE, check_declared, make_config
 from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.llama_names import check_exportable, hugging_face_names
@@ -30,7 +36,6 @@ from reviser.checkpoints.tokenizer_files import (
     without_operators,
 )
 from reviser.errors import ReviserError
-from reviser.files import read_bytes, read_utf8
 from reviser.model import ModelConfig, Reviser
 from reviser.vocabulary import Vocabulary
 
@@ -58,10 +63,8 @@ def read_llama(folder: Path, name: str | None = None) -> Checkpoint:
     """
     path = folder / CONFIG_FILE
     settings = _read_settings(path)
-    record = settings.get(EXPORT_KEY)
-    config = _config_of(settings, path)
-    if record:
-        config = _recorded_config(record, path)
+    record = _read_record(settings, path)
+    config = _recorded_config(record, path) if record else _config_of(settings, path)
     weights = _read_weights(folder, config)
     tokenizer_json = _read_tokenizer(folder)
     model = build_model(config, weights)
@@ -76,47 +79,66 @@ def read_llama(folder: Path, name: str | None = None) -> Checkpoint:
 
 def _read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     ours = {theirs: ours for ours, theirs in hugging_face_names(config.layers, config.tied).items()}
-    shapes = expected_shapes(config)
     stored = {
         name: place for name, place in read_headers(folder).items() if not _is_spare(name, config)
     }
+    size = sum(path.stat().st_size for path in {place.file for place in stored.values()})
+    check_declared(config, len(stored), size, folder)
+    shapes = expected_shapes(config)
     check_tensors({theirs: shapes[ours[theirs]] for theirs in ours}, stored, folder)
     return {ours[name]: tensor for name, tensor in read_tensors(stored).items()}
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(read_utf8(path))
-    except ValueError as error:
-        raise ReviserError(f"{path} is not JSON: {error}") from None
+    settings = read_json(path)
     if not isinstance(settings, dict):
         raise ReviserError(f"{path} is not a model's configuration")
     return settings
 
 
+def _read_record(settings: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
+    """What an export of ours says about itself."""
+    record = settings.get(EXPORT_KEY)
+    if record is None:
+        return None
+    keys = ("model", "vocabulary", "tokenizer", "metadata")
+    if not isinstance(record, dict) or not all(isinstance(record.get(key), dict) for key in keys):
+        raise ReviserError(f"{path} has a damaged '{EXPORT_KEY}' entry")
+    return record
+
+
 def _config_of(settings: Mapping[str, Any], path: Path) -> ModelConfig:
-    architectures = settings.get("architectures") or ["an unnamed one"]
-    if architectures[0] not in _ARCHITECTURES:
+    architectures = settings.get("architectures")
+    if not isinstance(architectures, list) or not architectures:
+        architectures = ["an unnamed one"]
+    architecture = architectures[0]
+    if architecture not in _ARCHITECTURES:
         raise ReviserError(
-            f"{path} is for the architecture {architectures[0]}; "
+            f"{path} is for the architecture {architecture}; "
             f"only {' and '.join(_ARCHITECTURES)} can be imported"
         )
     for key, understood in _REQUIRED.items():
         if settings.get(key, understood[0]) not in understood:
             raise ReviserError(f"{path} sets {key} to {settings[key]}, which is not supported")
-    return make_config(_our_settings(settings, path), path)
+    config = make_config(_our_settings(settings, path), path)
+    head_dim = settings.get("head_dim") or config.head_dim
+    if head_dim != config.head_dim:
+        raise ReviserError(
+            f"{path} has {config.heads} heads of {head_dim}, "
+            f"which do not fill its width of {config.width}"
+        )
+    return config
 
 
 def _our_settings(settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
     try:
         heads = settings["num_attention_heads"]
-        width = settings["hidden_size"]
         context = settings.get("max_position_embeddings", 2048)
-        found = {
+        return {
             "kind": "llama",
             "vocab_size": settings["vocab_size"],
             "layers": settings["num_hidden_layers"],
-            "width": width,
+            "width": settings["hidden_size"],
             "heads": heads,
             "kv_heads": settings.get("num_key_value_heads") or heads,
             "ff": settings["intermediate_size"],
@@ -128,21 +150,17 @@ def _our_settings(settings: Mapping[str, Any], path: Path) -> dict[str, Any]:
         }
     except KeyError as error:
         raise ReviserError(f"{path} lacks the setting {error.args[0]}") from None
-    head_dim = settings.get("head_dim") or width // heads
-    if head_dim * heads != width:
-        raise ReviserError(
-            f"{path} has {heads} heads of {head_dim}, which do not fill its width of {width}"
-        )
-    return found
 
 
-def _rope_theta(settings: Mapping[str, Any], path: Path) -> float:
+def _rope_theta(settings: Mapping[str, Any], path: Path) -> Any:
     """Older files have `rope_theta` and `rope_scaling`, newer ones both in `rope_parameters`."""
     rope = settings.get("rope_parameters") or {}
+    if not isinstance(rope, dict):
+        raise ReviserError(f"{path} sets rope_parameters to {rope}, which is not supported")
     kind = rope.get("rope_type", "default")
     if kind != "default":
         raise ReviserError(f"{path} sets rope_type to {kind}, which is not supported")
-    return float(rope.get("rope_theta") or settings.get("rope_theta") or 10_000.0)
+    return rope.get("rope_theta") or settings.get("rope_theta") or 10_000.0
 
 
 def _is_spare(name: str, config: ModelConfig) -> bool:
@@ -156,27 +174,31 @@ def _read_tokenizer(folder: Path) -> bytes:
         raise ReviserError(
             f"{folder} has no {TOKENIZER_FILE}; only tokenizers in that form can be imported"
         )
-    return read_bytes(path)
+    return read_bounded(path, LARGEST_TOKENIZER)
 
 
 def _recorded_config(record: Mapping[str, Any], path: Path) -> ModelConfig:
     if record.get("version") != EXPORT_VERSION:
         raise ReviserError(f"{path} was exported by another version of this program")
-    return make_config(record.get("model", {}), path)
+    return make_config(record["model"], path)
 
 
 def _recover(model: Reviser, record: dict[str, Any], tokenizer: bytes, path: Path) -> Checkpoint:
     """Our own export, as it was before."""
     try:
         vocabulary = Vocabulary.from_dict(record["vocabulary"])
-        original = restored_tokenizer(json.loads(tokenizer), record["tokenizer"])
-        metadata = record["metadata"]
-    except (KeyError, TypeError, ValueError):
+        data = parse_json(tokenizer, f"{TOKENIZER_FILE} beside {path}")
+        original = restored_tokenizer(data, record["tokenizer"])
+    except (KeyError, TypeError):
         raise ReviserError(f"{path} has a damaged '{EXPORT_KEY}' entry") from None
     if vocabulary.size != model.config.vocab_size:
         raise ReviserError(f"{path} has a vocabulary that does not match its model")
     return Checkpoint(
-        model, vocabulary, make_tokenizer(original, vocabulary.name), original, metadata
+        model,
+        vocabulary,
+        make_tokenizer(original, vocabulary.name),
+        original,
+        record["metadata"],
     )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reviser.checkpoints.bounded import read_json
 from reviser.errors import ReviserError
-from reviser.files import read_utf8
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,11 +64,11 @@ def _read_shards(folder: Path) -> dict[str, Stored]:
 
 def _read_index(path: Path) -> dict[str, str]:
     try:
-        places = json.loads(read_utf8(path))["weight_map"]
+        places = read_json(path)["weight_map"]
         # A shard is a neighbour of its index: a path that leads elsewhere is a mistake or a trick.
         if all(Path(file).name == file for file in places.values()):
             return dict(places)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError, AttributeError):
         pass
     raise ReviserError(f"{path} is not a usable index of shards")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from reviser.checkpoints.bounded import (
+    LARGEST_TOKENIZER,
+    pack_gzip,
+    read_bounded,
+    unpack_gzip,
+)
 from reviser.checkpoints.operators import operator_names
 from reviser.errors import ReviserError
-from reviser.files import read_bytes
 from reviser.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
@@ -33,21 +36,14 @@ def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
     if source == BUILT_IN:
         return None
     path = Path(source)
-    data = read_bytes(path / TOKENIZER_FILE if path.is_dir() else path)
-    return _unpack(data, path) if path.suffix == ".gz" else data
+    data = read_bounded(path / TOKENIZER_FILE if path.is_dir() else path, LARGEST_TOKENIZER)
+    return unpack_gzip(data, path) if path.suffix == ".gz" else data
 
 
 def pack_tokenizer_json(data: bytes) -> bytes:
     """The same content in a quarter of the space."""
     text = json.dumps(json.loads(data), ensure_ascii=False, separators=(",", ":"))
-    return gzip.compress(text.encode("utf-8"), mtime=0)
-
-
-def _unpack(data: bytes, path: Path) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ReviserError(f"{path} is damaged: {error}") from None
+    return pack_gzip(text)
 
 
 def make_tokenizer(data: bytes | None, name: str) -> Tokenizer:

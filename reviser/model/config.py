@@ -105,11 +105,28 @@ def _check_types(config: ModelConfig) -> None:
             raise ValueError(f"{field.name} must be {wanted}, not {value!r}.")
 
 
+# Beyond any model that this program could hold: larger numbers are mistakes or tricks.
+_LARGEST: Final = MappingProxyType(
+    {
+        "vocab_size": 1 << 24,
+        "layers": 1 << 12,
+        "width": 1 << 17,
+        "heads": 1 << 12,
+        "kv_heads": 1 << 12,
+        "ff": 1 << 20,
+        "context": 1 << 24,
+        "canvas_length": 1 << 24,
+    }
+)
+
+
 def _check_values(config: ModelConfig) -> None:
-    sizes = ("vocab_size", "layers", "width", "heads", "kv_heads", "ff", "context", "canvas_length")
-    for name in sizes:
-        if getattr(config, name) < 1:
-            raise ValueError(f"{name} must be at least 1, not {getattr(config, name)}.")
+    for name, largest in _LARGEST.items():
+        value = getattr(config, name)
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}.")
+        if value > largest:
+            raise ValueError(f"{name} must be at most {largest}, not {value}.")
     if config.width % config.heads:
         raise ValueError(f"width {config.width} does not divide into {config.heads} heads.")
     if config.head_dim % 2:
@@ -118,10 +135,11 @@ def _check_values(config: ModelConfig) -> None:
         raise ValueError(
             f"{config.heads} heads do not divide into {config.kv_heads} key/value heads."
         )
-    if config.norm_eps <= 0:
-        raise ValueError(f"norm_eps must be above 0, not {config.norm_eps}.")
-    if config.rope_theta <= 0:
-        raise ValueError(f"rope_theta must be above 0, not {config.rope_theta}.")
+    # These comparisons are false for what is not a number.
+    if not 0 < config.norm_eps <= 1:
+        raise ValueError(f"norm_eps must be above 0 and at most 1, not {config.norm_eps}.")
+    if not 0 < config.rope_theta <= 1e12:
+        raise ValueError(f"rope_theta must be above 0 and at most 1e12, not {config.rope_theta}.")
     if not 0 <= config.dropout < 1:
         raise ValueError(f"dropout must be in [0, 1), not {config.dropout}.")
     if not 0 <= config.cross_layers <= config.layers:
