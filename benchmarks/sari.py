@@ -83,14 +83,15 @@ def gleu_counts(
     """What GLEU adds up over texts, a row for each: n-grams that match, n-grams there are, and both lengths."""
     return np.array(
         [
-            _gleu_row(words(source), words(output), words(reference))
+            gleu_row(words(source), words(output), words(reference))
             for source, output, reference in zip(sources, outputs, references, strict=True)
         ],
         dtype=np.float64,
     ).reshape(-1, 2 * len(ORDERS) + 2)
 
 
-def _gleu_row(given: list[str], made: list[str], wanted: list[str]) -> list[int]:
+def gleu_row(given: Sequence[str], made: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """What GLEU adds up, for one text as words."""
     matched, possible = [], []
     for order in ORDERS:
         old, new, right = (_ngrams(text, order) for text in (given, made, wanted))

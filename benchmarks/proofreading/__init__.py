@@ -1,0 +1,1 @@
+"""How well a program proofreads: sets of learners' sentences, their scores, and programs to compare."""

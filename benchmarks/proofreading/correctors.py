@@ -1,0 +1,183 @@
+"""Programs that correct plain sentences, behind one protocol: none at all, Harper, typos, codespell, and files.
+
+A file holds what a program on another machine made of the sentences, one on each line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from reviser.errors import ReviserError
+from reviser.files import read_utf8
+
+HARPER = "harper.js@2.10"
+
+
+class Corrector(Protocol):
+    """A program that is given plain sentences and gives back each, corrected or as it was."""
+
+    @property
+    def name(self) -> str: ...
+
+    def correct(self, texts: list[str]) -> list[str]: ...
+
+
+class NotInstalled(ReviserError):
+    """A program that is not here to be compared."""
+
+
+class Unchanged:
+    """Leaves everything alone."""
+
+    name = "unchanged"
+
+    def correct(self, texts: list[str]) -> list[str]:
+        return list(texts)
+
+
+class Harper:
+    """Harper in Node, by its npm package; the first suggestion of each lint is taken."""
+
+    name = "harper"
+
+    def __init__(self) -> None:
+        self._node = shutil.which("node") or ""
+        if not self._node:
+            raise NotInstalled("Harper runs in Node, which is not installed")
+        self._modules = _folder_of_harper(self._node)
+
+    def correct(self, texts: list[str]) -> list[str]:
+        script = Path(__file__).with_name("harper.mjs")
+        result = subprocess.run(
+            [self._node, str(script), str(self._modules)],
+            input=json.dumps(texts),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            reason = (result.stderr.strip().splitlines() or ["it did not say why"])[-1]
+            raise ReviserError(f"Harper failed: {reason}")
+        corrected: list[str] = json.loads(result.stdout)
+        return corrected
+
+
+def _folder_of_harper(node: str) -> Path:
+    """The folder of the package: where NODE_PATH, this folder or npm's global one has it."""
+    npm = shutil.which("npm")
+    everywhere = (
+        subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False).stdout
+        if npm
+        else ""
+    )
+    named = filter(None, os.environ.get("NODE_PATH", "").split(os.pathsep))
+    for root in (*map(Path, named), Path("node_modules"), Path(everywhere.strip() or ".")):
+        if (root / "harper.js" / "package.json").is_file():
+            return (root / "harper.js").resolve()
+    raise NotInstalled(
+        f"Harper is not installed: npm install {HARPER}, here or in a folder that NODE_PATH names"
+    )
+
+
+class _OnFile:
+    """A program that corrects a text file in place."""
+
+    def __init__(self, program: str) -> None:
+        beside = Path(sys.executable).with_name(program)
+        found = str(beside) if beside.is_file() else shutil.which(program)
+        if found is None:
+            raise NotInstalled(f"{program} is not installed: pip install {program}")
+        self.name = program
+        self._command = found
+
+    _arguments: Sequence[str] = ()
+
+    def correct(self, texts: list[str]) -> list[str]:
+        with tempfile.TemporaryDirectory(prefix="reviser-proofreading-") as folder:
+            file = Path(folder) / "sentences.txt"
+            file.write_text("".join(f"{text}\n" for text in texts), "utf-8")
+            command = [self._command, *self._arguments, str(file)]
+            subprocess.run(command, capture_output=True, check=False, cwd=folder)
+            return file.read_text("utf-8").split("\n")[:-1]
+
+
+class Codespell(_OnFile):
+    """codespell with the dictionary it has on; words with several corrections are left alone."""
+
+    _arguments = ("--write-changes",)
+
+    def __init__(self) -> None:
+        super().__init__("codespell")
+
+
+class Typos(_OnFile):
+    """typos, in English as it comes."""
+
+    _arguments = ("--write-changes", "--isolated", "--no-ignore")
+
+    def __init__(self) -> None:
+        super().__init__("typos")
+
+
+class FromFile:
+    """What was made elsewhere: a file with a line for each sentence."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self._path = path
+
+    def correct(self, texts: list[str]) -> list[str]:
+        lines = read_utf8(self._path).split("\n")
+        lines = lines[:-1] if lines[-1] == "" else lines
+        if len(lines) != len(texts):
+            raise ReviserError(
+                f"{self._path} has {len(lines)} lines where the set has {len(texts)} sentences"
+            )
+        return [line.strip() for line in lines]
+
+
+PROGRAMS = {"unchanged": Unchanged, "harper": Harper, "typos": Typos, "codespell": Codespell}
+_FILE = re.compile(r"file:([^=]+)=(.+)")
+
+
+@cache
+def _program(name: str) -> Corrector:
+    return PROGRAMS[name]()
+
+
+def check_name(given: str) -> None:
+    """Refuse a corrector that there cannot be."""
+    if given not in PROGRAMS and not _FILE.fullmatch(given):
+        raise ReviserError(
+            f"there is no corrector {given}; there are {', '.join(PROGRAMS)} and file:NAME=PATH"
+        )
+
+
+def shown_name(given: str) -> str:
+    """What a corrector is called in tables."""
+    match = _FILE.fullmatch(given)
+    return match[1] if match else given
+
+
+def corrector(given: str, set_name: str) -> Corrector:
+    """The corrector of that name for a set; file:NAME=PATH takes PATH, or PATH/SET.txt in a folder."""
+    check_name(given)
+    match = _FILE.fullmatch(given)
+    if match is None:
+        return _program(given)
+    path = Path(match[2])
+    if not path.is_dir():
+        return FromFile(match[1], path)
+    if not (path / f"{set_name}.txt").is_file():
+        raise NotInstalled(f"{path} has no {set_name}.txt")
+    return FromFile(match[1], path / f"{set_name}.txt")

