@@ -1,4 +1,4 @@
-"""Programs that correct plain sentences, behind one protocol: none at all, Harper, typos, codespell, and files.
+"""Programs that correct plain sentences, behind one protocol: our models, Harper, typos, codespell, and files.
 
 A file holds what a program on another machine made of the sentences, one on each line.
 """
@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Protocol
@@ -43,6 +43,31 @@ class Unchanged:
 
     def correct(self, texts: list[str]) -> list[str]:
         return list(texts)
+
+
+class Reviser:
+    """A model that was trained to revise, as `reviser revise` uses it."""
+
+    def __init__(self, name: str, model: str | None) -> None:
+        from reviser.engine import load_engine
+
+        self.name = name
+        self._engine = load_engine(model)
+
+    def correct(self, texts: list[str]) -> list[str]:
+        return [self._corrected(text) for text in texts]
+
+    def _corrected(self, text: str) -> str:
+        from reviser.decoding import Sampler
+
+        session = self._engine.session(text)
+        grown = 0
+        for start, end in session.passages():
+            run = session.revise(start + grown, end + grown, Sampler(temperature=0))
+            for _ in run:
+                pass
+            grown += len(run.written) - (end - start)
+        return " ".join(session.text.split())
 
 
 class Harper:
@@ -146,38 +171,48 @@ class FromFile:
         return [line.strip() for line in lines]
 
 
-PROGRAMS = {"unchanged": Unchanged, "harper": Harper, "typos": Typos, "codespell": Codespell}
-_FILE = re.compile(r"file:([^=]+)=(.+)")
+_NAMES: dict[str, Callable[[], Corrector]] = {
+    "reviser": lambda: Reviser("reviser", None),
+    "unchanged": Unchanged,
+    "harper": Harper,
+    "typos": Typos,
+    "codespell": Codespell,
+}
+NAMES = tuple(_NAMES)
+_OTHER = re.compile(r"(file|model):(?:([^=]+)=)?(.+)")
 
 
 @cache
-def _program(name: str) -> Corrector:
-    return PROGRAMS[name]()
+def _program(given: str) -> Corrector:
+    """A program, started once for all sets."""
+    match = _OTHER.fullmatch(given)
+    return Reviser(shown_name(given), match[3]) if match else _NAMES[given]()
 
 
 def check_name(given: str) -> None:
     """Refuse a corrector that there cannot be."""
-    if given not in PROGRAMS and not _FILE.fullmatch(given):
+    if given not in _NAMES and not _OTHER.fullmatch(given):
         raise ReviserError(
-            f"there is no corrector {given}; there are {', '.join(PROGRAMS)} and file:NAME=PATH"
+            f"there is no corrector {given}; there are {', '.join(NAMES)}, "
+            "model:NAME=MODEL and file:NAME=PATH"
         )
 
 
 def shown_name(given: str) -> str:
     """What a corrector is called in tables."""
-    match = _FILE.fullmatch(given)
-    return match[1] if match else given
+    match = _OTHER.fullmatch(given)
+    return (match[2] or Path(match[3]).stem) if match else given
 
 
 def corrector(given: str, set_name: str) -> Corrector:
     """The corrector of that name for a set; file:NAME=PATH takes PATH, or PATH/SET.txt in a folder."""
     check_name(given)
-    match = _FILE.fullmatch(given)
-    if match is None:
+    match = _OTHER.fullmatch(given)
+    if match is None or match[1] == "model":
         return _program(given)
-    path = Path(match[2])
+    path = Path(match[3])
     if not path.is_dir():
-        return FromFile(match[1], path)
+        return FromFile(shown_name(given), path)
     if not (path / f"{set_name}.txt").is_file():
         raise NotInstalled(f"{path} has no {set_name}.txt")
-    return FromFile(match[1], path / f"{set_name}.txt")
+    return FromFile(shown_name(given), path / f"{set_name}.txt")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.proofreading.correctors import Corrector
-from benchmarks.proofreading.errant_score import errant_f
+from benchmarks.proofreading.correctors import Corrector, NotInstalled, corrector, shown_name
+from benchmarks.proofreading.errant_score import ErrantMissing, errant_f
+from benchmarks.proofreading.examples import Example, Verdict, examples
 from benchmarks.proofreading.gleu import gleu
 from benchmarks.proofreading.m2 import m2
+from benchmarks.proofreading.mistakes import ByKind, MistakeSet, Passage, by_kind
 from benchmarks.proofreading.scores import FScore, Interval, interval, resampled
 from benchmarks.proofreading.sets import ProofSet
 from benchmarks.proofreading.tokens import Tokens, retokenise
 from reviser.errors import ReviserError
 
-FINISHED = "refs"  # jfleg-dev-refs: the finished sentences of jfleg-dev
+FINISHED = "refs"  # bea-dev-refs: the finished sentences of bea-dev
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Result:
     gleu: Interval | None = None
     f: FScore | None = None
     left_alone: Interval | None = None
+    kinds: ByKind | None = None
+    examples: dict[Verdict, list[Example]] = field(default_factory=dict)
     missing: str = ""
 
 
@@ -47,16 +51,66 @@ def tokens_of(set: ProofSet, made: Sequence[str]) -> list[Tokens]:
     ]
 
 
-def score(set: ProofSet, made: Sequence[str], corrector: str) -> Result:
+def score(set: ProofSet, made: Sequence[str]) -> Interval | FScore:
     """The set's usual score of corrected plain sentences."""
     sources = [sentence.tokens for sentence in set.sentences]
     outputs = tokens_of(set, made)
     if set.score == "gleu":
-        references = [sentence.references for sentence in set.sentences]
-        return Result(set.name, corrector, gleu=gleu(sources, outputs, references))
-    annotations = [sentence.annotations for sentence in set.sentences]
+        return gleu(sources, outputs, [sentence.references for sentence in set.sentences])
     measure: Callable[..., FScore] = {"m2": m2, "errant": errant_f}[set.score]
-    return Result(set.name, corrector, f=measure(sources, outputs, annotations))
+    return measure(sources, outputs, [sentence.annotations for sentence in set.sentences])
+
+
+def measured(set: ProofSet, name: str, shown: int) -> Result:
+    """A corrector's result on a set, with `shown` examples of each kind; or the reason why there is none."""
+    called = shown_name(name)
+    alone: Interval | None = None
+    missing = ""
+    try:
+        made = corrected_by(corrector(name, set.name), set.sources)
+        found = score(set, made)
+    except (NotInstalled, ErrantMissing) as error:
+        return Result(set.name, called, missing=str(error))
+    if set.score == "errant":
+        try:
+            finished = corrected_by(corrector(name, f"{set.name}-{FINISHED}"), set.finished)
+            alone = left_alone(set.finished, finished)
+        except NotInstalled as error:
+            missing = str(error)
+    passages = [Passage(*pair) for pair in zip(set.sources, set.finished, strict=True)]
+    return Result(
+        set.name,
+        called,
+        gleu=found if isinstance(found, Interval) else None,
+        f=found if isinstance(found, FScore) else None,
+        left_alone=alone,
+        kinds=by_kind(passages, made) if set.score != "gleu" else None,
+        examples=examples(set.sources, made, set.reference_texts, shown),
+        missing=missing,
+    )
+
+
+def measured_kinds(set: MistakeSet, name: str, shown: int) -> Result:
+    """A corrector's result on texts with known mistakes; or the reason why there is none."""
+    called = shown_name(name)
+    try:
+        made = corrected_by(corrector(name, set.name), set.sources)
+    except NotInstalled as error:
+        return Result(set.name, called, missing=str(error))
+    kinds = by_kind(set.passages, made)
+    finished = [
+        (passage.before, text)
+        for passage, text in zip(set.passages, made, strict=True)
+        if passage.before == passage.after
+    ]
+    return Result(
+        set.name,
+        called,
+        f=kinds.f,
+        left_alone=left_alone(*zip(*finished, strict=True)) if finished else None,
+        kinds=kinds,
+        examples=examples(set.sources, made, [[passage.after] for passage in set.passages], shown),
+    )
 
 
 def left_alone(texts: Sequence[str], made: Sequence[str]) -> Interval:

@@ -29,10 +29,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class FScore:
-    """Precision, recall and F0.5 of corrections, each between 0 and 1."""
+    """Precision, recall and F0.5 of corrections, each between 0 and 1; of no corrections no precision."""
 
     f: Interval
-    precision: Interval
+    precision: Interval | None
     recall: Interval
 
 
@@ -49,15 +49,15 @@ def interval(value: float, drawn: Floats) -> Interval:
 
 def f_score(counts: list[list[tuple[int, int, int]]]) -> FScore:
     """F0.5 from (right, made, wanted) for each annotator of each sentence."""
-    if not counts:
-        nothing = Interval(0.0, 0.0, 0.0)
-        return FScore(nothing, nothing, nothing)
     widest = max(map(len, counts))
     # A sentence with fewer annotators repeats its last one.
     table = np.array([[*row, *[row[-1]] * (widest - len(row))] for row in counts], dtype=np.int64)
     found = _measures(_summed(table, np.arange(len(counts))[None, :]))
     drawn = _measures(_summed(table, resampled(len(counts))))
-    return FScore(*(interval(value[0], draws) for value, draws in zip(found, drawn, strict=True)))
+    f, precision, recall = (
+        interval(value[0], draws) for value, draws in zip(found, drawn, strict=True)
+    )
+    return FScore(f, precision if table[..., 1].any() else None, recall)
 
 
 def _summed(table: Counts, orders: Counts) -> Counts:

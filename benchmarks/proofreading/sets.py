@@ -70,17 +70,24 @@ class ProofSet:
         return [sentence.plain.text for sentence in self.sentences]
 
     @cached_property
+    def reference_texts(self) -> list[list[str]]:
+        """The references of each sentence as plain text."""
+        return [
+            [_reference_text(sentence, tokens, self.style) for tokens in sentence.references]
+            for sentence in self.sentences
+        ]
+
+    @property
     def finished(self) -> list[str]:
         """The first reference of each sentence as plain text."""
-        return [_reference_text(sentence, self.style) for sentence in self.sentences]
+        return [texts[0] for texts in self.reference_texts]
 
 
-def _reference_text(sentence: Sentence, style: Style) -> str:
-    """The first reference, joined as the source is where both have the same tokens side by side."""
-    reference = sentence.references[0]
-    plain = detokenise(reference, style)
+def _reference_text(sentence: Sentence, reference: Tokens, style: Style) -> str:
+    """A reference, with hyphens joined as in the source where both have the same tokens side by side."""
     if reference == sentence.tokens:
         return sentence.plain.text
+    plain = detokenise(reference, style)
     joined = _joined_pairs(sentence.tokens, sentence.plain)
     text = ""
     for at, token in enumerate(reference):
@@ -239,10 +246,15 @@ def default_folder() -> Path:
     return Path(home) / "reviser" / "proofreading"
 
 
-def read_set(name: str, folder: Path | None = None) -> ProofSet:
-    """One of the sets that were fetched before."""
+def check_name(name: str) -> None:
+    """Refuse a set that there is not."""
     if name not in SETS:
         raise ReviserError(f"there is no set {name}; there are {', '.join(SETS)}")
+
+
+def read_set(name: str, folder: Path | None = None) -> ProofSet:
+    """One of the sets that were fetched before."""
+    check_name(name)
     return SETS[name]((folder or default_folder()) / _ROOT)
 
 

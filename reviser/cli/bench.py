@@ -282,3 +282,62 @@ def lsp(
     for flag, value in (("--model", model), ("--write", write)):
         arguments += [flag, str(value)] if value else []
     raise typer.Exit(load_extra("benchmarks.lsp", "lsp").main(arguments))
+
+
+@app.command()
+def proofreading(
+    sets: Annotated[
+        str | None,
+        typer.Option(
+            help="Public sets, with commas between.",
+            metavar="NAMES",
+            show_default="jfleg-dev,jfleg-test,conll-2014,bea-dev",
+        ),
+    ] = None,
+    correctors: Annotated[
+        str | None,
+        typer.Option(
+            help="With commas between: reviser, unchanged, harper, typos, codespell, "
+            "model:NAME=MODEL, or file:NAME=PATH for lines made elsewhere.",
+            metavar="NAMES",
+            show_default="all that are installed",
+        ),
+    ] = None,
+    kinds: Annotated[
+        Path | None,
+        typer.Option(
+            help="A set of your own: JSON lines with before, after, kind.", metavar="FILE"
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first sentences.")] = None,
+    examples: Annotated[int, typer.Option(help="Examples of each sort on the page.")] = 5,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Accept the licences: research and evaluation only.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write Markdown, JSON and a page with examples there.", metavar="DIR"),
+    ] = None,
+    plain_sources: Annotated[
+        Path | None,
+        typer.Option(help="Write the plain sentences there, and do no more.", metavar="DIR"),
+    ] = None,
+    json: _Json = False,
+) -> None:
+    """How well programs proofread: GLEU and F0.5 on public sets, or recall by kind on your own.
+
+    The public sets are fetched once, after you accept their licences. A program that is not
+    installed is left out and named; exit status 1 means that one you asked for was.
+    """
+    arguments = [f"--examples={examples}"] if examples != 5 else []
+    arguments += [*(["--yes"] if yes else []), *(["--json"] if json else [])]
+    for flag, value in (
+        ("--sets", sets),
+        ("--correctors", correctors),
+        ("--kinds", kinds),
+        ("--limit", limit),
+        ("--out", out),
+        ("--plain-sources", plain_sources),
+    ):
+        arguments += [f"{flag}={value}"] if value is not None else []
+    raise typer.Exit(load_extra("benchmarks.proofreading.command", "bench").main(arguments))

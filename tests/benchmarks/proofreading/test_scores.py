@@ -51,6 +51,7 @@ def test_max_match_reads_edits_kindly(
 
 def test_f_from_counts() -> None:
     found = f_score([[(1, 2, 4)], [(1, 2, 4)]])
+    assert found.precision is not None
     assert found.precision.value == pytest.approx(0.5)
     assert found.recall.value == pytest.approx(0.25)
     assert found.f.value == pytest.approx(1.25 * 0.5 * 0.25 / (0.25 * 0.5 + 0.25))
@@ -63,9 +64,9 @@ def test_the_annotator_who_agrees_more_counts() -> None:
     assert f_score([[(0, 0, 3), (0, 0, 0)], [(1, 1, 1)]]).recall.value == 1
 
 
-def test_nothing_made_is_precise_and_finds_nothing() -> None:
+def test_nothing_made_has_no_precision_and_finds_nothing() -> None:
     found = f_score([[(0, 0, 2)]])
-    assert (found.f.value, found.precision.value, found.recall.value) == (0, 1, 0)
+    assert (found.f.value, found.precision, found.recall.value) == (0, None, 0)
 
 
 def test_gleu_of_one_reference_is_as_published() -> None:
