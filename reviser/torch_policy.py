@@ -13,6 +13,7 @@ from reviser.decoding import Run, Scores, Step
 from reviser.errors import ReviserError
 from reviser.model import CanvasBatch, Reviser
 from reviser.policy import shared_length
+from reviser.proofreading import Reader
 from reviser.vocabulary import Vocabulary
 
 
@@ -117,3 +118,33 @@ def run_batch(model: Reviser, runs: Sequence[Run]) -> Iterator[tuple[int, Step]]
 def to_scores(logits: torch.Tensor) -> Scores:
     scores: Scores = logits.float().cpu().numpy()
     return scores
+
+
+def read_batch(model: Reviser, readers: Sequence[Reader], rows: int = 256) -> None:
+    """Let readers proofread their passages together, up to `rows` at a time, on one cache."""
+    order = sorted(range(len(readers)), key=lambda number: len(readers[number].history))
+    for at in range(0, len(order), rows):
+        _read_together(model, [readers[number] for number in order[at : at + rows]])
+
+
+@torch.inference_mode()
+def _read_together(model: Reviser, active: list[Reader]) -> None:
+    device = model.cos.device
+    counts = [len(reader.history) for reader in active]
+    longest = max(counts) + max(reader.most_actions for reader in active)
+    cache = model.new_cache(len(active), min(longest, model.config.context))
+    padded = [
+        reader.history + [0] * (max(counts) - count)
+        for reader, count in zip(active, counts, strict=True)
+    ]
+    logits = model.prefill(torch.tensor(padded, device=device), cache, counts=counts)
+    while active:
+        scores = to_scores(logits)
+        chosen = [reader.advance(row) for reader, row in zip(active, scores, strict=True)]
+        rows = [row for row, id in enumerate(chosen) if id is not None]
+        if len(rows) < len(active):
+            cache.select(rows)
+            active = [active[row] for row in rows]
+        if active:
+            last = torch.tensor([chosen[row] for row in rows], device=device)
+            logits = model.decode(last, cache)
