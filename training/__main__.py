@@ -8,13 +8,16 @@ from importlib import import_module
 COMMANDS = {
     "data": "turn texts into token shards",
     "edits": "read edits from diffs, and check their trajectories",
-    "mistakes": "put common mistakes into texts, as edits that correct them",
+    "mistakes": "put the mistakes that people make into texts, as edits that correct them",
+    "base_texts": "let a base model write everyday texts, as token shards",
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",
     "dagger": "train a reviser on what it meets when it revises by itself",
     "ppo": "tune a model by reinforcement learning",
 }
+
+_MODULES = {"mistakes": "training.mistakes.command"}
 
 
 def main() -> int:
@@ -26,7 +29,7 @@ def main() -> int:
             f"usage: python -m training NAME …\n{listed}", file=sys.stdout if asked else sys.stderr
         )
         return 0 if asked else 2
-    module = import_module(f"training.{name}")
+    module = import_module(_MODULES.get(name, f"training.{name}"))
     status: int = module.main(sys.argv[2:])
     return status
 

@@ -27,6 +27,7 @@ from reviser.errors import ReviserError
 from reviser.vocabulary import Vocabulary
 from training.corpus import Corpus
 from training.generator import Histories
+from training.mistakes.source import BlendedEdits, MadeUpMistakes
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, bucketed, packed
 from training.randomness import key, shuffled
@@ -65,15 +66,26 @@ class SampleSource(Protocol):
 
 
 def samples_of(
-    corpus: Corpus, edits: Corpus | None, vocabulary: Vocabulary, mixture: Mixture, seed: int
+    corpus: Corpus,
+    edits: Corpus | None,
+    vocabulary: Vocabulary,
+    mixture: Mixture,
+    seed: int,
+    mistakes: MadeUpMistakes | None = None,
 ) -> SampleSource:
-    """The samples of a mixture: of texts, and of edits where it has a share of them."""
+    """The samples of a mixture: of texts, and where it has a share of them, of edits, real or made up or both."""
     texts = Samples(corpus, vocabulary, mixture, seed)
     if not mixture.edits:
         return texts
-    if edits is None:
+    if edits is None and mistakes is None:
         raise ReviserError("the mixture has a share of edits, so name a folder of edits")
-    return MixedSamples(texts, edit_samples(edits, vocabulary, mixture, seed))
+    if edits is None:
+        assert mistakes is not None
+        return MixedSamples(texts, mistakes)
+    real = edit_samples(edits, vocabulary, mixture, seed)
+    if mistakes is None:
+        return MixedSamples(texts, real)
+    return MixedSamples(texts, BlendedEdits(mistakes, real, mixture.real_edits))
 
 
 def edit_samples(corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> EditSource:

@@ -69,6 +69,9 @@ class Mixture:
     edits: float = 0.0
     """Share of real edits, beside all the shares above: a draft to be revised. They need a corpus of edits."""
 
+    real_edits: float = 0.1
+    """Share of the edits that are real ones, in a run that makes up mistakes beside them."""
+
     unchanged: float = 0.2
     """Share of the edits that show the revised text, which is to be left as it is."""
 
@@ -157,8 +160,10 @@ class Mixture:
             raise ReviserError("k_max must be 1 or more")
 
     def _check_edits(self) -> None:
-        if self.edits < 0 or not 0 <= self.unchanged <= 1:
-            raise ReviserError("edits is 0 or more, and unchanged is a share from 0 to 1")
+        if self.edits < 0 or not 0 <= self.unchanged <= 1 or not 0 <= self.real_edits <= 1:
+            raise ReviserError(
+                "edits is 0 or more, and unchanged and real_edits are shares from 0 to 1"
+            )
         weights = [weight for weight, order in self.edit_orders if order in set(Order)]
         if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):
             raise ReviserError(f"edit_orders is a list of (weight, one of {', '.join(Order)})")

@@ -225,7 +225,7 @@ def put(part: Tokens, out: Tokens, at: int) -> int:
 
 
 @compiled
-def _put_sample(
+def put_sample(
     left: Tokens,
     draft: Tokens,
     right: Tokens,
@@ -289,7 +289,7 @@ def _make(
             size = put_actions(changes, after, before.size, orders[place], state, ids, out)
             if size == FAILED or MARKS + before.size + size > width:
                 size = put_actions(changes, after, before.size, FORWARD, state, ids, out)
-        given[sample], lengths[sample] = _put_sample(
+        given[sample], lengths[sample] = put_sample(
             left, draft, right, out[:size], ids, histories[sample]
         )
 

@@ -25,7 +25,11 @@ from reviser.vocabulary import EXTENSIONS, Vocabulary
 from training.batches import Loader, SampleSource, edit_samples, samples_of
 from training.corpus import Corpus
 from training.generator import Histories
+from training.keeping import Keeper
 from training.metrics import MetricsLog, PlainView, make_view
+from training.mistakes.kinds import Recipe
+from training.mistakes.source import MadeUpMistakes
+from training.mistakes.table import load_table
 from training.mixture import Mixture
 from training.packing import SLACK, Rows, packed
 from training.parallel import World, join_world
@@ -87,6 +91,29 @@ def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Chec
         resize_vocabulary(start.model, vocabulary.size)
     start.model.to(torch.float32)
     return dataclasses.replace(start, vocabulary=vocabulary)
+
+
+def keeper_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> Keeper | None:
+    """The base that a run is held to, if it is to be."""
+    if not settings.keep:
+        return None
+    if base is None:
+        raise ReviserError("--keep needs the model to be held to: --base, or --init")
+    from reviser.checkpoints.importing import import_model
+
+    return Keeper(import_model(base).model, vocabulary.base_size, settings.keep)
+
+
+def mistakes_of(
+    options: argparse.Namespace, vocabulary: Vocabulary, mixture: Mixture, seed: int
+) -> MadeUpMistakes | None:
+    """Made-up mistakes, where a table of them is named: put into the texts of the run, or into others."""
+    if options.mistakes is None:
+        return None
+    texts = Corpus.open(options.mistakes_in or options.data)
+    recipe = Recipe.load(options.recipe) if options.recipe else Recipe()
+    table = load_table(options.mistakes)
+    return MadeUpMistakes(texts, table, vocabulary, mixture, recipe, seed)
 
 
 def check_history(history: int, model: Reviser) -> None:
@@ -290,9 +317,17 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     check_history(settings.history, parts.model)
     mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
     edits = Corpus.open(options.edits) if options.edits else None
-    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed)
+    mistakes = mistakes_of(options, parts.vocabulary, mixture, settings.seed)
+    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes)
     loader = loader_of(samples, settings, world, options.workers)
-    trainer = Trainer(settings, parts.model, loader, world, moves=parts.vocabulary.move_ids)
+    trainer = Trainer(
+        settings,
+        parts.model,
+        loader,
+        world,
+        moves=parts.vocabulary.move_ids,
+        keeper=keeper_of(settings, options.base or options.init, parts.vocabulary),
+    )
     if options.resume:
         resume(out, trainer)
     facts = {
@@ -300,6 +335,7 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
         "init": options.init,
         "data": str(options.data),
         "edits": options.edits and str(options.edits),
+        "mistakes": None if mistakes is None else mistakes.recipe.to_dict(),
         "command": " ".join(["python -m training run", *options.words]),
     }
     held_out = Corpus.open(options.held_out) if options.held_out else None
@@ -368,6 +404,10 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
     parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
     parser.add_argument("--edits", type=Path, help="shards of edits, for a mixture that has some")
+    parser.add_argument("--mistakes", type=Path, help="table of mistakes to be put into texts")
+    parser.add_argument("--mistakes-in", type=Path, help="token shards of those texts (--data)")
+    parser.add_argument("--recipe", type=Path, help="JSON file: how often each kind of mistake")
+    parser.add_argument("--base", help="the model that --keep holds the run to (--init)")
     parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
     parser.add_argument(
         "--tokenizer", help="gpt2, or the tokenizer.json that the data was made with"

@@ -45,6 +45,8 @@ class Settings:
     these were seen twice as often, so that where people repeat themselves every second time it does every third."""
     repeats_of: int = 4
     """How many tokens make a repetition: 2 to 4, or 1 for every token that the model itself has written before."""
+    keep: float = 0.0
+    """How much the divergence from the base's own distribution counts, where a history is a plain text; with 0 the text counts."""
     round_bits: int | None = None
     """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
     and learns to live with that; tables are rounded to 8 at the least."""
@@ -70,6 +72,8 @@ class Settings:
             raise ReviserError("a choice after a move counts at least once")
         if self.repeats < 0 or not 1 <= self.repeats_of <= 4:
             raise ReviserError("repetitions are of 1 to 4 tokens, made unlikely by 0 or more")
+        if self.keep < 0:
+            raise ReviserError("the weight of what is kept is 0 or more")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
 
@@ -113,6 +117,7 @@ HELP = {
     "after_moves": "how often a choice that directly follows a move counts in the loss",
     "repeats": "make tokens unlikely that would say again what stands on the canvas; 0 for the plain loss",
     "repeats_of": "how many tokens make a repetition, 1 to 4",
+    "keep": "hold the model to its base (--base) where a history is plain text, with this weight; 0 for not",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",
     "seed": "of fresh weights, samples and dropout",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from reviser.model import Reviser
+from training.keeping import Keeper, Kept, plain_places
 from training.loss import Unwanted, chunk_loss, said_before, summed_loss
 from training.packing import Rows
 from training.parallel import World, last_pass_syncs, share
@@ -40,11 +41,19 @@ class BatchSource(Protocol):
 class Objective(nn.Module):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
-    def __init__(self, model: Reviser, compiled: bool, unwanted: float = 0.0) -> None:
-        """What is said again counts with the weight of `unwanted`."""
+    def __init__(
+        self,
+        model: Reviser,
+        compiled: bool,
+        unwanted: float = 0.0,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """What is said again counts with the weight of `unwanted`; `keeper` holds the model to its base."""
         super().__init__()
         self.model = model
         self.unwanted = unwanted
+        # Not a part of what is trained, saved or shared.
+        self._keeper = keeper
         if compiled:
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
@@ -78,16 +87,24 @@ class Objective(nn.Module):
         places: Tensor,
         targets: Tensor,
         unwanted: Tensor | None = None,
+        kept: Kept | None = None,
     ) -> Tensor:
         """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
+
+        Where the base is `kept`, the divergence from it is added.
 
         `samples` is for objectives that cannot tell from positions alone what belongs together. `unwanted` are ids, one
         for each place, or in the shape of the rows: how long each of their ids lasts, for all that was said to be so.
         """
-        states = self._states(ids, positions).flatten(0, 1).index_select(0, places)
+        states = self._states(ids, positions).flatten(0, 1)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
         others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
-        return summed_loss(states, table, targets, self._of_chunk, others, self.unwanted)
+        chosen = states.index_select(0, places)
+        loss = summed_loss(chosen, table, targets, self._of_chunk, others, self.unwanted)
+        if kept is not None and self._keeper is not None:
+            away = self._keeper.divergence(ids, positions, kept, states, table)
+            loss = loss + self._keeper.weight * away
+        return loss
 
 
 def _unwanted(ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor) -> Unwanted:
@@ -128,10 +145,14 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     moves: range = range(0)
     """The ids of moves, for settings that let the choices after them count more."""
+    keeper: Keeper | None = None
+    """Holds the model to what its base knows, where a history is a plain text."""
 
     def __post_init__(self) -> None:
         settings, device = self.settings, self.world.device
         self.model.to(device).train()
+        if self.keeper is not None:
+            self.keeper.to(device, settings.compile)
         self.objective = self.make_objective()
         self.shared = share(self.objective, self.model.blocks, self.world)
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
@@ -143,7 +164,8 @@ class Trainer:
 
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
-        return Objective(self.model, self.settings.compile, self.settings.repeats)
+        settings = self.settings
+        return Objective(self.model, settings.compile, settings.repeats, self.keeper)
 
     @property
     def done(self) -> float:
@@ -208,12 +230,17 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         counts = [self._counts(batch) for batch in batches]
-        targets = self.world.total(float(sum(count.sum() for count in counts)))
+        kept = [self._kept(batch) for batch in batches]
+        asked = sum(len(places.places) for places in kept if places is not None)
+        targets = self.world.total(float(sum(count.sum() for count in counts) + asked))
         loss = torch.zeros((), device=device)
         with self.rounded():
             for number, (batch, count) in enumerate(zip(batches, counts, strict=True)):
                 with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
-                    summed = self.shared(*inputs_of(batch, device, count))
+                    inputs = inputs_of(batch, device, count)
+                    if (places := kept[number]) is not None:
+                        inputs += (None,) * (6 - len(inputs)) + (places,)
+                    summed = self.shared(*inputs)
                     # Processes average their gradients, so each sum is scaled up by their number.
                     (summed * self.world.size / targets).backward()
                 loss += summed.detach()
@@ -234,7 +261,16 @@ class Trainer:
         before = batch.ids[:, :-1]
         moved = (before >= self.moves.start) & (before < self.moves.stop)
         times = np.where(moved, self.settings.after_moves, 1).astype(np.int64)
+        if self.keeper is not None:
+            # There the base says what is wanted.
+            times[plain_places(batch, self.keeper.base_size)] = 0
         return times * batch.mask[:, 1:]
+
+    def _kept(self, batch: Rows) -> Kept | None:
+        if self.keeper is None:
+            return None
+        plain = plain_places(batch, self.keeper.base_size)
+        return self.keeper.choose(batch, plain, self.world.device)
 
     def mean_loss(self, measured: Measured) -> float:
         """The loss of a step, over all processes (so all of them must ask)."""
@@ -298,7 +334,7 @@ class Trainer:
 
 def inputs_of(
     batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None
-) -> tuple[Tensor, ...]:
+) -> tuple[Any, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
     A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids,
