@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.errors import ReviserError
-from reviser.files import read_bytes, write_atomically
+from reviser.files import (
+    STREAM,
+    check_not_read_only,
+    input_name,
+    read_bytes,
+    write_atomically,
+)
 
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -43,7 +47,7 @@ class Document:
         except UnicodeDecodeError:
             raise ReviserError(_undecodable(path, data)) from None
         if "\x00" in text:
-            raise ReviserError(f"{path} is a binary file, not text")
+            raise ReviserError(f"{input_name(path)} is a binary file, not text")
         newline = _only_newline(text)
         return cls(path, text.replace(newline, "\n"), encoding, mark, newline)
 
@@ -52,9 +56,27 @@ class Document:
         return self.mark + text.replace("\n", self.newline).encode(self.encoding)
 
     def write(self, text: str) -> None:
-        """Replace the file by one that holds `text`, atomically."""
+        """Replace the file by one that holds `text`, atomically, whatever it holds now."""
         check_writable(self.path)
         write_atomically(self.path, self.encode(text))
+
+    def update(self, text: str) -> None:
+        """The same, unless the file no longer says what was read: that raises `FileChanged`."""
+        check_writable(self.path)
+        write_atomically(self.path, self.encode(text), replacing=self.encode(self.text))
+
+    def diff(self, text: str) -> str:
+        """A unified diff from this document to one that says `text`, for `patch` to apply to the file."""
+        from reviser.replay import unified_diff
+
+        name = "stdin" if self.path == STREAM else self.path.name
+        return unified_diff(self._raw(self.text), self._raw(text), f"a/{name}", f"b/{name}")
+
+    def _raw(self, text: str) -> str:
+        """The characters of the file that would hold `text`, as far as a diff can show them."""
+        mark = self.mark.decode("utf-8") if self.encoding == "utf-8" else ""
+        # To a patch, only a line feed ends a line.
+        return mark + (text.replace("\n", "\r\n") if self.newline == "\r\n" else text)
 
 
 def offset_at(text: str, line: int, column: int) -> int:
@@ -70,14 +92,12 @@ def offset_at(text: str, line: int, column: int) -> int:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that says it must not be written; replacing it would get around that."""
-    if str(path) == "-":
+    """Refuse what cannot be replaced by another file, or says that it must not be."""
+    if path == STREAM:
         raise ReviserError("standard input cannot be changed in place")
     if not path.exists():
         return
-    writable_by_someone = stat.S_IMODE(path.stat().st_mode) & 0o222
-    if not writable_by_someone or not os.access(path, os.W_OK):
-        raise ReviserError(f"{path} is read-only")
+    check_not_read_only(path)
     if not path.is_file():
         raise ReviserError(f"{path} is not a regular file")
 
@@ -92,5 +112,5 @@ def _only_newline(text: str) -> str:
 
 def _undecodable(path: Path, data: bytes) -> str:
     if b"\x00" in data[:65536]:
-        return f"{path} is a binary file, not text"
-    return f"{path} is not valid UTF-8 text"
+        return f"{input_name(path)} is a binary file, not text"
+    return f"{input_name(path)} is not valid UTF-8 text"

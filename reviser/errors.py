@@ -4,6 +4,8 @@
 class ReviserError(Exception):
     """Something the user can mend; front ends print its message and exit, without a traceback."""
 
+    exit_status = 2
+
 
 class InvalidAction(ReviserError):
     """An action that the canvas refuses in its present state."""
@@ -15,3 +17,9 @@ class UnknownId(ReviserError):
 
 class BadTrajectory(ReviserError):
     """A trajectory file that cannot be read or replayed."""
+
+
+class FileChanged(ReviserError):
+    """A file that somebody else wrote after it was read, and that is left as it is."""
+
+    exit_status = 1

@@ -22,7 +22,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from reviser import __version__
-from reviser.documents import Document, check_writable, offset_at
+from reviser.documents import Document, offset_at
 from reviser.errors import ReviserError
 from reviser.manuscript import Manuscript
 from reviser.replay import unified_diff
@@ -136,10 +136,10 @@ class Desk:
         # A link may have been put in its place since it was opened.
         if self.locate(str(target)) != target:
             raise ReviserError(f"{path} leads elsewhere now")
-        check_writable(target)
-        if target.exists() and Document.read(target) != opened.document:
-            raise ReviserError(f"{path} was changed by someone else since it was opened")
-        opened.document.write(opened.manuscript.text)
+        if target.exists():
+            opened.document.update(opened.manuscript.text)
+        else:
+            opened.document.write(opened.manuscript.text)
         opened.document = Document.read(target)
         return opened
 
