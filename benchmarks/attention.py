@@ -10,7 +10,6 @@ this torch or this GPU does not have is named and left out.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import shlex
 import sys
@@ -26,6 +25,8 @@ from torch import Tensor
 
 from benchmarks.results import provenance
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.model import ModelConfig, Reviser, preset
@@ -329,7 +330,7 @@ def table(timed: Sequence[Timed]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.attention", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--data", type=Path, required=True, help="token shards")
@@ -350,8 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = preset_settings(chosen.preset, **changes)
         rows = packed_rows(settings, chosen.data, chosen.mixture, torch.device("cuda"))
     except ReviserError as error:
-        print(f"attention: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     timed, missing = compare(rows, settings, chosen.tiles)
     text = table(timed) + "".join(f"\n- Not measured: {entry}" for entry in missing)
     print(text)
@@ -369,4 +369,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -5,7 +5,6 @@ python -m benchmarks.canvas [--write docs/results/canvas-cost.md]
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
@@ -15,7 +14,9 @@ from pathlib import Path
 
 from benchmarks.results import provenance
 from reviser.actions import Action, Delete, Insert, Move
+from reviser.arguments import Parser
 from reviser.canvas import Canvas
+from reviser.entry import run_command
 from reviser.text import TextLayer
 from reviser.tokenizer import Gpt2Tokenizer
 from reviser.vocabulary import Vocabulary
@@ -98,7 +99,7 @@ def report(costs: list[Cost]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
     parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
     chosen = parser.parse_args(arguments)
@@ -112,4 +113,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(lambda: main)

@@ -8,7 +8,6 @@ it (`python -m training data`). Perplexity is that of the continuation alone, un
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Sequence
@@ -22,8 +21,10 @@ import torch
 from benchmarks.variety import distinct
 from reviser import batch
 from reviser.actions import Action, Insert, Move
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.decoding import seed
+from reviser.entry import run_command
 from reviser.model import Reviser
 from reviser.tokenizer import Tokenizer, decode
 from reviser.vocabulary import Vocabulary
@@ -247,7 +248,7 @@ def save_texts(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--evaluator", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
@@ -288,4 +289,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -8,7 +8,6 @@ as their folders are. The runs' metrics say how they fared in the states that th
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
@@ -21,6 +20,8 @@ import numpy as np
 
 from benchmarks.revising import Measured, head, interval, kept_in, made_by, resamples, table
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
 from training.metrics import read_metrics
@@ -156,9 +157,7 @@ def page(run: Run, beside: Run, figures: Path, command: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.dagger", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m benchmarks.dagger", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figures", type=Path, help="folder of figures of revising models")
     parser.add_argument("--run", type=Path, required=True, help="folder of the DAgger run")
     parser.add_argument("--beside", type=Path, required=True, help="folder of the plain run")
@@ -172,8 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 raise ReviserError(f"the two runs have different numbers of {name}")
         text = page(run, beside, chosen.figures, f"python -m benchmarks.dagger {shlex.join(given)}")
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(text)
     if chosen.write:
         write_atomically(chosen.write, text.encode())
@@ -181,4 +179,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

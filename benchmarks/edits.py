@@ -9,10 +9,8 @@ has to be read in any case, so reading is not counted. The actions are those of 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,6 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.results import provenance
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.replay import unified_diff
 from reviser.tokenizer import Tokenizer, load_tokenizer
@@ -207,9 +207,7 @@ def _kinds_table(result: dict[str, Any], titles: Sequence[str]) -> Table:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.edits", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m benchmarks.edits", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
     parser.add_argument("--tokenizer", default="gpt2", help="gpt2, or the path of a tokenizer.json")
     parser.add_argument("--limit", type=int, help="edits to take")
@@ -220,8 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tokenizer = load_tokenizer(chosen.tokenizer)
         result = measure(islice(read_edits(chosen.edits), chosen.limit), tokenizer)
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(json.dumps(result) if chosen.json else report(result))
     if chosen.write:
         name = Path(chosen.edits).name
@@ -245,4 +242,4 @@ a trained model may take more. Each was carried out on a canvas and gave the rev
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

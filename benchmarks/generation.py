@@ -9,7 +9,6 @@ ids to results as lists of ids: reading prompts and recording graphs are in it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import shlex
@@ -23,8 +22,10 @@ from statistics import median
 import torch
 
 from benchmarks.results import provenance
+from reviser.arguments import Parser
 from reviser.batch import GeneratedRun, generate
 from reviser.decoding import seed
+from reviser.entry import run_command
 from reviser.model import Reviser, preset, preset_names
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 
@@ -125,7 +126,7 @@ def report(speeds: Sequence[Speed]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--preset", choices=preset_names(), default="paper-100m")
     parser.add_argument("--model", type=Path, help="a model folder, in the place of random weights")
     parser.add_argument("--rows", type=int, nargs="+", default=[256, 512, 1024])
@@ -163,4 +164,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -10,7 +10,6 @@ score is the perplexity of the suffix's first tokens under the evaluator, given 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,8 +21,10 @@ import torch
 
 from benchmarks.continuation import log_losses
 from reviser import batch
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.decoding import seed
+from reviser.entry import run_command
 from reviser.tokenizer import Tokenizer, decode
 from training.corpus import Corpus
 
@@ -129,7 +130,7 @@ def report(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--evaluator", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
@@ -177,4 +178,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -8,7 +8,6 @@ editor asks for a suggestion after every key and cancels the request before it, 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import json
@@ -29,9 +28,11 @@ from pygls.lsp.client import LanguageClient
 from benchmarks.results import provenance
 from benchmarks.tables import Table
 from lsp_server.messages import STATUS
+from reviser.arguments import Parser
 from reviser.checkpoints.library import find_model, name_of
 from reviser.decoding import Sampler
 from reviser.engine import load_engine
+from reviser.entry import run_command
 from reviser.errors import ReviserError
 
 URI = "file:///draft.txt"
@@ -485,9 +486,7 @@ def _s(seconds: float) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="reviser bench lsp", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="reviser bench lsp", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", help="the model, by name or path; by default the default one")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
@@ -517,4 +516,4 @@ the same run. Processor time is read in ticks of a hundredth of a second.
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

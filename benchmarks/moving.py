@@ -10,7 +10,6 @@ sentence, before a clause, before a word or within one; and how likely and how v
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -25,10 +24,12 @@ from benchmarks import continuation
 from benchmarks.results import provenance
 from benchmarks.tables import Table
 from reviser.actions import Action, Insert, Move
+from reviser.arguments import Parser
 from reviser.canvas import Canvas
 from reviser.checkpoints.home import load
 from reviser.decoding import Rollout, Sampler, seed
 from reviser.engine import Engine, load_engine
+from reviser.entry import run_command
 from training.boundaries import CLAUSE, boundary_classes, strength
 from training.corpus import Corpus
 
@@ -115,9 +116,7 @@ def table(found: Sequence[Found], reports: Sequence[continuation.Report]) -> str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.moving", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m benchmarks.moving", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", nargs="?", help="as for reviser continue --model")
     parser.add_argument("--data", type=Path, required=True, help="token shards of held-out texts")
     parser.add_argument("--evaluator", type=Path, required=True, help="folder of a language model")
@@ -155,4 +154,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -34,7 +34,9 @@ from benchmarks.results import provenance
 from benchmarks.tables import Table
 from benchmarks.variety import Variety, variety_of_tokens
 from reviser.actions import Move
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
 from reviser.tokenizer import Tokenizer, decode
@@ -290,7 +292,7 @@ def _names(supervised: str, tuned: str) -> tuple[str, str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.preference", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("supervised", help="the model that was tuned: a folder or a name")
@@ -323,8 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tuning = Tuning.read(chosen.run).page() if chosen.run else ""
         made, count = _measured(chosen)
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(json.dumps(asdict(made)) if chosen.json else tables(made))
     if chosen.write:
         facts: dict[str, Any] = {
@@ -360,4 +361,4 @@ def _measured(chosen: argparse.Namespace) -> tuple[Comparison, int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,7 +26,9 @@ import torch
 from benchmarks import continuation, infill
 from benchmarks.results import provenance, surroundings
 from benchmarks.tables import Table
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
 from training.corpus import Corpus
@@ -458,9 +459,7 @@ def _sampling(temperature: str, move_temperature: float | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="benchmarks.quality", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="benchmarks.quality", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("run", type=Path, help="folder of what was written")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FOLDER")
     parser.add_argument("--evaluator", type=Path, help="model folder")
@@ -503,8 +502,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif not models:
             raise ReviserError("name a model to write with, or one to compare")
     except ReviserError as error:
-        print(f"quality: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
@@ -516,4 +514,4 @@ def _named(word: str) -> tuple[str, Path]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

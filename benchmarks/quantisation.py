@@ -17,7 +17,6 @@ import itertools
 import json
 import lzma
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +25,9 @@ import torch
 
 from benchmarks.results import provenance
 from benchmarks.speed import PACKAGE, gguf_file
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
+from reviser.entry import run_command
 from reviser.model import Reviser
 from reviser.model.quantised import quantise_model
 from reviser.native import NativeDecoder
@@ -129,7 +130,7 @@ def report(result: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", nargs="?", type=Path, help=f"model folder; by default {PACKAGE}'s")
     parser.add_argument(
         "--data", type=Path, required=True, help="documents, one JSON a line, in xz"
@@ -172,4 +173,4 @@ def _chosen_model(chosen: argparse.Namespace) -> tuple[Checkpoint, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

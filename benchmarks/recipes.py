@@ -23,7 +23,9 @@ import torch
 
 from benchmarks import continuation
 from benchmarks.results import provenance
+from reviser.arguments import Parser
 from reviser.checkpoints.home import load
+from reviser.entry import complain, run_command
 from reviser.files import write_atomically
 from training.corpus import Corpus
 from training.mixture import Mixture
@@ -155,7 +157,7 @@ def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--init", type=Path, required=True, help="model folder: start and evaluator"
     )
@@ -178,8 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(words)
     known = {recipe.name for recipe in recipes()}
     if unknown := sorted(set(chosen.only) - known):
-        print(f"recipes: no recipe {', '.join(unknown)}: {', '.join(known)}", file=sys.stderr)
-        return 2
+        return complain(f"there is no recipe {', '.join(unknown)}: {', '.join(sorted(known))}")
     reports = compare(chosen)
     print(table(reports))
     if chosen.write:
@@ -196,4 +197,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -48,7 +48,9 @@ from benchmarks.report import REAL, tables_of, write_report
 from benchmarks.results import surroundings
 from benchmarks.runs import Bars, Cache, RunFolder, file_name
 from benchmarks.suite import Plan, Suite, Written, finite
+from reviser.arguments import Parser
 from reviser.checkpoints.home import is_home
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.model import preset
@@ -514,7 +516,7 @@ def _write_json(path: Path, data: Any) -> None:
 def main(
     arguments: Sequence[str] | None = None, prog: str = "python -m benchmarks.reproduce"
 ) -> int:
-    parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").splitlines()[0])
+    parser = Parser(prog=prog, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="smoke")
     parser.add_argument("--out", type=Path, help="folder of the reproduction")
     parser.add_argument("--data", nargs="+", default=[BUILTIN], help="texts or token shards")
@@ -554,11 +556,10 @@ def main(
         if chosen.write and "results" in found:
             write_atomically(chosen.write, page(found).encode())
     except ReviserError as error:
-        print(f"reproduce: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(json.dumps(found) if chosen.json else summary(found))
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

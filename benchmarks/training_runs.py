@@ -8,9 +8,7 @@ place, so that is said here.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,8 @@ from typing import Any
 
 from benchmarks.results import provenance
 from benchmarks.tables import Table
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import read_utf8, write_atomically
 from training.metrics import read_metrics
@@ -106,7 +106,7 @@ def page(runs: Sequence[TrainingRun]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.training_runs", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a run")
@@ -117,8 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         text = page([TrainingRun.read(folder) for folder in chosen.runs])
     except ReviserError as error:
-        print(f"training_runs: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(text)
     if chosen.write:
         command = f"python -m benchmarks.training_runs {' '.join(map(str, chosen.runs))} --where …"
@@ -128,4 +127,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

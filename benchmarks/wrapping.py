@@ -10,7 +10,6 @@ continuation is looked at up to its first visible character, beside that of the 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -18,8 +17,10 @@ from pathlib import Path
 
 from benchmarks.results import provenance
 from benchmarks.tables import Table
+from reviser.arguments import Parser
 from reviser.decoding import Sampler
 from reviser.engine import Engine, load_engine
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from training.data import documents, line_wrapper
@@ -77,7 +78,7 @@ def measure(engine: Engine, passages: Sequence[list[str]], columns: int) -> dict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.wrapping", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("texts", help="held-out documents: JSON lines or plain, also compressed")
@@ -89,8 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         print(run(chosen))
     except ReviserError as error:
-        print(f"wrapping: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
@@ -120,4 +120,4 @@ def run(chosen: argparse.Namespace) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -1,6 +1,22 @@
-"""Lets `python -m reviser` do what the `reviser` command does."""
+"""The `reviser` command, also as `python -m reviser`; the heavy imports come once it can be interrupted."""
 
-from reviser.cli import main
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from reviser.entry import run_command
+
+
+def main() -> NoReturn:
+    run_command(_load)
+
+
+def _load() -> Callable[[], int]:
+    from reviser.cli import run_app
+
+    return run_app
+
 
 if __name__ == "__main__":
     main()

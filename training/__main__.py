@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from reviser.entry import complain, run_command
+
 COMMANDS = {
     "data": "turn texts into token shards",
     "edits": "read edits from diffs, and check their trajectories",
@@ -22,17 +24,18 @@ _MODULES = {"mistakes": "training.mistakes.command"}
 
 def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
-    if name not in COMMANDS:
+    if name in ("", "-h", "--help"):
         listed = "\n".join(f"  {known:<10} {what}" for known, what in COMMANDS.items())
-        asked = name in ("-h", "--help")
         print(
-            f"usage: python -m training NAME …\n{listed}", file=sys.stdout if asked else sys.stderr
+            f"usage: python -m training NAME …\n{listed}", file=sys.stdout if name else sys.stderr
         )
-        return 0 if asked else 2
+        return 0 if name else 2
+    if name not in COMMANDS:
+        return complain(f"there is no command {name} (see python -m training --help)")
     module = import_module(_MODULES.get(name, f"training.{name}"))
     status: int = module.main(sys.argv[2:])
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

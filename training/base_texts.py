@@ -11,14 +11,15 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
+from reviser.arguments import Parser
 from reviser.batch import generate
 from reviser.checkpoints.home import Checkpoint
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.tokenizer import decode
@@ -137,7 +138,7 @@ def whole_sentences(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m training base_texts", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument(
@@ -168,8 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         save(chosen.out, texts, chosen.tokenizer)
     except ReviserError as error:
-        print(f"reviser: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     print(f"{len(texts):,} texts of {len(asked):,} instructions")
     return 0
 
@@ -184,4 +184,4 @@ def save(out: Path, texts: Sequence[str], tokenizer: str) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,8 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.vocabulary import Vocabulary
 from training.corpus import Corpus
@@ -249,9 +250,7 @@ def _bench(loader: Loader, steps: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m training.batches", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m training.batches", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of token shards")
     parser.add_argument("--bench", action="store_true", required=True, help="measure the stream")
     parser.add_argument("--edits", type=Path, help="folder of shards of edits")
@@ -268,8 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         print(_bench(_chosen_loader(chosen), chosen.steps))
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
@@ -292,4 +290,4 @@ def _chosen_loader(chosen: argparse.Namespace) -> Loader:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.model import Reviser
 from training.batches import Loader
@@ -368,7 +370,7 @@ def _run_rounds(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m training dagger",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -425,10 +427,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with join_world("none") as world:
             train(options, settings, plan, world)
     except ReviserError as error:
-        print(f"training: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

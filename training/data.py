@@ -35,6 +35,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reviser.arguments import Parser
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.tokenizer import Tokenizer, load_tokenizer
@@ -490,7 +492,7 @@ def _read_xz(path: Path) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m training.data") -> int:
-    parser = argparse.ArgumentParser(prog=prog, description=(__doc__ or "").splitlines()[0])
+    parser = Parser(prog=prog, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the shards")
     parser.add_argument("sources", nargs="*", help="files, folders, or hf:NAME@CONFIG#SPLIT")
     parser.add_argument("--tokenizer", help="gpt2, or the path of a tokenizer.json")
@@ -510,8 +512,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m training
     try:
         _run(parser.parse_intermixed_args(arguments))
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
@@ -543,4 +544,4 @@ def _to_stderr(line: str) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -10,7 +10,6 @@ an edit, and the lines around its changes are its neighbours.
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import sys
@@ -23,7 +22,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from reviser.actions import Action, Delete, Insert, Replace, SpanDelete
+from reviser.arguments import Parser
 from reviser.canvas import Canvas
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError, UnknownId
 from reviser.files import write_atomically
 from reviser.tokenizer import Tokenizer, load_tokenizer
@@ -312,9 +313,7 @@ def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m training edits", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m training edits", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("source", help="JSON lines or a unified diff; - reads standard input")
     parser.add_argument("--limit", type=int, help="edits to take")
     parser.add_argument("--out", type=Path, help="write the edits to this file, as JSON lines")
@@ -331,10 +330,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             print(f"{len(edits):,} edits")
     except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

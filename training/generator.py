@@ -9,7 +9,6 @@ output towards its beginning: what stands there at the end is the restoration.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reviser.arguments import Parser
+from reviser.entry import run_command
 from reviser.errors import ReviserError
 from reviser.vocabulary import Vocabulary
 from training.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
@@ -556,7 +557,7 @@ def _bench(length: int, count: int, rounds: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m training.generator", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--bench", action="store_true", required=True, help="measure the speed")
@@ -569,4 +570,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_command(lambda: main)

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint
 from reviser.decoding import Run, Sampler, seed
+from reviser.entry import complain, run_command
 from reviser.errors import ReviserError
 from reviser.model import Reviser, preset, resize_vocabulary
 from reviser.tokenizer import Tokenizer, decode, load_tokenizer
@@ -396,9 +398,7 @@ def run_steps(
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=prog, description="A whole training run, from its data to its model."
-    )
+    parser = Parser(prog=prog, description="A whole training run, from its data to its model.")
     parser.add_argument("preset", choices=PRESETS)
     parser.add_argument("--data", type=Path, required=True, help="token shards (reviser tokenise)")
     parser.add_argument("--out", type=Path, required=True, help="folder of the run")
@@ -450,10 +450,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m training
         with join_world(settings.parallel) as world:
             train(options, settings, world)
     except ReviserError as error:
-        print(f"training: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_command(lambda: main)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +17,7 @@ from reviser.cli.replay import replay
 from reviser.cli.revise import revise
 from reviser.cli.train import PASS_ON, tokenise, train
 from reviser.cli.tui import tui
-from reviser.errors import ReviserError
+from reviser.entry import complain
 
 app = typer.Typer(
     name="reviser",
@@ -61,16 +59,22 @@ def _options(
     pass
 
 
-def main() -> None:
-    """Run the command line; what a user can cause ends in one plain sentence and exit status 2."""
+def run_app() -> int:
+    """Run the command line; returns its exit status. Errors come out, save those of its words."""
+    usage_error: type[Any] = typer.BadParameter.__mro__[1]
     try:
-        app()
-    except ReviserError as error:
-        typer.echo(f"reviser: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader went away; point stdout elsewhere so that closing it does not complain again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        status = app(standalone_mode=False)
+    except typer.Abort:
+        return 1
+    except usage_error as error:
+        return _complain_about_words(error)
+    return status if isinstance(status, int) else 0
+
+
+def _complain_about_words(error: Any) -> int:
+    """One sentence about words that the command does not understand, and where to read on."""
+    said = error.format_message().strip().rstrip(".")
+    if said:
+        place = error.ctx.command_path if error.ctx else "reviser"
+        complain(f"{said[0].lower()}{said[1:]} (see {place} --help)")
+    return int(error.exit_code)

@@ -65,7 +65,7 @@ def test_says_that_it_needs_a_gpu(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert main(["--data", "nowhere"]) == 2
     assert capsys.readouterr().err == (
-        "attention: attention is measured on a GPU, and there is none here\n"
+        "reviser: attention is measured on a GPU, and there is none here\n"
     )
 
 

@@ -32,7 +32,7 @@ def test_says_what_is_wrong_in_a_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["tiny", "--data", str(tmp_path / "none")]) == 2
-    assert capsys.readouterr().err.startswith("throughput: ")
+    assert capsys.readouterr().err.startswith("reviser: ")
 
 
 def test_utilisation_is_six_operations_a_weight_and_action() -> None:

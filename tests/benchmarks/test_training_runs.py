@@ -56,7 +56,7 @@ def test_a_folder_without_a_run_gets_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path), "--where", "here"]) == 2
-    assert capsys.readouterr().err == f"training_runs: there is no file {tmp_path}/settings.json\n"
+    assert capsys.readouterr().err == f"reviser: there is no file {tmp_path}/settings.json\n"
     (tmp_path / "settings.json").write_text("{}")
     assert main([str(tmp_path), "--where", "here"]) == 2
     assert "is not the folder of a training run\n" in capsys.readouterr().err

@@ -20,7 +20,7 @@ def test_help_and_version_import_nothing_heavy() -> None:
     for argument in ("--help", "--version"):
         code = f"""
 import sys
-from reviser.cli import main
+from reviser.__main__ import main
 sys.argv = ["reviser", "{argument}"]
 try:
     main()

@@ -98,7 +98,7 @@ from pathlib import Path
 from reviser.checkpoints import library
 weights = Path(sys.argv.pop(1))
 library.embedded_folder = lambda: weights
-from reviser.cli import main
+from reviser.__main__ import main
 try:
     main()
 finally:

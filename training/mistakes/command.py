@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from reviser.arguments import Parser
+from reviser.entry import complain
 from reviser.errors import ReviserError
 from reviser.files import write_atomically
 from reviser.tokenizer import Tokenizer, decode, load_tokenizer
@@ -31,13 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _table(chosen) if chosen.command == "table" else _make(chosen)
     except ReviserError as error:
-        print(f"reviser: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="python -m training mistakes", description=(__doc__ or "").splitlines()[0]
     )
     commands = parser.add_subparsers(dest="command", required=True)

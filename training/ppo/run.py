@@ -13,8 +13,10 @@ from typing import Any
 
 import torch
 
+from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model
+from reviser.entry import complain
 from reviser.errors import ReviserError
 from reviser.tokenizer import Tokenizer
 from training.corpus import Corpus
@@ -134,7 +136,7 @@ def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m training ppo", description=__doc__)
+    parser = Parser(prog="python -m training ppo", description=__doc__)
     parser.add_argument("model", help="the supervised model: a folder or a name")
     parser.add_argument(
         "--data", type=Path, required=True, help="token shards (python -m training data)"
@@ -172,6 +174,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_out(options.out, resumed=options.resume)
         tune(options, settings)
     except ReviserError as error:
-        print(f"training: {error}", file=sys.stderr)
-        return 2
+        return complain(error)
     return 0
