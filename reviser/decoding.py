@@ -86,10 +86,10 @@ class Sampler:
         *,
         move_temperature: float | None = MOVE_TEMPERATURE,
     ) -> None:
-        if temperature < 0:
-            raise ReviserError("the temperature must be 0 or more")
-        if move_temperature is not None and move_temperature <= 0:
-            raise ReviserError("the temperature of moves must be above 0")
+        if not 0 <= temperature < math.inf:
+            raise ReviserError("the temperature must be 0 or more, and finite")
+        if move_temperature is not None and not 0 < move_temperature < math.inf:
+            raise ReviserError("the temperature of moves must be above 0, and finite")
         if top_k is not None and top_k < 1:
             raise ReviserError("top-k must be 1 or more")
         if not 0 < top_p <= 1:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reviser.errors import ReviserError
+from reviser.cli.delivery import (
+    choose_one,
+    is_file_of,
+    print_diff,
+    print_text,
+    update_file,
+    write_result,
+)
+from reviser.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
     from reviser.decoding import Sampler
@@ -38,11 +46,17 @@ TemperatureOption = Annotated[
 ]
 MoveTemperatureOption = Annotated[
     float,
-    typer.Option(help="How freely to choose where to go; never more so than --temperature."),
+    typer.Option(
+        help="How freely to choose where to go, above 0; never more so than --temperature."
+    ),
 ]
 TopKOption = Annotated[int, typer.Option(help="Choose among the K likeliest; 0 for all.", min=0)]
-TopPOption = Annotated[float, typer.Option(help="Choose among the likeliest that make up P.")]
-MinPOption = Annotated[float, typer.Option(help="Leave out what is below P times the likeliest.")]
+TopPOption = Annotated[
+    float, typer.Option(help="Choose among the likeliest that make up P, above 0 and up to 1.")
+]
+MinPOption = Annotated[
+    float, typer.Option(help="Leave out what is below P times the likeliest.", min=0, max=1)
+]
 SeedOption = Annotated[
     int | None, typer.Option(help="Repeat a run: the same seed, the same actions.", min=0)
 ]
@@ -54,7 +68,9 @@ InPlaceOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="Write the result to this file.", metavar="OUT"),
+    typer.Option(
+        "--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT"
+    ),
 ]
 DiffOption = Annotated[bool, typer.Option("--diff", help="Print a unified diff.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")]
@@ -89,7 +105,8 @@ def continue_(
     """Continue a text: print it with what the model writes after it.
 
     The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
-    a pipe goes the finished text.
+    a pipe goes the finished text, in the file's encoding and with its line endings. Exit status 1 means
+    that the file was changed by someone else during the run: then it stays, and the result is kept beside it.
     """
     job = Job(
         file,
@@ -129,7 +146,11 @@ def infill(
     seed: SeedOption = None,
     threads: ThreadsOption = None,
 ) -> None:
-    """Write between the text before a place and the text after it."""
+    """Write between the text before a place and the text after it.
+
+    The file stays as it is unless --in-place is given. Exit status 1 means that it was changed by
+    someone else during the run: then it stays, and the result is kept beside it.
+    """
     job = Job(
         file,
         Output(in_place, output, diff, json, trajectory),
@@ -142,6 +163,8 @@ def infill(
     def start(session: Session, sampler: Sampler) -> Generation:
         first = offset_of(session.text, at)
         last = first if to is None else offset_of(session.text, to)
+        if last < first:
+            raise ReviserError(f"--to {to} lies before --at {at}")
         return session.infill(first, last, sampler, max_actions=max_actions)
 
     job.run(start, watch)
@@ -170,16 +193,16 @@ class Output:
 
     def check(self, source: Path, runs: int) -> None:
         from reviser.documents import check_writable
+        from reviser.files import check_output
 
-        if sum(map(bool, (self.in_place, self.file, self.diff, self.json))) > 1:
-            raise ReviserError("choose one of --in-place, --output, --diff and --json")
+        choose_one(in_place=self.in_place, output=self.file, diff=self.diff, json=self.json)
         if runs > 1 and (self.in_place or self.file):
             raise ReviserError("a file can take one result; leave out --number")
         if self.in_place:
             check_writable(source)
         for target in (self.file, self.trajectory):
             if target:
-                check_writable(target)
+                check_output(target)
 
     @property
     def live(self) -> bool:
@@ -265,18 +288,19 @@ class Job:
             for sampler in samplers:
                 session.text = document.text
                 results.append(self._generate(start(session, sampler), engine))
-            written = self._deliver(document, results)
+            written = self._deliver(document, results, watch)
             if not watch:
                 return
             document = self._wait_for_change(written)
 
     def _read(self) -> Document:
         from reviser.documents import Document
+        from reviser.files import input_name
 
         document = Document.read(self.file)
         if not document.text.strip():
             raise ReviserError(
-                f"{self.file} is empty; write a few words for the model to go on from"
+                f"{input_name(self.file)} is empty; write a few words for the model to go on from"
             )
         return document
 
@@ -307,44 +331,49 @@ class Job:
             run.written,
         )
 
-    def _deliver(self, document: Document, results: list[Result]) -> str:
-        """Hand the results over; returns the text that the file now holds."""
-        from reviser.files import write_atomically
+    def _deliver(self, document: Document, results: list[Result], watch: bool) -> str:
+        """Hand the results over; returns the text that the file now holds, or held when it was read."""
+        from reviser.files import STREAM, write_output
         from reviser.trajectory import dump_trajectories
 
+        text = results[0].text
         if self.output.trajectory:
             recorded = dump_trajectories(result.trajectory for result in results)
-            write_atomically(self.output.trajectory, recorded.encode("utf-8"))
-        if self.output.in_place:
-            document.write(results[0].text)
-            return results[0].text
-        if self.output.file:
-            write_atomically(self.output.file, document.encode(results[0].text))
+            write_output(self.output.trajectory, recorded.encode("utf-8"))
+        file = self.file if self.output.in_place else self.output.file
+        if watch and is_file_of(document, file):
+            return self._update_watched(document, text)
+        if file and file != STREAM:
+            write_result(document, text, file)
         elif not self.output.live:
-            typer.echo(self._render(document, results), nl=False)
+            self._print(document, results)
         return document.text
 
-    def _render(self, document: Document, results: list[Result]) -> str:
-        import json
+    def _update_watched(self, document: Document, text: str) -> str:
+        """Change the file, unless it was changed meanwhile; that starts another run, from the new text."""
+        try:
+            update_file(document, text)
+        except FileChanged as error:
+            typer.echo(f"reviser: {error}; it is read again", err=True)
+            return document.text
+        return text
 
-        from reviser.replay import unified_diff
+    def _print(self, document: Document, results: list[Result]) -> None:
+        import json
 
         if self.output.json:
             summaries = [result.summary(self.file) for result in results]
             shown = summaries if len(summaries) > 1 else summaries[0]
-            return json.dumps(shown, ensure_ascii=False, indent=2) + "\n"
-        if self.output.diff:
-            name = self.file.name if str(self.file) != "-" else "stdin"
-            return "".join(
-                unified_diff(document.text, result.text, f"a/{name}", f"b/{name}")
-                for result in results
-            )
-        texts = [
-            result.text if result.text.endswith("\n") else result.text + "\n" for result in results
-        ]
-        if len(texts) == 1:
-            return texts[0]
-        return "\n".join(f"== {number}\n{text}" for number, text in enumerate(texts, start=1))
+            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        elif self.output.diff:
+            for result in results:
+                print_diff(document, result.text)
+        elif len(results) == 1:
+            print_text(document, results[0].text)
+        else:
+            texts = (result.text.removesuffix("\n") for result in results)
+            parts = (f"== {number}\n{text}\n" for number, text in enumerate(texts, start=1))
+            print_text(document, "\n".join(parts))
 
     def _wait_for_change(self, known: str) -> Document:
         """The document as soon as it says something else than `known`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.cells import cell_len
@@ -160,11 +160,11 @@ def watch_generation(run: Generation) -> list[Frame]:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Say on a terminal's standard error what is going on; say nothing into a pipe."""
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Say on a terminal's standard error what is going on, and let it be said anew; nothing into a pipe."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda text: None
         return
-    with console.status(what):
-        yield
+    with console.status(what) as status:
+        yield status.update

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reviser.cli.delivery import choose_one, is_coloured, print_diff, write_result
 from reviser.cli.generate import (
     Choosing,
     FileArgument,
     InPlaceOption,
+    JsonOption,
     MaxActionsOption,
     MinPOption,
     ModelOption,
     OutputOption,
     SeedOption,
+    TemperatureOption,
     ThreadsOption,
     TopKOption,
     TopPOption,
@@ -54,16 +57,17 @@ def revise(
         typer.Option("--interactive", "-p", help="Ask about each change, then change the file."),
     ] = False,
     output: OutputOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")
+    ] = False,
+    json: JsonOption = False,
     range: Annotated[
         str | None,
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
     ] = None,
     trajectory: TrajectoryOption = None,
     max_actions: MaxActionsOption = 128,
-    temperature: Annotated[
-        float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
-    ] = 0.0,
+    temperature: TemperatureOption = 0.0,
     sureness: Annotated[
         float | None,
         typer.Option(
@@ -81,41 +85,38 @@ def revise(
     """Suggest changes to a text, as a unified diff.
 
     Each line is revised on its own, in sight of the nearest lines, and left alone unless the model is
-    sure enough. The file stays as it is unless --in-place or --interactive is given.
+    sure enough. The file stays as it is unless --in-place or --interactive is given. Exit status 1 means
+    that it was changed by someone else during the run: then it stays, and the result is kept beside it.
     """
     from reviser.documents import Document, check_writable
-    from reviser.files import write_atomically
-    from reviser.replay import unified_diff
+    from reviser.files import STREAM, check_output, input_name, write_output
     from reviser.trajectory import dump_trajectories
 
-    if sum(map(bool, (in_place, interactive, output, json))) > 1:
-        raise ReviserError("choose one of --in-place, --interactive, --output and --json")
-    if interactive and str(file) == "-":
+    choose_one(in_place=in_place, interactive=interactive, output=output, diff=diff, json=json)
+    if interactive and file == STREAM:
         raise ReviserError("standard input cannot be both the text and the answers")
-    for target in (file if in_place or interactive else None, output, trajectory):
-        if target:
-            check_writable(target)
+    if in_place or interactive:
+        check_writable(file)
+    for target in filter(None, (output, trajectory)):
+        check_output(target)
     document = Document.read(file)
     start, end = range_in(document.text, range)
     sampler = next(Choosing(temperature, top_k, top_p, min_p, seed, 1).samplers())
     done = _revise(document, _load(model, threads), sampler, max_actions, sureness, start, end)
-    name = file.name if str(file) != "-" else "stdin"
     if trajectory:
         recorded = dump_trajectories(passage.trajectory for passage in done.passages)
-        write_atomically(trajectory, recorded.encode("utf-8"))
+        write_output(trajectory, recorded.encode("utf-8"))
+    if json:
+        typer.echo(done.summary(file))
+        return
+    if done.text == document.text:
+        typer.echo(f"{input_name(file)}: nothing to change", err=True)
     if interactive:
-        chosen = ask_each(document.text, done.text)
-        if chosen != document.text:
-            document.write(chosen)
-    elif in_place:
-        if done.text != document.text:
-            document.write(done.text)
-    elif output:
-        write_atomically(output, document.encode(done.text))
-    elif json:
-        typer.echo(done.summary(file), nl=False)
+        write_result(document, ask_each(document.text, done.text), file)
+    elif in_place or output:
+        write_result(document, done.text, file if in_place else output or STREAM)
     else:
-        typer.echo(unified_diff(document.text, done.text, f"a/{name}", f"b/{name}"), nl=False)
+        print_diff(document, done.text)
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class Revised:
             "actions": sum(part.actions for part in self.passages),
             "seconds": round(self.seconds, 3),
         }
-        return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(data, ensure_ascii=False, indent=2)
 
 
 def _load(model: str | None, threads: int | None) -> Engine:
@@ -189,8 +190,10 @@ def _revise(
     passages = []
     grown = 0
     began = time.perf_counter()
-    with working("revising"):
-        for first, last in session.passages(start, end):
+    places = session.passages(start, end)
+    with working("revising") as tell:
+        for number, (first, last) in enumerate(places, start=1):
+            tell(f"revising passage {number} of {len(places)}")
             before = document.text[first:last]
             run = session.revise(
                 first + grown, last + grown, sampler, max_actions=max_actions, sureness=sure
@@ -275,25 +278,24 @@ def ask_each(before: str, after: str) -> str:
             taken = answer in "ya"
             for_all = None if answer in "yn" else taken
         made += [*change.kept, *(change.after if taken else change.before)]
-    if not changes:
-        typer.echo("There is nothing to change.", err=True)
     return "".join([*made, *rest.kept])
 
 
 def _show(change: Change) -> None:
-    typer.secho(f"@@ line {change.line} @@", fg="cyan")
+    coloured = is_coloured()
+    typer.secho(f"@@ line {change.line} @@", fg="cyan" if coloured else None)
     for mark, lines, colour in (
         (" ", change.kept[-1:], None),
         ("-", change.before, "red"),
         ("+", change.after, "green"),
     ):
         for line in lines:
-            typer.secho(mark + line.rstrip("\r\n"), fg=colour)
+            typer.secho(mark + line.rstrip("\r\n"), fg=colour if coloured else None)
 
 
 def _ask(question: str) -> str:
     while True:
-        typer.secho(question, nl=False, bold=True)
+        typer.secho(question, nl=False, bold=is_coloured())
         answer = sys.stdin.readline()
         if not answer:
             return "d"  # nobody is there to ask

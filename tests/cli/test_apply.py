@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_replay import complains, reviser
+from tests.cli.test_replay import complains, reviser, reviser_bytes
 
 TEXT = "Dear reader,\r\nthe cat sat on the mat.\r\n"
 STEPS = [
@@ -33,24 +33,37 @@ def steps(folder: Path, actions: Any) -> Path:
 
 def test_the_file_is_changed_and_nothing_else_in_it(letter: Path, tmp_path: Path) -> None:
     letter.chmod(0o640)
-    result = reviser("apply", letter, steps(tmp_path, STEPS))
+    result = reviser("apply", letter, steps(tmp_path, STEPS), "--in-place")
     assert (result.returncode, result.stdout) == (0, "")
     assert "3 actions" in result.stderr
     assert letter.read_bytes() == TEXT.replace("cat", "dog").encode()
     assert letter.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_dry_run_prints_a_diff_and_changes_nothing(letter: Path, tmp_path: Path) -> None:
-    result = reviser("apply", letter, steps(tmp_path, STEPS), "--dry-run")
-    assert result.returncode == 0
-    assert "-the cat sat on the mat.\n+the dog sat on the mat.\n" in result.stdout
+def test_the_result_is_printed_and_the_file_stays(letter: Path, tmp_path: Path) -> None:
+    actions = steps(tmp_path, STEPS)
+    for options in ((), ("-o", "-")):
+        result = reviser_bytes("apply", letter, actions, *options)
+        assert result.returncode == 0
+        assert result.stdout == TEXT.replace("cat", "dog").encode()
     assert letter.read_bytes() == TEXT.encode()
+    complains(reviser("apply", letter, actions, "--in-place", "--json"), "choose one")
+
+
+def test_a_dry_run_prints_a_diff_and_changes_nothing(letter: Path, tmp_path: Path) -> None:
+    for option in ("--diff", "--dry-run"):
+        result = reviser_bytes("apply", letter, steps(tmp_path, STEPS), option)
+        assert result.returncode == 0
+        assert result.stdout.startswith(b"--- a/letter.txt\n+++ b/letter.txt\n")
+        assert b"-the cat sat on the mat.\r\n+the dog sat on the mat.\r\n" in result.stdout
+        assert letter.read_bytes() == TEXT.encode()
 
 
 def test_json_output_and_pipes(letter: Path, tmp_path: Path) -> None:
     actions = steps(tmp_path, STEPS)
-    summary = json.loads(reviser("apply", letter, actions, "--dry-run", "--json").stdout)
+    summary = json.loads(reviser("apply", letter, actions, "--json").stdout)
     assert (summary["actions"], summary["cursor"]) == (3, {"line": 2, "column": 8})
+    assert summary["text"] == TEXT.replace("cat", "dog").replace("\r\n", "\n")
     assert letter.read_bytes() == TEXT.encode()
     piped = reviser("apply", "-", actions, stdin="one cat\n")
     assert piped.stdout == "one dog\n"
@@ -62,8 +75,9 @@ def test_json_output_and_pipes(letter: Path, tmp_path: Path) -> None:
 
 def test_one_bad_action_refuses_them_all(letter: Path, tmp_path: Path) -> None:
     bad = steps(tmp_path, [*STEPS, {"action": "move", "by": 1000}])
-    complains(reviser("apply", letter, bad), "action 3")
-    complains(reviser("apply", letter, steps(tmp_path, STEPS), "--protect", "2:1-2:9"), "protected")
+    complains(reviser("apply", letter, bad, "--in-place"), "action 3")
+    overlapping = ("--protect", "2:1-2:4", "--protect", "2:2-2:9", "--protect", "1:1-1:3")
+    complains(reviser("apply", letter, steps(tmp_path, STEPS), *overlapping), "protected text")
     assert letter.read_bytes() == TEXT.encode()
 
 
@@ -74,14 +88,18 @@ def test_other_mistakes_give_one_sentence(letter: Path, tmp_path: Path) -> None:
     actions.write_text("nonsense")
     complains(reviser("apply", letter, actions), "not JSON")
     complains(reviser("apply", letter, steps(tmp_path, []), "--protect", "3"), "not a range")
+    complains(
+        reviser("apply", letter, steps(tmp_path, []), "--protect", "2:9-2:1"),
+        "2:9-2:1 ends before it starts",
+    )
     complains(reviser("apply", "-", "-"), "standard input")
+    complains(reviser("apply", letter, "-", stdin="nonsense"), "standard input is not JSON")
     letter.chmod(0o444)
-    complains(reviser("apply", letter, steps(tmp_path, STEPS)), "read-only")
+    complains(reviser("apply", letter, steps(tmp_path, STEPS), "--in-place"), "read-only")
 
 
 def test_ids_of_a_tokenizer(tmp_path: Path) -> None:
     path = tmp_path / "hello.txt"
     path.write_text("Hello world")
     actions = steps(tmp_path, [50262, 11, 50260])
-    assert reviser("apply", path, actions, "--tokenizer", "gpt2").returncode == 0
-    assert path.read_text() == "Hello, world"
+    assert reviser("apply", path, actions, "--tokenizer", "gpt2").stdout == "Hello, world"

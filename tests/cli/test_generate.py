@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,6 +145,130 @@ def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
     assert list(draft.parent.iterdir()) == [draft]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_is_printed_is_what_the_file_would_hold(
+    encoding: str, model: Path, draft: Path
+) -> None:
+    content = "Grüße\r\naus 漢字\r\n".encode(encoding)
+    draft.write_bytes(content)
+    out = draft.with_name("out.txt")
+    for options in ((), ("-o", "-")):
+        printed = run("continue", model, draft, *options).stdout
+        run("continue", model, draft, "-o", out)
+        assert printed == out.read_bytes() != content
+    assert run("continue", model, "-", stdin=content).stdout == printed
+    several = run("continue", model, draft, "-n", "2").stdout.decode(encoding)
+    assert several.startswith("== 1\r\nGrüße\r\n")
+    assert several.count("\n") == several.count("\r\n")
+    assert run("continue", model, draft, "-o", "/dev/null").returncode == 0
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.skipif(not shutil.which("patch"), reason="the patch command is not installed")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_diff_fits_the_line_endings_of_the_file(encoding: str, model: Path, draft: Path) -> None:
+    draft.write_bytes("Grüße\r\naus 漢字\r\n".encode(encoding))
+    diff = run("continue", model, draft, "--diff").stdout
+    out = draft.with_name("out.txt")
+    run("continue", model, draft, "-o", out)
+    command = ["patch", "-sp1", "--binary"]
+    subprocess.run(command, input=diff, cwd=draft.parent, check=True)
+    assert draft.read_bytes() == out.read_bytes()
+
+
+# A file that changes during the run ---------------------------------------------------------------
+
+
+class Gate:
+    """A full pipe for --trajectory, where a run has to wait: it has read its file, and not yet written it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "gate"
+        os.mkfifo(self.path)
+        self._handle = os.open(self.path, os.O_RDWR)
+        os.write(self._handle, b"x" * fcntl.fcntl(self._handle, fcntl.F_GETPIPE_SZ))
+
+    def wait_for(self, process: subprocess.Popen[bytes]) -> None:
+        opened = Path(f"/proc/{process.pid}/fd")
+        while not any(file.exists() and file.samefile(self.path) for file in opened.iterdir()):
+            assert process.poll() is None
+            time.sleep(0.01)
+
+    def open(self) -> None:
+        """Let the run go on."""
+        with subprocess.Popen(["cat", self.path], stdout=subprocess.PIPE) as reader:
+            assert reader.stdout is not None
+            reader.stdout.read(1)
+            os.close(self._handle)
+            reader.stdout.read()
+
+
+CHANGED_DURING = {
+    "continue": ("continue", "--in-place"),
+    "infill": ("infill", "--at", "1:8", "--in-place"),
+    "output": ("continue", "--output"),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("way", CHANGED_DURING.values(), ids=CHANGED_DURING.keys())
+def test_what_was_written_during_the_run_is_not_overwritten(
+    way: tuple[str, ...], model: Path, draft: Path
+) -> None:
+    name, *options = way
+    if name == "continue" and options == ["--output"]:
+        options = ["--output", str(draft)]
+    gate = Gate(draft.parent)
+    words = command(name, model, draft, *options, "--trajectory", gate.path)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    gate.wait_for(process)
+    draft.write_text("Someone else was here.")
+    gate.open()
+    out, said = process.communicate()
+    assert (process.returncode, out) == (1, b"")
+    assert draft.read_text() == "Someone else was here."
+    kept = draft.with_name("draft.reviser.txt")
+    assert said.decode() == (
+        f"reviser: {draft} was changed by someone else meanwhile; it stays as it is, "
+        f"and the result is in {kept}\n"
+    )
+    plain = command(name, model, "-", *(() if name == "continue" else ("--at", "1:8")))
+    printed = subprocess.run(plain, input=TEXT.encode(), capture_output=True, check=True).stdout
+    assert kept.read_bytes() == printed
+    assert set(draft.parent.iterdir()) == {draft, kept, gate.path}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_watched_file_that_changes_during_the_run_is_read_again(model: Path, draft: Path) -> None:
+    gate = Gate(draft.parent)
+    words = command("continue", model, draft, "--in-place", "--trajectory", gate.path)
+    process = subprocess.Popen([*words, "--watch"], stderr=subprocess.PIPE)
+    gate.wait_for(process)
+    draft.write_text("Someone else was here")
+    gate.open()
+    assert process.stderr is not None
+    assert b"it is read again" in process.stderr.readline()
+    subprocess.run(["cat", gate.path], check=True, stdout=subprocess.DEVNULL)
+    while draft.read_text() == "Someone else was here":
+        assert process.poll() is None
+        time.sleep(0.01)
+    assert draft.read_text().startswith("Someone else was here")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert set(draft.parent.iterdir()) == {draft, gate.path}
+
+
+def test_other_names_of_a_file_are_mentioned(model: Path, draft: Path) -> None:
+    other = draft.with_name("other.txt")
+    other.hardlink_to(draft)
+    result = run("continue", model, draft, "--in-place")
+    assert result.returncode == 0
+    assert result.stderr.decode() == (
+        f"reviser: {draft} was replaced; its other names (hard links) keep the old text\n"
+    )
+    assert other.read_text() == TEXT != draft.read_text()
+
+
 def test_infill_writes_at_a_place_and_nowhere_else(model: Path, draft: Path) -> None:
     told = json.loads(run("infill", model, draft, "--at", "1:8", "--json").stdout)
     assert told["text"] == TEXT[:7] + told["written"] + TEXT[7:]
@@ -191,6 +317,13 @@ def test_bad_input_gets_a_plain_sentence_and_loses_nothing(model: Path, tmp_path
     complains(run("continue", model, "-", "--in-place", stdin=b"x"), "standard input")
     complains(run("continue", tmp_path / "no-such-model", fixed), "no-such-model")
     complains(run("infill", model, fixed, "--at", "9:9"), "no line 9")
+    complains(run("infill", model, fixed, "--at", "2:3", "--to", "1:2"), "--to 1:2 lies before")
+    complains(run("continue", model, "-", stdin=b" "), "standard input is empty")
+    complains(run("continue", model, "-", stdin=b"\xff"), "standard input is not valid UTF-8")
+    complains(run("continue", model, fixed, "-o", tmp_path / "none" / "out"), "no folder")
+    for option in ("--temperature", "--move-temperature"):
+        for number in ("inf", "nan"):
+            complains(run("continue", model, fixed, option, number), "")
     assert fixed.read_text() == TEXT
 
 

@@ -20,6 +20,13 @@ def reviser(*arguments: str | Path, stdin: str | None = None) -> subprocess.Comp
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
 
 
+def reviser_bytes(
+    *arguments: str | Path, stdin: bytes | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "reviser", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
 @pytest.fixture
 def one(tmp_path: Path) -> Path:
     """A tiny trajectory: Hello, then a comma and a word."""

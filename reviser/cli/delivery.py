@@ -1,0 +1,110 @@
+"""Where a result goes: into the file itself, into another one, or to standard output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from reviser.errors import FileChanged, ReviserError
+
+if TYPE_CHECKING:
+    from reviser.documents import Document
+
+_DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
+
+
+def choose_one(**options: object) -> None:
+    """Refuse options that say different things about where a result goes."""
+    if sum(map(bool, options.values())) > 1:
+        *names, last = (f"--{name.replace('_', '-')}" for name in options)
+        raise ReviserError(f"choose one of {', '.join(names)} and {last}")
+
+
+def is_coloured() -> bool:
+    """Whether what is printed may have colours: in a terminal, unless the user wants none."""
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return wanted and sys.stdout.isatty()
+
+
+def update_file(document: Document, text: str) -> None:
+    """Put `text` in the file of a document, unless somebody else has written it since it was read."""
+    if text == document.text:
+        return
+    linked = _has_other_names(document.path)
+    document.update(text)
+    if linked:
+        _tell_of_links(document.path)
+
+
+def is_file_of(document: Document, path: Path | None) -> bool:
+    """Whether a path leads to the file that a document was read from."""
+    if path is None or path == document.path:
+        return path is not None
+    return path.exists() and document.path.exists() and path.samefile(document.path)
+
+
+def write_result(document: Document, text: str, output: Path) -> None:
+    """Put `text`, as the document's file would hold it, where the user asked for it.
+
+    Where that is the document's own file and somebody else has written it since, the file stays and the
+    text goes into a new one beside it.
+    """
+    from reviser.files import STREAM, write_beside, write_output
+
+    if output == STREAM:
+        print_text(document, text)
+    elif is_file_of(document, output):
+        try:
+            update_file(document, text)
+        except FileChanged as error:
+            beside = write_beside(document.path, document.encode(text))
+            raise FileChanged(
+                f"{error}; it stays as it is, and the result is in {beside}"
+            ) from None
+    else:
+        linked = _has_other_names(output)
+        write_output(output, document.encode(text))
+        if linked:
+            _tell_of_links(output)
+
+
+def print_text(document: Document, text: str) -> None:
+    """Print `text`: into a pipe or a file as the document's own file would hold it, byte for byte."""
+    from reviser.files import STREAM, write_output
+
+    if sys.stdout.isatty():
+        typer.echo(text, nl=not text.endswith("\n"))
+    else:
+        write_output(STREAM, document.encode(text))
+
+
+def print_diff(document: Document, text: str) -> None:
+    """Print a unified diff from a document to `text`; in a terminal, with colours."""
+    from reviser.files import STREAM, write_output
+
+    diff = document.diff(text)
+    if is_coloured():
+        typer.echo("".join(_coloured(diff)), nl=False)
+    else:
+        write_output(STREAM, diff.encode())
+
+
+def _coloured(diff: str) -> Iterator[str]:
+    for line in diff.splitlines(keepends=True):
+        is_head = line.startswith(("--- ", "+++ "))
+        yield typer.style(line, bold=is_head, fg=None if is_head else _DIFF_COLOURS.get(line[:1]))
+
+
+def _has_other_names(path: Path) -> bool:
+    return path.is_file() and path.stat().st_nlink > 1
+
+
+def _tell_of_links(path: Path) -> None:
+    typer.echo(
+        f"reviser: {path} was replaced; its other names (hard links) keep the old text", err=True
+    )
