@@ -257,7 +257,8 @@ def serve_streams() -> None:
 
 def serve_socket(path: Path) -> None:
     """Serve every language server of this user that connects to `path`, and end with the last."""
-    with _listening(path) as listener:
+    listener, lock = _listening(path)
+    with listener:
         host = Host(load)
         threading.Thread(target=_admit_all, args=(host, listener), daemon=True).start()
         threading.Thread(target=host.work, daemon=True).start()
@@ -265,6 +266,7 @@ def serve_socket(path: Path) -> None:
             host.wait_until_left(GRACE)
         finally:
             path.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
             os._exit(0)
 
 
@@ -295,27 +297,47 @@ def check_private(folder: Path) -> None:
         raise ReviserError(f"{folder} is open to others; make it yours alone with chmod 700")
 
 
-def _listening(path: Path) -> socket.socket:
-    """A socket that this process alone listens on; a stale one of a dead process makes way."""
-    import fcntl
+def _listening(path: Path) -> tuple[socket.socket, Path]:
+    """A socket that this process alone listens on, and the file whose lock says so.
 
+    A stale socket of a dead process makes way. Whatever is refused, nothing is left behind.
+    """
     check_private(path.parent)
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # held until this process ends
-    except BlockingIOError:
-        raise ReviserError(f"an engine is already listening on {path}") from None
+    if path.exists() and not path.is_socket():
+        raise ReviserError(f"{path} is there already, and is not a socket")
+    lock = path.with_name(f"{path.name}.lock")
+    if not _take(lock):
+        raise ReviserError(f"an engine is already listening on {path}")
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)
     try:
         listener.bind(str(path))
     except OSError as error:
+        listener.close()
+        lock.unlink(missing_ok=True)
         raise ReviserError(f"cannot listen on {path}: {error.strerror or error}") from None
     finally:
         os.umask(before)
     listener.listen()
-    return listener
+    return listener, lock
+
+
+def _take(lock: Path) -> bool:
+    """Lock a file until this process ends, made if need be; False if another process has done so."""
+    import fcntl
+
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        # The process that had it before may just have removed it.
+        if os.fstat(handle).st_nlink:
+            return True
+        os.close(handle)
 
 
 if __name__ == "__main__":

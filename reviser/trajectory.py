@@ -16,6 +16,7 @@ from typing import Any
 from reviser import __version__
 from reviser.decoding import Run
 from reviser.errors import BadTrajectory, ReviserError, UnknownId
+from reviser.files import input_name
 from reviser.tokenizer import Tokenizer, decode
 from reviser.vocabulary import Vocabulary
 
@@ -154,19 +155,20 @@ def _vocabulary(data: Any) -> Vocabulary:
 
 def load_trajectories(path: Path | str, text: str) -> list[Trajectory]:
     """The trajectories in the JSON `text` of the file at `path`, which is named in errors."""
+    name = input_name(path)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise BadTrajectory(f"{path} is not JSON") from None
+        raise BadTrajectory(f"{name} is not JSON") from None
     entries = data if isinstance(data, list) else [data]
     if not entries:
-        raise BadTrajectory(f"{path} holds no trajectory")
+        raise BadTrajectory(f"{name} holds no trajectory")
     trajectories = []
     for number, entry in enumerate(entries):
         try:
             trajectories.append(Trajectory.from_dict(entry))
         except (BadTrajectory, UnknownId) as error:
-            raise BadTrajectory(f"{path}, trajectory {number}: {error}") from None
+            raise BadTrajectory(f"{name}, trajectory {number}: {error}") from None
     return trajectories
 
 

@@ -8,7 +8,6 @@ notes. Such texts are what it finds likely, so a model that is trained on them f
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from collections.abc import Sequence

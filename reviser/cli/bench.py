@@ -76,16 +76,18 @@ def run(
             show_default="c4, or builtin where the hub cannot be reached",
         ),
     ] = None,
-    prompts: Annotated[int, typer.Option(help="Prompts for each seed.")] = 1000,
+    prompts: Annotated[int, typer.Option(help="Prompts for each seed.", min=1)] = 1000,
     seed: Annotated[list[int], typer.Option(help="A seed; may be given several times.")] = _SEEDS,
-    shortest: Annotated[int, typer.Option(help="Fewest GPT-2 tokens of a text.")] = 144,
-    longest: Annotated[int, typer.Option(help="Most GPT-2 tokens of a text.")] = 216,
-    prompt_tokens: Annotated[int, typer.Option(help="GPT-2 tokens of a prompt.")] = 35,
-    total_tokens: Annotated[int, typer.Option(help="Tokens of prompt and continuation.")] = 180,
-    max_actions: Annotated[int, typer.Option(help="Most actions of a Reviser.")] = 256,
-    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = 0.9,
-    top_k: Annotated[int, typer.Option(help="Sample from so many.")] = 50,
-    diffusion_steps: Annotated[int, typer.Option(help="Steps of SEDD and MDLM.")] = 128,
+    shortest: Annotated[int, typer.Option(help="Fewest GPT-2 tokens of a text.", min=1)] = 144,
+    longest: Annotated[int, typer.Option(help="Most GPT-2 tokens of a text.", min=1)] = 216,
+    prompt_tokens: Annotated[int, typer.Option(help="GPT-2 tokens of a prompt.", min=1)] = 35,
+    total_tokens: Annotated[
+        int, typer.Option(help="Tokens of prompt and continuation.", min=1)
+    ] = 180,
+    max_actions: Annotated[int, typer.Option(help="Most actions of a Reviser.", min=1)] = 256,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.", min=0)] = 0.9,
+    top_k: Annotated[int, typer.Option(help="Sample from so many.", min=1)] = 50,
+    diffusion_steps: Annotated[int, typer.Option(help="Steps of SEDD and MDLM.", min=1)] = 128,
     evaluator: Annotated[
         list[str], typer.Option(help="Model for evalPPL: smollm2, gpt2-large, Dream, a path.")
     ] = _EVALUATORS,
@@ -257,7 +259,7 @@ def revising(
     models: Annotated[
         list[str] | None, typer.Argument(help="Models that were trained to revise.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Edits to take.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Edits to take.", min=1)] = None,
     json: _Json = False,
     write: _Write = None,
 ) -> None:

@@ -15,6 +15,7 @@ from reviser.errors import FileChanged, ReviserError
 if TYPE_CHECKING:
     from reviser.documents import Document
 
+_HEAD_LINES = 2
 _DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
 
 
@@ -88,16 +89,17 @@ def print_diff(document: Document, text: str) -> None:
     from reviser.files import STREAM, write_output
 
     diff = document.diff(text)
-    if is_coloured():
+    if diff and is_coloured():
         typer.echo("".join(_coloured(diff)), nl=False)
     else:
         write_output(STREAM, diff.encode())
 
 
 def _coloured(diff: str) -> Iterator[str]:
-    for line in diff.splitlines(keepends=True):
-        is_head = line.startswith(("--- ", "+++ "))
-        yield typer.style(line, bold=is_head, fg=None if is_head else _DIFF_COLOURS.get(line[:1]))
+    for number, line in enumerate(diff.removesuffix("\n").split("\n")):
+        is_head = number < _HEAD_LINES
+        colour = None if is_head else _DIFF_COLOURS.get(line[:1])
+        yield typer.style(line, bold=is_head or None, fg=colour) + "\n"
 
 
 def _has_other_names(path: Path) -> bool:

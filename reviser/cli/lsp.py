@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -33,10 +35,12 @@ def lsp(
     starting = load_extra("lsp_server.starting", "lsp")
     server = starting.make_server(_checked(log_file))
     if tcp:
-        starting.serve_tcp(server, *_address(tcp))
+        with _plain_errors(tcp):
+            starting.serve_tcp(server, *_address(tcp))
     elif ws:
         load_extra("websockets", "lsp")
-        starting.serve_websocket(server, *_address(ws))
+        with _plain_errors(ws):
+            starting.serve_websocket(server, *_address(ws))
     else:
         raise typer.Exit(starting.serve_stdio(server))
 
@@ -52,6 +56,8 @@ def serve(
     Language servers with the setting sharedEngine start it by themselves.
     """
     host = load_extra("lsp_server.host", "lsp")
+    if socket is not None and not socket.absolute().parent.is_dir():
+        raise ReviserError(f"there is no folder {socket.parent}")
     host.serve_socket(socket or host.socket_path())
 
 
@@ -62,7 +68,17 @@ def _address(text: str) -> tuple[str, int]:
     return host or _LOOPBACK, int(port)
 
 
+@contextmanager
+def _plain_errors(address: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ReviserError(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
 def _checked(log_file: Path | None) -> Path | None:
-    if log_file is not None and not log_file.absolute().parent.is_dir():
-        raise ReviserError(f"there is no folder for {log_file}")
+    from reviser.files import check_output
+
+    if log_file is not None:
+        check_output(log_file)
     return log_file

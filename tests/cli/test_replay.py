@@ -61,6 +61,12 @@ def test_text_actions_and_index(one: Path) -> None:
 
 def test_standard_input(one: Path) -> None:
     assert reviser("replay", "-", stdin=one.read_text()).stdout == "Hello, world\n"
+    complains(reviser("replay", "-", stdin="nonsense"), "standard input is not JSON")
+    complains(
+        reviser("replay", "-", "--index", "7", stdin=one.read_text()), "standard input has no"
+    )
+    complains(reviser("replay", one, "--html", one.parent / "none" / "x.html"), "no folder")
+    assert reviser("replay", one, "--html", "-").stdout.startswith("<!")
 
 
 def test_a_text_that_does_not_match_gives_exit_status_1(one: Path) -> None:

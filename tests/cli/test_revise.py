@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +100,67 @@ def test_each_change_can_be_taken_or_left(model: Path, note: Path) -> None:
     lines = note.read_text().split("\n")
     assert lines[0] == "The cat sat on the mat."
     assert note.read_text() != TEXT
+
+
+def test_it_says_that_there_is_nothing_to_change(model: Path, note: Path) -> None:
+    for option in ("--diff", "--in-place", "--interactive"):
+        result = revise(model, note, option, "--sureness", "1000")
+        assert (result.returncode, result.stdout) == (0, "")
+        assert result.stderr == f"{note}: nothing to change\n"
+    piped = revise(model, "-", "--sureness", "1000", stdin=TEXT)
+    assert piped.stderr == "standard input: nothing to change\n"
+    printed = revise(model, note, "-o", "-", "--sureness", "1000")
+    assert printed.stdout == note.read_text() == TEXT
+
+
+def test_what_was_written_while_it_asked_is_not_overwritten(model: Path, note: Path) -> None:
+    options = ["--seed", "1", "--temperature", "1", "--max-actions", "6", "--sureness", "0"]
+    command = [sys.executable, "-m", "reviser", "revise", note, "--interactive", "--model", model]
+    process = subprocess.Popen(
+        [*command, *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    assert process.stdout is not None
+    shown = b""
+    while b"Take this change" not in shown:
+        shown += process.stdout.read(1)
+    note.write_text("Someone else was here.")
+    _, said = process.communicate(b"a\n")
+    assert process.returncode == 1
+    kept = note.with_name("note.reviser.txt")
+    assert said.decode().endswith(f"it stays as it is, and the result is in {kept}\n")
+    assert note.read_text() == "Someone else was here."
+    assert kept.read_text() not in ("", TEXT)
+
+
+def in_terminal(command: list[str], **variables: str) -> str:
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ |= {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"} | variables
+        os.execv(sys.executable, command)
+    screen = b""
+    while True:
+        try:
+            screen += os.read(terminal, 65536)
+        except OSError:
+            break
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return screen.decode()
+
+
+def test_in_a_terminal_the_diff_has_colours_and_progress_is_shown(model: Path, note: Path) -> None:
+    command = [sys.executable, "-m", "reviser", "revise", str(note), "--model", str(model)]
+    command += ["--seed", "1", "--temperature", "1", "--max-actions", "6", "--sureness", "0"]
+    shown = in_terminal(command, NO_COLOR="")
+    assert "revising passage 3 of 3" in re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert "\x1b[31m-The cat" in shown
+    assert "\x1b[32m+" in shown
+    plain = in_terminal(command, NO_COLOR="1")
+    assert "\x1b[31m" not in plain
+    assert "\n-The cat" in plain
 
 
 def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -425,6 +425,34 @@ def test_mistakes_on_the_command_line_are_said_plainly(arguments: list[str], abo
     assert result.stderr.count("\n") == 1
 
 
+def test_a_shared_engine_that_cannot_listen_leaves_nothing(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "text").write_text("kept")
+    for place, about in {
+        "none/deep/s.sock": "there is no folder",
+        "text": "is not a socket",
+        f"{'s' * 120}": "cannot listen",
+    }.items():
+        command = [sys.executable, "-m", "reviser", "serve", "--socket", str(tmp_path / place)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 2
+        assert about in result.stderr
+        assert result.stderr.startswith("reviser: ")
+        assert result.stderr.count("\n") == 1
+        assert list(tmp_path.iterdir()) == [tmp_path / "text"]
+    assert (tmp_path / "text").read_text() == "kept"
+
+
+def test_an_address_that_is_taken_is_said_plainly() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "reviser", "lsp", "--tcp", port]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"reviser: cannot listen on {port}: ")
+    assert result.stderr.count("\n") == 1
+
+
 def test_a_shared_engine_refuses_a_folder_that_others_can_open(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     command = [sys.executable, "-m", "reviser", "serve", "--socket", str(tmp_path / "s.sock")]

@@ -38,9 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        prog="python -m training mistakes", description=(__doc__ or "").splitlines()[0]
-    )
+    parser = Parser(prog="python -m training mistakes", description=(__doc__ or "").splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     table = commands.add_parser("table", help="collect what each word may be written for")
     table.add_argument("--tokens", type=int, default=16_000_000, help="of the corpus to count in")
