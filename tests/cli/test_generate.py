@@ -160,8 +160,16 @@ def test_what_is_printed_is_what_the_file_would_hold(
     several = run("continue", model, draft, "-n", "2").stdout.decode(encoding)
     assert several.startswith("== 1\r\nGrüße\r\n")
     assert several.count("\n") == several.count("\r\n")
-    assert run("continue", model, draft, "-o", "/dev/null").returncode == 0
-    assert Path("/dev/null").is_char_device()
+
+
+def test_a_device_takes_the_result(model: Path, draft: Path) -> None:
+    # A terminal is a device that no mistake here could replace, unlike /dev/null.
+    terminal, device = pty.openpty()
+    result = run("continue", model, draft, "-o", os.ttyname(device))
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+    assert os.read(terminal, 65536).startswith(b"The cat sat on the mat.")
+    os.close(terminal)
+    os.close(device)
 
 
 @pytest.mark.skipif(not shutil.which("patch"), reason="the patch command is not installed")

@@ -46,6 +46,24 @@ def test_other_programs_tell_it_as_well() -> None:
         )
 
 
+def test_all_programs_complain_in_the_same_words(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    for words in (
+        ["reviser", "replay", missing],
+        ["reviser", "replay"],
+        ["reviser", "train", "--no-such-option"],
+        ["training", "nothing"],
+        ["training", "edits", missing],
+        ["training", "edits"],
+        ["benchmarks.edits", missing],
+        ["benchmarks.edits"],
+    ):
+        result = shell("", "-m", *words)
+        assert result.returncode == 2
+        assert result.stderr.startswith("reviser: "), words
+        assert result.stderr.count("\n") == 1, words
+
+
 def test_a_reader_that_has_left_is_left_in_peace() -> None:
     reading, writing = os.pipe()
     os.close(reading)

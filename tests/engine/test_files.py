@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import random
 import stat
 import subprocess
@@ -194,8 +195,12 @@ def test_what_is_put_beside_a_file_replaces_nothing(tmp_path: Path) -> None:
 
 
 def test_a_device_or_a_pipe_is_written_to(tmp_path: Path) -> None:
-    write_atomically(Path(os.devnull), b"nothing")
-    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
+    # A terminal is a device that no mistake here could replace, unlike /dev/null.
+    terminal, device = pty.openpty()
+    write_atomically(Path(os.ttyname(device)), b"to the device")
+    assert os.read(terminal, 100) == b"to the device"
+    os.close(terminal)
+    os.close(device)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
