@@ -145,17 +145,17 @@ def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
     assert list(draft.parent.iterdir()) == [draft]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_what_is_printed_is_what_the_file_would_hold(
     encoding: str, model: Path, draft: Path
 ) -> None:
     content = "Grüße\r\naus 漢字\r\n".encode(encoding)
     draft.write_bytes(content)
     out = draft.with_name("out.txt")
-    for options in ((), ("-o", "-")):
-        printed = run("continue", model, draft, *options).stdout
-        run("continue", model, draft, "-o", out)
-        assert printed == out.read_bytes() != content
+    run("continue", model, draft, "-o", out)
+    printed = run("continue", model, draft, "-o", "-").stdout
+    assert printed == out.read_bytes() != content
+    assert run("continue", model, draft).stdout == printed
     assert run("continue", model, "-", stdin=content).stdout == printed
     several = run("continue", model, draft, "-n", "2").stdout.decode(encoding)
     assert several.startswith("== 1\r\nGrüße\r\n")
