@@ -1,0 +1,289 @@
+"""Changes of paragraphs become edits of the source that leave the document's structure as it is."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from reviser.prose.formats import Format
+from reviser.prose.paragraphs import Paragraph
+from reviser.prose.reading import structure_of
+from reviser.prose.source import Span
+
+# Characters that mean something besides themselves in most formats: a change keeps them, in their order.
+_SYNTAX = frozenset("*_`<>[]|\\$~^{}@#%&=")
+_FINAL = ".!?…;:,"
+_QUOTES = "\"'“‘„«‹¿¡"
+_JOINERS = "\u200c\u200d"
+
+
+class Change(NamedTuple):
+    """`new` in the place of a paragraph's text from `start` to `end`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class SourceEdit(NamedTuple):
+    """`new` in the place of the source from `start` to `end`."""
+
+    start: int
+    end: int
+    new: str
+
+
+def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
+    """The text after the edits, whose places are all those of `text`; they must not overlap."""
+    pieces, place = [], 0
+    for edit in sorted(edits):
+        if edit.start < place:
+            raise ValueError("the edits overlap")
+        pieces += [text[place : edit.start], edit.new]
+        place = edit.end
+    return "".join([*pieces, text[place:]])
+
+
+def same_structure(before: str, after: str, format: Format) -> bool:
+    """Whether two texts are the same apart from their prose."""
+    return before == after or (
+        structure_of(before, format).digest == structure_of(after, format).digest
+    )
+
+
+def source_edits(paragraph: Paragraph, changes: Iterable[Change]) -> list[SourceEdit]:
+    """The edits that make the changes in the source, without those that no reader is needed to refuse.
+
+    A change stays within the prose: what touches a protected span is dropped, and so is what brings in
+    or takes away a character of syntax. Lines stay lines: a change over the end of a line leaves the
+    break in it, where the lines come nearest to the lengths they had. Nothing gets a final mark that is
+    complete without one. See `safe_edits` for the proof by reading again.
+    """
+    return [edit for group in _edit_groups(paragraph, changes) for edit in group]
+
+
+def safe_edits(
+    text: str, format: Format, proposals: Iterable[tuple[Paragraph, Iterable[Change]]]
+) -> list[SourceEdit]:
+    """The edits of all changes that leave the structure of `text` as it is, in their order.
+
+    The proposals are changes of paragraphs of `text`. The result is read again, first the part around a
+    paragraph, then the document; changes that would alter its structure are left out.
+    """
+    accepted: list[list[SourceEdit]] = []
+    for scope, groups in _by_scope(proposals):
+        if scope is None:
+            accepted += groups
+        else:
+            accepted += _harmless(text, format, scope, groups)
+    whole = Span(0, len(text))
+    kept = _harmless(text, format, whole, sorted(accepted))
+    return sorted(edit for group in kept for edit in group)
+
+
+def _by_scope(
+    proposals: Iterable[tuple[Paragraph, Iterable[Change]]],
+) -> Iterator[tuple[Span | None, list[list[SourceEdit]]]]:
+    """The edits of all changes, each change's together, by the part of the document that shows their effect."""
+    scopes: dict[Span | None, list[list[SourceEdit]]] = {}
+    for paragraph, changes in proposals:
+        groups = list(_edit_groups(paragraph, changes))
+        if groups:
+            scopes.setdefault(paragraph.scope, []).extend(groups)
+    yield from scopes.items()
+
+
+def _harmless(
+    text: str, format: Format, scope: Span, groups: Sequence[list[SourceEdit]]
+) -> list[list[SourceEdit]]:
+    """As many of the groups of edits as leave the structure of this part of the text as it is."""
+    part = text[scope.start : scope.end]
+    wanted = structure_of(part, format)
+
+    def keeps(some: Sequence[list[SourceEdit]]) -> bool:
+        moved = [
+            SourceEdit(start - scope.start, end - scope.start, new)
+            for group in some
+            for start, end, new in group
+        ]
+        return wanted.kept_by(structure_of(apply_edits(part, moved), format))
+
+    kept: list[list[SourceEdit]] = []
+    # Halves are tried beside what is kept already, so that one bad change costs few readings.
+    waiting = [list(groups)] if groups else []
+    while waiting:
+        some = waiting.pop()
+        if keeps([*kept, *some]):
+            kept += some
+        elif len(some) > 1:
+            middle = len(some) // 2
+            waiting += [some[middle:], some[:middle]]
+    return kept
+
+
+def _edit_groups(paragraph: Paragraph, changes: Iterable[Change]) -> Iterator[list[SourceEdit]]:
+    """The edits of each change that can be made; none of them overlap or meet."""
+    place = -1
+    for change in sorted(changes):
+        if change.start < 0 or not change.start <= change.end <= len(paragraph.text):
+            continue
+        small = _smallest(paragraph, _without_final_mark(paragraph, change))
+        if small is None or not _keeps_syntax(paragraph, small):
+            continue
+        edits = _placed(paragraph, small)
+        if edits and edits[0].start > place:
+            place = edits[-1].end
+            yield edits
+
+
+def _without_final_mark(paragraph: Paragraph, change: Change) -> Change:
+    """The change without a mark that it adds to the end of what is no sentence."""
+    text = paragraph.text
+    if not paragraph.role.fragment or change.end < len(text) or text[-1:] in _FINAL:
+        return change
+    return change._replace(new=change.new.rstrip(_FINAL + " "))
+
+
+def _smallest(paragraph: Paragraph, change: Change) -> Change | None:
+    """The change without what its old and new text share at their ends, or None if that is all."""
+    start, end, new = change
+    old = paragraph.text[start:end]
+    if old == new:
+        return None
+    most = min(len(old), len(new))
+    left = next((i for i in range(most) if old[i] != new[i]), most)
+    most -= left
+    right = next((i for i in range(most) if old[-1 - i] != new[-1 - i]), most)
+    # No edit comes between a letter and its accents or the parts of an emoji.
+    while left and _continues(paragraph.text, start + left, new[left:]):
+        left -= 1
+    while right and unicodedata.combining(old[len(old) - right]):
+        right -= 1
+    return Change(start + left, end - right, new[left : len(new) - right])
+
+
+def _continues(text: str, place: int, new: str) -> bool:
+    """Whether what follows `place`, before or after a change there, belongs to the character before it."""
+    return any(
+        bool(unicodedata.combining(following[0])) or following[0] in _JOINERS
+        for following in (text[place : place + 1], new)
+        if following
+    )
+
+
+def _keeps_syntax(paragraph: Paragraph, change: Change) -> bool:
+    start, end, new = change
+    old = paragraph.text[start:end]
+    if any(_is_control(character) for character in new):
+        return False
+    if [c for c in old if c in _SYNTAX] != [c for c in new if c in _SYNTAX]:
+        return False
+    return not paragraph.touches_protected(start, end)
+
+
+def _is_control(character: str) -> bool:
+    """Whether a character ends lines, or is not to be seen; those that join characters are."""
+    if character.isascii():
+        return not character.isprintable()
+    category = unicodedata.category(character)
+    return category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and character not in _JOINERS
+
+
+def _placed(paragraph: Paragraph, change: Change) -> list[SourceEdit]:
+    """The edits of a change, one for each line that it alters; none if it cannot keep the lines."""
+    first, last = paragraph.segment_at(change.start), paragraph.segment_at(change.end)
+    if first == last:
+        left, right = change.start, change.end
+        edit = _in_line(paragraph, first, left, right, change.new)
+        return [edit] if edit else []
+    pieces = _broken(paragraph, change, first, last)
+    if pieces is None:
+        return []
+    edits = []
+    for number, (left, right, new) in enumerate(pieces, first):
+        edit = _in_line(paragraph, number, left, right, new)
+        if edit is None:
+            return []
+        if edit.new != paragraph.text[left:right] or edit.end - edit.start != right - left:
+            edits.append(edit)
+    return edits
+
+
+def _in_line(
+    paragraph: Paragraph, number: int, left: int, right: int, new: str
+) -> SourceEdit | None:
+    """The edit of one line, which must keep some text, and gets no blanks at its ends."""
+    text, start = paragraph.text, paragraph.starts[number]
+    segment = paragraph.segments[number]
+    end = start + segment.end - segment.start
+    if left == start:
+        new = new.lstrip()
+        while not new and right < end and text[right].isspace():
+            right += 1
+    if right == end:
+        new = new.rstrip()
+        while not new and left > start and text[left - 1].isspace():
+            left -= 1
+    if left == start and not _can_start_line((new or text[right:end])[:1], text[start]):
+        return None
+    if paragraph.touches_protected(left, right):
+        return None
+    return SourceEdit(segment.start + left - start, segment.start + right - start, new)
+
+
+def _can_start_line(first: str, before: str) -> bool:
+    """Whether a line may start with a character: markers of all formats start with others than these."""
+    return first == before or first.isalnum() or (first != "" and first in _QUOTES)
+
+
+def _broken(paragraph: Paragraph, change: Change, first: int, last: int) -> list[Change] | None:
+    """A change of several lines as one change for each, with the breaks between them at spaces."""
+    text, starts, segments = paragraph.text, paragraph.starts, paragraph.segments
+    line_end = starts[last] + segments[last].end - segments[last].start
+    # The words at either end of the change may move over a break; what is protected does not.
+    left = _space_before(paragraph, change.start, starts[first])
+    right = _space_after(paragraph, change.end, line_end)
+    start = change.start if left is None else left
+    end = change.end if right is None else right + 1
+    whole = text[start : change.start] + change.new + text[change.end : end]
+    spaces = [place for place, character in enumerate(whole) if character == " "]
+    inner = [
+        place
+        for place in spaces
+        if whole[:place].strip() or start > starts[first]
+        if whole[place:].strip() or end < line_end
+    ]
+    if len(inner) < last - first:
+        return None
+    breaks = _nearest(inner, [starts[n] - 1 - start for n in range(first + 1, last + 1)])
+    edges = [-1, *breaks, len(whole)]
+    pieces = []
+    for number, (before, after) in enumerate(pairwise(edges), first):
+        old_start = start if number == first else starts[number]
+        segment_end = starts[number] + segments[number].end - segments[number].start
+        old_end = end if number == last else segment_end
+        pieces.append(Change(old_start, old_end, whole[before + 1 : after]))
+    return pieces
+
+
+def _nearest(places: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """For each wanted place the nearest of the places, in order and none of them twice."""
+    chosen, low = [], 0
+    for number, goal in enumerate(wanted):
+        high = len(places) - (len(wanted) - number - 1)
+        best = min(range(low, high), key=lambda index: abs(places[index] - goal))
+        chosen.append(places[best])
+        low = best + 1
+    return chosen
+
+
+def _space_before(paragraph: Paragraph, place: int, line_start: int) -> int | None:
+    found = paragraph.text.rfind(" ", line_start, place)
+    return None if found < 0 or paragraph.touches_protected(found, place) else found
+
+
+def _space_after(paragraph: Paragraph, place: int, line_end: int) -> int | None:
+    found = paragraph.text.find(" ", place, line_end)
+    return None if found < 0 or paragraph.touches_protected(place, found + 1) else found

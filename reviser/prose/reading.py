@@ -1,0 +1,95 @@
+"""A document is read by its format into the paragraphs that may be changed and the structure that may not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reviser.prose import code, latex, markdown, messages, plain, rst
+from reviser.prose.formats import Format
+from reviser.prose.paragraphs import Paragraph, merge, paragraph_of
+from reviser.prose.source import Block, split_lines
+from reviser.prose.words import fixed_words
+
+_MARK = "\ufeff"
+
+
+class Structure(NamedTuple):
+    """What is left of a document without its prose, in short, and the fixed words in the prose."""
+
+    digest: bytes
+    fixed: list[str]
+
+    def kept_by(self, other: Structure) -> bool:
+        """Whether `other` is the same structure and still has all fixed words of this one."""
+        remaining = iter(other.fixed)
+        return self.digest == other.digest and all(word in remaining for word in self.fixed)
+
+
+def paragraphs(text: str, format: Format) -> list[Paragraph]:
+    """The prose of a document that may be changed, in its order."""
+    return [paragraph_of(text, block, format) for block in _blocks(text, format)]
+
+
+def structure_of(text: str, format: Format) -> Structure:
+    """The structure of a document: everything that is not prose, and where prose is."""
+    digest = hashlib.blake2b(digest_size=16)
+    fixed: list[str] = []
+    place = 0
+
+    def keep(literal: str) -> None:
+        digest.update(literal.encode("utf-8", "surrogatepass") + b"\xff")
+
+    for block in _blocks(text, format):
+        keep(block.shape)
+        protected = merge(block.protected)
+        prose = " ".join([text[start:end] for start, end in block.segments])
+        fixed += [prose[start:end] for start, end in fixed_words(prose, format)]
+        index = 0
+        for start, end in block.segments:
+            keep(text[place:start])
+            place = start
+            while index < len(protected) and protected[index].start < end:
+                span = protected[index]
+                if span.start > place:
+                    digest.update(b"\xfe")
+                left, place = max(span.start, place), max(min(span.end, end), place)
+                keep(text[left:place])
+                if span.end > end:
+                    break
+                index += 1
+            if place < end:
+                digest.update(b"\xfe")
+            place = end
+    keep(text[place:])
+    return Structure(digest.digest(), fixed)
+
+
+def _blocks(text: str, format: Format) -> list[Block]:
+    """The blocks of a document by their places, none of them over another."""
+    found = sorted(
+        (block for block in _read(text, format) if block.segments),
+        key=lambda block: block.segments[0],
+    )
+    blocks: list[Block] = []
+    for block in found:
+        if not blocks or block.segments[0].start >= blocks[-1].segments[-1].end:
+            blocks.append(block)
+    return blocks
+
+
+def _read(text: str, format: Format) -> Iterator[Block]:
+    """The blocks as the reader of the format finds them."""
+    lines = split_lines(text, 1 if text.startswith(_MARK) else 0)
+    if format is Format.PLAIN:
+        return plain.document(lines)
+    if format in (Format.MAIL, Format.COMMIT):
+        return messages.mail(lines) if format is Format.MAIL else messages.commit(lines)
+    if format is Format.LATEX:
+        return latex.blocks(text)
+    if format in (Format.MARKDOWN, Format.MDX):
+        return markdown.blocks(lines, mdx=format is Format.MDX)
+    if format is Format.UNKNOWN:
+        return iter(())
+    return rst.blocks(lines) if format is Format.RST else code.blocks(lines, format)

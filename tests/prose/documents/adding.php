@@ -1,0 +1,5 @@
+<h1>Text that stay</h1>
+<?php
+// Adds two number.
+function add($a, $b) { return $a + $b; } # their sum
+$s = "// no";
