@@ -58,7 +58,7 @@ def source_edits(paragraph: Paragraph, changes: Iterable[Change]) -> list[Source
 
     A change stays within the prose: what touches a protected span is dropped, and so is what brings in
     or takes away a character of syntax. Lines stay lines: a change over the end of a line leaves the
-    break in it, where the lines come nearest to the lengths they had. Nothing gets a final mark that is
+    break in it, at the space that is nearest to where it was. Nothing gets a final mark that is
     complete without one. See `safe_edits` for the proof by reading again.
     """
     return [edit for group in _edit_groups(paragraph, changes) for edit in group]
@@ -257,7 +257,13 @@ def _broken(paragraph: Paragraph, change: Change, first: int, last: int) -> list
     ]
     if len(inner) < last - first:
         return None
-    breaks = _nearest(inner, [starts[n] - 1 - start for n in range(first + 1, last + 1)])
+    # A break stays where it was in the old text, as far as the new one is as long.
+    scale = len(change.new) / (change.end - change.start)
+    wanted = [
+        change.start - start + (starts[number] - 1 - change.start) * scale
+        for number in range(first + 1, last + 1)
+    ]
+    breaks = _nearest(inner, wanted)
     edges = [-1, *breaks, len(whole)]
     pieces = []
     for number, (before, after) in enumerate(pairwise(edges), first):
@@ -268,7 +274,7 @@ def _broken(paragraph: Paragraph, change: Change, first: int, last: int) -> list
     return pieces
 
 
-def _nearest(places: Sequence[int], wanted: Sequence[int]) -> list[int]:
+def _nearest(places: Sequence[int], wanted: Sequence[float]) -> list[int]:
     """For each wanted place the nearest of the places, in order and none of them twice."""
     chosen, low = [], 0
     for number, goal in enumerate(wanted):

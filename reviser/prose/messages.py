@@ -20,7 +20,9 @@ _QUOTED = re.compile(r"\s{0,3}(?:>|[A-Za-z]{1,3}>)")
 
 _SCISSORS = re.compile(r"[#;]\s*-+\s*>8\s*-+")
 _TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?::\s|\s#)|\(cherry picked from commit ")
-_KNOWN_TRAILER = re.compile(r"[A-Z][a-z]+(?:-[a-z]+)*-by: |(?:Fixes|Closes|Change-Id|Link|Cc|BREAKING CHANGE): ")
+_KNOWN_TRAILER = re.compile(
+    r"[A-Z][a-z]+(?:-[a-z]+)*-by: |(?:Fixes|Closes|Change-Id|Link|Cc|BREAKING CHANGE): "
+)
 _AUTOMATIC = re.compile(r"(?:Merge|Revert)\b.*(?:branch|tag|pull request|commit|remote|[\"'])")
 _PREFIX = re.compile(
     r"(?:(?:fixup|squash|amend|reword)! )+|(?:[\w./-]+(?:\([^()]*\))?!?: )+|\[[^\[\]]*\]\s*"

@@ -26,7 +26,7 @@ _CODE = re.compile(
     r"|^\s*(?:def|class|import|from|return|elif|else|if|for|while|try|except|with|var|let|const|function|fn|func|"
     r"public|private|static|void|int|char|struct|#include|#define|#if|#endif)\b.*(?:[:;{(]\s*\Z|\bimport\b|=|\(\))"
     r"|^\s*(?:diff --git|index [0-9a-f]{7}|@@ |\+\+\+ |--- [ab]/|[+-]\s*\w+\()"
-    r"|&&|\|\||->|::\w|==|!="
+    r"|&&|\|\||==|!="
 )
 
 MOST_WRAPPED = 120

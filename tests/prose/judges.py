@@ -38,23 +38,26 @@ _LEXERS = {
 }
 
 
+_KEPT_LINES = {
+    Format.COMMIT: r"#|[A-Za-z-]+-by: ",
+    Format.MAIL: r">|[A-Za-z-]+: |-- ",
+    Format.PLAIN: r"\s*>",
+}
+
+
 def judged(text: str, format: Format) -> Any:
     """What another reader of the format sees besides the prose."""
-    if format in (Format.MARKDOWN, Format.MDX):
-        return _markdown(text)
-    if format is Format.LATEX:
-        return _latex(text)
-    if format is Format.RST:
-        return _rst(text)
-    if format is Format.PYTHON:
-        return _python(text)
     if format in _LEXERS:
         return _tokens(text, _LEXERS[format])
-    if format is Format.COMMIT:
-        return [line for line in text.splitlines() if re.match(r"#|[A-Za-z-]+-by: ", line)]
-    if format is Format.MAIL:
-        return [line for line in text.splitlines() if re.match(r">|[A-Za-z-]+: |-- ", line)]
-    return [line for line in text.split("\n") if re.match(r"\s*>", line)]
+    if format in _KEPT_LINES:
+        return [line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)]
+    judges = {
+        Format.MARKDOWN: _markdown,
+        Format.LATEX: _latex,
+        Format.RST: _rst,
+        Format.PYTHON: _python,
+    }
+    return judges[format](text)
 
 
 def _markdown(text: str) -> list[Any]:
@@ -86,7 +89,9 @@ def _loaded(text: str) -> Any:
 def _latex(text: str) -> list[Any]:
     """Commands, braces, environments, maths and comments in their order; maths ends with its paragraph."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    whole = r"\\begin\{(?:verbatim|equation|tabular)\}[\s\S]*?\\end\{\w+\}|\\verb\|[^|\n]*\||%[^\n]*"
+    whole = (
+        r"\\begin\{(?:verbatim|equation|tabular)\}[\s\S]*?\\end\{\w+\}|\\verb\|[^|\n]*\||%[^\n]*"
+    )
     maths = r"\$(?:[^$\n]|\n(?!\s*\n))*\$|\\\[[^\]]*\\\]"
     return re.findall(rf"{whole}|{maths}|\\(?:[a-zA-Z@]+\*?|[\s\S])|[{{}}&~#^_$]", text)
 
@@ -103,6 +108,8 @@ def _rst(text: str) -> list[Any]:
             "raw_enabled": False,
         },
     )
+    for message in list(tree.findall(docutils.nodes.system_message)):
+        message.parent.remove(message)
     literal = (docutils.nodes.literal, docutils.nodes.literal_block)
     return [
         (
@@ -111,7 +118,6 @@ def _rst(text: str) -> list[Any]:
             node.get("refuri"),
         )
         for node in tree.findall(docutils.nodes.Element)
-        if not isinstance(node, docutils.nodes.system_message)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,8 @@ from reviser.prose import (
 from tests.prose.judges import judged
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").iterdir())
+
+EXAMPLES = settings().max_examples
 
 # What breaks formats when it comes at the wrong place, and ordinary text.
 HOSTILE = [
@@ -112,7 +114,7 @@ def check(text: str, format: Format, changes: list[tuple[int, int, list[str]]]) 
             assert "\n" not in piece
             assert "\r" not in piece
         spans = sentences(paragraph)
-        assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a.end <= b.start for a, b in pairwise(spans))
         assert "".join(paragraph.text[a:b] for a, b in spans).replace(" ", "") == re.sub(
             r"\s", "", paragraph.text
         ) or re.search(r"[^\S ]", paragraph.text)
@@ -137,7 +139,7 @@ def check(text: str, format: Format, changes: list[tuple[int, int, list[str]]]) 
 
 @pytest.mark.parametrize("format", PIECES, ids=str)
 def test_only_prose_changes(format: Format) -> None:
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES // 2, suppress_health_check=list(HealthCheck))
     @given(text=documents(format), changes=CHANGES)
     def run(text: str, changes: list[tuple[int, int, list[str]]]) -> None:
         check(text, format, changes)
@@ -150,7 +152,7 @@ def test_realistic_documents_keep_their_structure(path: Path) -> None:
     text = path.read_bytes().decode()
     format = format_of(str(path), text)
 
-    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES // 8, suppress_health_check=list(HealthCheck))
     @given(changes=CHANGES)
     def run(changes: list[tuple[int, int, list[str]]]) -> None:
         check(text, format, changes)
@@ -158,7 +160,7 @@ def test_realistic_documents_keep_their_structure(path: Path) -> None:
     run()
 
 
-@settings(max_examples=200)
+@settings(max_examples=2 * EXAMPLES)
 @given(
     text=st.text(
         st.sampled_from("ab .*_`#>-|[]()<&\\$%{}~\"'/!=+:1\n\r\t\0\u2028\ufeffé漢👩\u0301")

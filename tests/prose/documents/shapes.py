@@ -1,6 +1,5 @@
 """Module docs are hear."""
 
-import os
 
 
 class A:
@@ -23,4 +22,4 @@ class A:
         "One line."
         x = "not a docstring"
         "neither"
-        return x  # noqa
+        return x
