@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -300,19 +300,17 @@ def _numpy_name(lines: Sequence[Line], number: int) -> bool:
 def _chunk(lines: Sequence[Line], comment: _Comment) -> Iterator[Block]:
     if comment.indented:
         lines = [line.cut(line.indent) for line in lines]
+    # A segment ends where its line does, also behind a marker that is no part of it.
+    by_end = {line.prose.end: line for line in lines}
     for block in plain.blocks(lines, role=Role.COMMENT):
-        block.protected = list(_escapes(lines, block))
+        block.protected = list(_escapes(by_end, block))
         yield block
 
 
-def _escapes(lines: Sequence[Line], block: Block) -> Iterator[Span]:
+def _escapes(lines: Mapping[int, Line], block: Block) -> Iterator[Span]:
     """Each backslash with the character that it means, or with the line's end."""
-    ends = {segment.start: number for number, segment in enumerate(block.segments)}
-    for line in lines:
-        number = ends.get(line.prose.start)
-        if number is None:
-            continue
-        segment = block.segments[number]
+    for number, segment in enumerate(block.segments):
+        line = lines[segment.end]
         for found in _ESCAPE.finditer(line.text):
             start = line.start + found.start()
             if segment.start <= start < segment.end:

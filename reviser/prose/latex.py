@@ -23,6 +23,11 @@ _NAME = re.compile(r"\{([^{}\r\n]*)\}")
 _THEOREM = re.compile(
     r"\\(?:newtheorem|declaretheorem|newtheoremstyle)\*?(?:\[[^\]]*\])?\{([^{}]+)\}"
 )
+_LINE_END = re.compile(r"[\r\n]|\Z")
+_VERBATIM_OPTIONS = re.compile(r"\[[^\]\r\n]*\]|\{[a-zA-Z0-9+#]*\}(?=[^\sa-zA-Z.,;:)])")
+_VERBATIM_ENVIRONMENT = re.compile(
+    r"(?:verbatim|lstlisting|minted|Verbatim|comment|filecontents|alltt)\*?"
+)
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 # Commands whose last argument is part of the paragraph around them, and how many others come before it.
@@ -280,6 +285,7 @@ class _Reader:
     _role: Role = Role.BODY
     _restored: dict[int, Role] = field(default_factory=dict)
     _environments: list[Role] = field(default_factory=list)
+    _missing: dict[str, int] = field(default_factory=dict)
     _preamble: bool = False
 
     def pieces(self) -> list[_Piece]:
@@ -315,11 +321,9 @@ class _Reader:
     def _verbatim_end(self, place: int) -> int:
         """The end of what `\\verb` or its like holds, which is in its line."""
         text = self.text
-        line_end = re.compile(r"[\r\n]|\Z").search(text, place)
+        line_end = _LINE_END.search(text, place)
         assert line_end
-        options = re.compile(r"\[[^\]\r\n]*\]|\{[a-zA-Z0-9+#]*\}(?=[^\sa-zA-Z.,;:)])").match(
-            text, place
-        )
+        options = _VERBATIM_OPTIONS.match(text, place)
         place = options.end() if options else place
         mark = text[place : place + 1]
         if not mark or mark.isspace() or place >= line_end.start():
@@ -329,9 +333,7 @@ class _Reader:
 
     def _verbatim_environment_end(self, place: int) -> int:
         name = _NAME.match(self.text, place)
-        if name and re.fullmatch(
-            r"(?:verbatim|lstlisting|minted|Verbatim|comment|filecontents|alltt)\*?", name.group(1)
-        ):
+        if name and _VERBATIM_ENVIRONMENT.fullmatch(name.group(1)):
             closing = f"\\end{{{name.group(1)}}}"
             end = self.text.find(closing, name.end())
             return end + len(closing) if end >= 0 else len(self.text)
@@ -368,11 +370,14 @@ class _Reader:
     def _maths(self, index: int, opening: str) -> int:
         closing = {"\\(": "\\)", "\\[": "\\]"}.get(opening, opening)
         start = self._tokens[index][0]
-        for number in range(index + 1, len(self._tokens)):
+        # What was looked for in vain up to there is not looked for again.
+        looked = self._missing.get(closing, 0)
+        for number in range(max(index + 1, looked), len(self._tokens) if index >= looked else 0):
             first, last = self._tokens[number]
             if self.text[first:last] == closing:
                 self._add(_Kind.KEPT, start, last)
                 return number + 1
+            self._missing[closing] = number
             if _BLANK_LINE.search(self.text, first, last):
                 break
         self._add(_Kind.KEPT, start, self._tokens[index][1])

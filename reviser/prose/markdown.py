@@ -273,7 +273,7 @@ class _Recorder:
 def _code_tags(content: str, spans: Sequence[Span]) -> Iterator[Span]:
     """What stands between the tags of HTML that mark code."""
     opened: tuple[str, int] | None = None
-    for start, end in spans:
+    for start, end in sorted(spans):
         tag = _TAG.match(content, start, end)
         if tag and opened is None and tag.group(2).lower() in _CODE_TAGS and not tag.group(1):
             opened = tag.group(2).lower(), start

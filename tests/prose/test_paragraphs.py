@@ -273,6 +273,7 @@ def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
         "(((",
         "`",
         "a.b-c@",
+        "\\(a ",
     ],
 )
 def test_no_line_makes_reading_slow(format: Format, line: str) -> None:
@@ -283,3 +284,23 @@ def test_no_line_makes_reading_slow(format: Format, line: str) -> None:
 
     seconds(1000)
     assert seconds(32_000) < 9 * max(seconds(8_000), 0.01)
+
+
+def test_a_long_comment_is_read_once() -> None:
+    def seconds(size: int) -> float:
+        start = time.process_time()
+        assert len(paragraphs("# Some words.\n#\n" * size, Format.PYTHON)) == size
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(8000) < 9 * max(seconds(2000), 0.01)
+
+
+def test_the_documented_program(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "prose.md").read_text("utf-8")
+    exec(compile(page.split("```python\n")[1].split("```")[0], "docs/prose.md", "exec"), {})
+    assert capsys.readouterr().out.endswith("This shows how to\nuse `it`.\n\n")
+
+
+def test_backslashes_stay_with_what_they_mean() -> None:
+    assert protected('"""Some \\" words.\n\n- Item \\. one\n"""', Format.PYTHON) == ['\\"', "\\."]
