@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from reviser.prose import (
@@ -150,3 +152,18 @@ def test_structure_is_compared() -> None:
     assert not same_structure("# A b\n\ntext", "## A b\n\ntext", Format.MARKDOWN)
     assert not same_structure("a *b* c", "a *b c", Format.MARKDOWN)
     assert not same_structure("x = 1  # one", "x = 2  # one", Format.PYTHON)
+
+
+def test_many_bad_changes_take_time_in_proportion() -> None:
+    def seconds(size: int) -> float:
+        text = "Some words are here.\n\n" * size
+        proposals = [
+            (p, [Change(0, 4, "1. A"), Change(5, 10, "texts")])
+            for p in paragraphs(text, Format.MARKDOWN)
+        ]
+        start = time.process_time()
+        assert len(safe_edits(text, Format.MARKDOWN, proposals)) == size
+        return time.process_time() - start
+
+    seconds(2)
+    assert seconds(400) < 9 * seconds(100)

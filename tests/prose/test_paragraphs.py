@@ -246,7 +246,7 @@ def test_parsers_are_loaded_when_they_are_needed() -> None:
 )
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
     text = (DOCUMENTS / name).read_text("utf-8").split("\\end{document}")[0]
-    size = 120_000 // len(text)
+    size = 40_000 // len(text)
 
     def seconds(times: int) -> float:
         start = time.process_time()
