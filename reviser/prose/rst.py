@@ -64,6 +64,8 @@ _ROLES = {
 }
 _PLAIN = frozenset(["text", "paragraph", "title", "term", "::"])
 _TABLE = re.compile(r"\s*(?:\+[-=+]{2,}|[=-]{2,}(?: +[=-]+)+|={3,}|\|.*\|)\s*\Z")
+_EXPLICIT = (b".. ", b"__ ")
+_MARKUP = re.compile(r"\s*(?:\.\.|__)(?:\s|\Z)")
 _LABEL = re.compile(r"`([^`<>\\]+)( <[^<>]+>`__?)\Z")
 
 
@@ -80,6 +82,9 @@ def _blocks(tree: trees.Tree, top: Any, role: Role) -> Iterator[Block]:
     waiting: list[tuple[Any, Role]] = [(top, role)]
     while waiting:
         node, role = waiting.pop()
+        # A directive right under a paragraph is one to docutils, but a line or a term to the grammar.
+        if tree.data.startswith(_EXPLICIT, node.start_byte) and node.type in ("list_item", "term"):
+            continue
         if node.type in ("paragraph", "title", "term"):
             yield from _paragraph(tree, node, _ROLES.get(node.type, role))
         elif node.type == "directive":
@@ -92,7 +97,7 @@ def _blocks(tree: trees.Tree, top: Any, role: Role) -> Iterator[Block]:
 def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
     end = next((c.start_byte for c in node.children if c.type == "literal_block"), node.end_byte)
     pieces = tree.pieces(node.start_byte, end)
-    if any(_TABLE.match(piece.text) for piece in pieces):
+    if any(_TABLE.match(piece.text) or _MARKUP.match(piece.text) for piece in pieces):
         return
     block = Block(role, [piece.prose for piece in pieces if not piece.blank])
     block.protected = sorted(span for child in node.children for span in _protected(tree, child))

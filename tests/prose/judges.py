@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
+from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, String, Whitespace
@@ -61,7 +62,8 @@ def judged(text: str, format: Format) -> Any:
 
 
 def _markdown(text: str) -> list[Any]:
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).use(front_matter_plugin)
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.use(front_matter_plugin).use(footnote_plugin)
     seen: list[Any] = []
     for token in parser.parse(text):
         if token.type == "front_matter":

@@ -81,6 +81,11 @@ def test_a_manual_in_restructuredtext() -> None:
     assert ("item", "The foo is good.") in found
 
 
+def test_a_directive_without_a_blank_line_before_it_stays() -> None:
+    text = "term\n   Words here.\n.. code-block:: c\n\n   code here\n"
+    assert [p.text for p in paragraphs(text, Format.RST)] == ["term", "Words here."]
+
+
 def test_a_commit_message() -> None:
     assert read("COMMIT_EDITMSG") == [
         ("heading", "handle teh empty document"),
