@@ -176,7 +176,7 @@ def _continues(text: str, place: int, new: str) -> bool:
 def _keeps_syntax(paragraph: Paragraph, change: Change) -> bool:
     start, end, new = change
     old = paragraph.text[start:end]
-    if any(_is_control(character) for character in new):
+    if any(_is_control(character) for character in old + new):
         return False
     if [c for c in old if c in _SYNTAX] != [c for c in new if c in _SYNTAX]:
         return False
@@ -220,11 +220,11 @@ def _in_line(
     end = start + segment.end - segment.start
     if left == start:
         new = new.lstrip()
-        while not new and right < end and text[right].isspace():
+        while not new and right < end and text[right] == " ":
             right += 1
     if right == end:
         new = new.rstrip()
-        while not new and left > start and text[left - 1].isspace():
+        while not new and left > start and text[left - 1] == " ":
             left -= 1
     if left == start and not _can_start_line((new or text[right:end])[:1], text[start]):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -66,16 +67,47 @@ _PLAIN = frozenset(["text", "paragraph", "title", "term", "::"])
 _TABLE = re.compile(r"\s*(?:\+[-=+]{2,}|[=-]{2,}(?: +[=-]+)+|={3,}|\|.*\|)\s*\Z")
 _EXPLICIT = (b".. ", b"__ ")
 _MARKUP = re.compile(r"\s*(?:\.\.|__)(?:\s|\Z)")
+_DIRECTIVE = re.compile(r"\s*\.\. +(?:([\w:-]+?)::|_|\|)")
 _LABEL = re.compile(r"`([^`<>\\]+)( <[^<>]+>`__?)\Z")
 
 
 def blocks(lines: Sequence[Line]) -> Iterator[Block]:
     """The prose of a document in reStructuredText."""
     tree = trees.Tree("rst", lines)
+    opaque = _opaque(lines)
     for child in tree.root.children:
         for block in _blocks(tree, child, Role.BODY):
-            block.scope = tree.span(child.start_byte, child.end_byte)
-            yield block
+            if not any(_is_in(opaque, start) for start, _ in block.segments):
+                block.scope = tree.span(child.start_byte, child.end_byte)
+                yield block
+
+
+def _opaque(lines: Sequence[Line]) -> list[Span]:
+    """The literal blocks, and the directives that hold no text, as docutils sees them.
+
+    The grammar loses them where a blank line is missing.
+    """
+    found: list[Span] = []
+    depth: int | None = None
+    for line in lines:
+        end = line.start + len(line.text)
+        if depth is not None and (line.blank or line.indent > depth):
+            found[-1] = Span(found[-1].start, end)
+            continue
+        depth = None
+        directive = _DIRECTIVE.match(line.text)
+        if directive and directive.group(1) not in _TEXTS:
+            depth = line.indent
+            found.append(Span(line.start, end))
+        elif not directive and line.text.rstrip().endswith("::"):
+            depth = line.indent
+            found.append(Span(end, end))
+    return found
+
+
+def _is_in(spans: Sequence[Span], place: int) -> bool:
+    after = bisect_right(spans, (place, place))
+    return any(start <= place < end for start, end in spans[max(after - 1, 0) : after + 1])
 
 
 def _blocks(tree: trees.Tree, top: Any, role: Role) -> Iterator[Block]:
@@ -102,6 +134,8 @@ def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
     block = Block(role, [piece.prose for piece in pieces if not piece.blank])
     block.protected = sorted(span for child in node.children for span in _protected(tree, child))
     block.shape = " ".join([child.type for child in node.children if child.type not in _PLAIN])
+    # Two colons at the end of a paragraph make what follows literal; the grammar wants it to be there.
+    block.shape += f" literal={bool(pieces) and pieces[-1].text.rstrip().endswith('::')}"
     if role is Role.HEADING and node.type == "title":
         # A title that is longer than the line under it is a mistake.
         under = next((c for c in node.parent.children if c.type == "adornment"), None)

@@ -41,7 +41,7 @@ _LEXERS = {
 
 _KEPT_LINES = {
     Format.COMMIT: r"#|[A-Za-z-]+-by: ",
-    Format.MAIL: r">|[A-Za-z-]+: |-- ",
+    Format.MAIL: r">|-- ",
     Format.PLAIN: r"\s*>",
 }
 
@@ -51,7 +51,9 @@ def judged(text: str, format: Format) -> Any:
     if format in _LEXERS:
         return _tokens(text, _LEXERS[format])
     if format in _KEPT_LINES:
-        return [line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)]
+        return [
+            text.split("\n\n", maxsplit=1)[0] if format is Format.MAIL and ": " in text[:20] else ""
+        ] + [line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)]
     judges = {
         Format.MARKDOWN: _markdown,
         Format.LATEX: _latex,
@@ -91,9 +93,7 @@ def _loaded(text: str) -> Any:
 def _latex(text: str) -> list[Any]:
     """Commands, braces, environments, maths and comments in their order; maths ends with its paragraph."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    whole = (
-        r"\\begin\{(?:verbatim|equation|tabular)\}[\s\S]*?\\end\{\w+\}|\\verb\|[^|\n]*\||%[^\n]*"
-    )
+    whole = r"\\begin\{(?:verbatim|equation|tabular)\}[\s\S]*?\\end\{\w+\}|\\verb\|[^|\n]*\||\\url\{[^}]*\}|%[^\n]*"
     maths = r"\$(?:[^$\n]|\n(?!\s*\n))*\$|\\\[[^\]]*\\\]"
     return re.findall(rf"{whole}|{maths}|\\(?:[a-zA-Z@]+\*?|[\s\S])|[{{}}&~#^_$]", text)
 

@@ -64,6 +64,7 @@ def test_wrapped_lines_stay_lines(text: str, old: str, new: str, result: str, en
         (Format.LATEX, "We cite \\cite{teh} here.\n", "teh", "the"),
         (Format.LATEX, "It joins% comment\nwords here.\n", "joins words", "keeps word"),
         (Format.RST, "A title\n=======\n", "title", "longer title"),
+        (Format.RST, "A word here.\n", "here.", "here::"),
         (Format.RST, "A ``teh`` word.\n", "teh", "the"),
         (Format.PYTHON, '"""A word."""\n', "word.", 'word."'),
         (Format.PYTHON, "'A word.'\n", "word", "word's"),
@@ -76,6 +77,8 @@ def test_wrapped_lines_stay_lines(text: str, old: str, new: str, result: str, en
         (Format.PLAIN, "See http://x.org /a for more.\n", " ", "\0"),
         (Format.PLAIN, "See http://x.org and more.\n", "org and", "organd"),
         (Format.PLAIN, "A word here.\n", "word", "wo\u202erd"),
+        (Format.PLAIN, "A word\u2028here is it.\n", "word\u2028here", "word here"),
+        (Format.PLAIN, "A word\u2028here\n", "here", ""),
         (Format.MAIL, "> I has it.\n\nYes, it are.\n", "Yes", "> Yes"),
     ],
 )

@@ -84,6 +84,8 @@ def test_a_manual_in_restructuredtext() -> None:
 def test_a_directive_without_a_blank_line_before_it_stays() -> None:
     text = "term\n   Words here.\n.. code-block:: c\n\n   code here\n"
     assert [p.text for p in paragraphs(text, Format.RST)] == ["term", "Words here."]
+    text = "So it is::\n\n   code here\n.. code-block:: c\n\n   code here\n\nWords here.\n"
+    assert [p.text for p in paragraphs(text, Format.RST)] == ["So it is::", "Words here."]
 
 
 def test_a_commit_message() -> None:
