@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 _PATIENCE = 20.0  # seconds for a shared engine to come up
 _LONGEST_REST = 60.0  # seconds before an engine that ends by itself is started again
+_FAREWELL = 2.0  # seconds for a process to end by itself
 
 
 class EngineLost(ReviserError):
@@ -115,7 +116,7 @@ class Engine:
         connection.writer.close()
         if connection.process is not None:
             try:
-                await asyncio.wait_for(connection.process.wait(), 5)
+                await asyncio.wait_for(connection.process.wait(), _FAREWELL)
             except TimeoutError:
                 connection.process.kill()
 

@@ -86,9 +86,7 @@ async def pull_settings(ls: ReviserServer) -> None:
 
 @feature(types.SHUTDOWN)
 async def shutdown(ls: ReviserServer, params: None) -> None:
-    ls.completer.stop()
-    ls.runs.halt("the editor is closing")
-    await ls.engine.close()
+    await ls.close("the editor is closing")
 
 
 @feature(types.TEXT_DOCUMENT_DID_OPEN)

@@ -160,6 +160,12 @@ class ReviserServer(LanguageServer):
             self._let_go()
         self.show_status()
 
+    async def close(self, reason: str) -> None:
+        """End whatever is under way, and the engine."""
+        self.completer.stop()
+        self.runs.halt(reason)
+        await self.engine.close()
+
     def _let_go(self) -> None:
         if self.engine.connected:
             self._closing = asyncio.ensure_future(self.engine.close())

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import signal
 import sys
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from lsprotocol import types
 
 from lsp_server import commands, features
+from lsp_server.connection import (
+    FramingError,
+    Output,
+    chunks_of_file,
+    chunks_of_stream,
+    converse,
+)
 from lsp_server.server import ReviserServer
+from reviser.errors import ReviserError
 
 _WATCH_INTERVAL = 1.0
+_SIGNALLED = (
+    128  # as shells count: the exit status of a process that a signal ended, less its number
+)
+_GRACE = 4.0  # seconds for an end in good order
+
+Lost = Callable[[], None]
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _LEVELS = (
     (logging.ERROR, types.MessageType.Error),
@@ -64,19 +84,97 @@ def _log_to(path: Path) -> None:
         logger.addHandler(handler)
 
 
-def serve_stdio(server: ReviserServer) -> int:
-    """Serve the process that started this one; returns the exit status that the protocol asks for."""
-    stdin, stdout = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What libraries print must not get between the messages.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
-    server.start_io(stdin, stdout)
+class _Stop:
+    """What signals do: end a task in good order, or the process if they insist or the order takes too long."""
+
+    def __init__(self, task: asyncio.Task[Any]) -> None:
+        self.number = 0
+        self._task = task
+        self._loop = task.get_loop()
+
+    def listen(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self)
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.number or self._loop.is_closed():
+            os._exit(_SIGNALLED + number)
+        self.number = number
+        threading.Thread(target=self._insist, daemon=True).start()
+        self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def _insist(self) -> None:
+        time.sleep(_GRACE)
+        os._exit(_SIGNALLED + self.number)
+
+
+async def _serve(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]]) -> int:
+    """Serve until the editor has gone or a signal comes; returns the exit status."""
+    task = asyncio.current_task()
+    assert task is not None
+    stop = _Stop(task)
+    stop.listen()
+    lost = False
+
+    def lose() -> None:
+        nonlocal lost
+        lost = True
+        task.cancel()
+
+    try:
+        await conversation(lose)
+    except asyncio.CancelledError:
+        if not stop.number and not lost:
+            raise
+    finally:
+        await server.close("the server is ending")
+    if stop.number:
+        return _SIGNALLED + stop.number
     return 0 if server.protocol._shutdown else 1
 
 
-def serve_tcp(server: ReviserServer, host: str, port: int) -> None:
+def _run(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]]) -> int:
+    try:
+        return asyncio.run(_serve(server, conversation))
+    except SystemExit as end:  # what the notification `exit` raises
+        return int(end.code or 0)
+    except FramingError as error:
+        raise ReviserError(f"{error}; the server ends, and the editor may start it again") from None
+
+
+def serve_stdio(server: ReviserServer) -> int:
+    """Serve the process that started this one; returns the exit status that the protocol asks for."""
+    stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What libraries print must not get between the messages.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
+
+    async def talk(lost: Lost) -> None:
+        server.protocol.set_writer(Output(stdout, lost))
+        await converse(server, chunks_of_file(sys.stdin.fileno()))
+
+    return _run(server, talk)
+
+
+def serve_tcp(server: ReviserServer, host: str, port: int) -> int:
     """Serve one client over TCP, for debugging."""
-    server.start_tcp(host, port)
+
+    async def talk(lost: Lost) -> None:
+        client: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+
+        def admit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.close() if client.done() else client.set_result((reader, writer))
+
+        try:
+            listener = await asyncio.start_server(admit, host, port)
+        except OSError as error:
+            raise ReviserError(f"cannot listen on {host}:{port}: {error.strerror}") from None
+        async with listener:
+            reader, writer = await client
+            server.protocol.set_writer(writer)  # type: ignore[arg-type]
+            await converse(server, chunks_of_stream(reader))
+
+    return _run(server, talk)
 
 
 def serve_websocket(server: ReviserServer, host: str, port: int) -> None:

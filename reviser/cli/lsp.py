@@ -36,13 +36,13 @@ def lsp(
     server = starting.make_server(_checked(log_file))
     if tcp:
         with _plain_errors(tcp):
-            starting.serve_tcp(server, *_address(tcp))
-    elif ws:
+            raise typer.Exit(starting.serve_tcp(server, *_address(tcp)))
+    if ws:
         load_extra("websockets", "lsp")
         with _plain_errors(ws):
             starting.serve_websocket(server, *_address(ws))
-    else:
-        raise typer.Exit(starting.serve_stdio(server))
+        return
+    raise typer.Exit(starting.serve_stdio(server))
 
 
 def serve(
