@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cattrs.errors import BaseValidationError
 from pygls.exceptions import JsonRpcInternalError
 
 from lsp_server.documents import Document
@@ -19,6 +19,9 @@ from lsp_server.surroundings import paragraph
 from reviser.errors import ReviserError
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+_LARGEST = 2**31 - 1  # of the protocol's numbers
+_SHOWN = 60
 
 _commands: list[tuple[str, Any]] = []
 
@@ -112,14 +115,14 @@ async def reject_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
 
 @command("reviser.acceptAllChanges")
 def accept_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    document = ls.document(_target(ls, arguments).uri or "")
+    document = ls.document(_target(ls, arguments).uri)
     ls.runs.keep_changes(document.uri, ls.runs.changes(document.uri))
     return ls.editor.describe_changes(document)
 
 
 @command("reviser.rejectAllChanges")
 async def reject_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
-    document = ls.document(_target(ls, arguments).uri or "")
+    document = ls.document(_target(ls, arguments).uri)
     return await _put_back(ls, document, ls.runs.changes(document.uri))
 
 
@@ -134,7 +137,7 @@ async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) ->
 def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, list[Hunk]]:
     """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
     target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
+    document = ls.document(target.uri)
     hunks = ls.runs.changes(document.uri)
     if target.change_id is not None:
         found = [hunk for hunk in hunks if hunk.id == target.change_id]
@@ -191,7 +194,7 @@ def set_model(ls: ReviserServer, *arguments: Any) -> Status:
 def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
     """On or off for one document; without a word on which, the other of what it is."""
     target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
+    document = ls.document(target.uri)
     on = not ls.allows(document) if target.enabled is None else target.enabled
     ls.switch(document, on)
     return ls.status(document)
@@ -203,19 +206,59 @@ def status(ls: ReviserServer, *arguments: Any) -> Status:
     return ls.status(ls.document(uri) if uri else None)
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_place(value: Any) -> bool:
+    numbers = [value.get(name) for name in ("line", "character")] if isinstance(value, dict) else []
+    return bool(numbers) and all(type(at) is int and 0 <= at <= _LARGEST for at in numbers)
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_place(value.get(name)) for name in ("start", "end"))
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_TEXT = ("a string", _is_text)
+_ARGUMENT: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "uri": _TEXT,
+    "position": ('an object with the numbers "line" and "character"', _is_place),
+    "range": ('an object with the positions "start" and "end"', _is_range),
+    "runId": _TEXT,
+    "changeId": _TEXT,
+    "enabled": ("true or false", _is_switch),
+    "model": _TEXT,
+}
+
+
 def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
-    if len(arguments) > 1 or not all(isinstance(argument, dict) for argument in arguments):
-        raise invalid("the commands of Reviser take one object")
-    try:
-        return ls.protocol._converter.structure(dict(*arguments), Target)
-    except (BaseValidationError, TypeError, ValueError, AttributeError) as error:
-        raise invalid(f"this is not what the command takes: {error}") from None
+    """What a command is about; a plain sentence if it cannot be told."""
+    if len(arguments) > 1:
+        raise invalid(f"the commands of Reviser take one object, not {len(arguments)} arguments")
+    argument = arguments[0] if arguments else {}
+    if not isinstance(argument, dict):
+        raise invalid(f"the commands of Reviser take one object, not {_shown(argument)}")
+    for name, (wanted, fits) in _ARGUMENT.items():
+        value = argument.get(name)
+        if value is not None and not fits(value):
+            raise invalid(f'"{name}" must be {wanted}, not {_shown(value)}')
+    known = {name: argument[name] for name in _ARGUMENT if argument.get(name) is not None}
+    return ls.protocol._converter.structure(known, Target)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
     """The document a run is asked for, if the editor and the settings let it be written in."""
     target = _target(ls, arguments)
-    document = ls.document(target.uri or "")
+    document = ls.document(target.uri)
     await ls.settled()
     if not ls.client.applies_edits:
         raise invalid("this editor does not let servers edit (workspace/applyEdit)")

@@ -308,5 +308,5 @@ def progress_cancelled(ls: ReviserServer, params: types.WorkDoneProgressCancelPa
 def text(ls: ReviserServer, params: Any) -> TextResult:
     """`reviser/text`: the server's copy of a document, to find out whether it is the editor's."""
     uri = getattr(params, "uri", None)
-    document = ls.document(uri if isinstance(uri, str) else "")
+    document = ls.document(None if uri is None else str(uri))
     return TextResult(document.text, document.version)

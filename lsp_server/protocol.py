@@ -56,13 +56,17 @@ class ReviserProtocol(LanguageServerProtocol):
             return types.SetTraceNotification(types.SetTraceParams(self.trace))
 
     def handle_message(self, message: Any) -> None:
-        """Requests before `initialize` are refused, as the standard has it; notifications dropped."""
+        """Requests before `initialize`, and a second one, are refused, as the standard has it; notifications dropped."""
         if not hasattr(message, "jsonrpc"):
             raise JsonRpcInvalidRequest("this is no message of JSON-RPC")
         method = getattr(message, "method", None)
         if self._shutdown and method not in (types.EXIT, None) and hasattr(message, "id"):
             refusal = JsonRpcInvalidRequest("the server is shutting down")
             self._send_response(message.id, error=refusal.to_response_error())
+            return
+        if self._workspace is not None and method == types.INITIALIZE:
+            again = JsonRpcInvalidRequest("the server has been initialized already")
+            self._send_response(message.id, error=again.to_response_error())
             return
         ready = self._workspace is not None or method in (types.INITIALIZE, types.EXIT, None)
         if ready:

@@ -70,6 +70,7 @@ class LiveRuns:
         self._runs: dict[str, list[LiveRun]] = {}
         self._current: LiveRun | None = None
         self._work: asyncio.Task[None] | None = None
+        self._model: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._changed = asyncio.Event()
         self._seeds = itertools.count(1)
@@ -120,9 +121,7 @@ class LiveRuns:
     async def stop(self, reason: str = "you stopped it") -> LiveRun | None:
         """Stop the run under way, and see its last edit settled."""
         run = self.current
-        if run is not None:
-            run.halt("stopped", reason)
-            self._news.set()
+        self.halt(reason)
         if self._work is not None:
             await asyncio.shield(self._work)
         return run
@@ -131,7 +130,13 @@ class LiveRuns:
         """Stop the run under way, without waiting."""
         if self.current:
             self.current.halt("stopped", reason)
-            self._news.set()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """A run has been halted: the model's work on it ends now, whatever the editor is being asked for."""
+        if self._model is not None:
+            self._model.cancel()
+        self._news.set()
 
     async def take_back(self, run: LiveRun) -> bool:
         """Take a run's text out of the document as one edit; False if there is nothing to take out."""
@@ -203,7 +208,7 @@ class LiveRuns:
             origin = "elsewhere" if run is restored else run.follow(change)
             ours = ours or origin == "ours"
             if origin == "inside":
-                self._news.set()
+                self._give_up()
         return ours
 
     def followed(self, document: Document) -> None:
@@ -214,9 +219,12 @@ class LiveRuns:
         self._changed.set()
 
     def close(self, uri: str) -> None:
-        """A document is closed: its run ends, and none of its runs can be taken back any more."""
-        if self.current and self.current.uri == uri:
+        """A document is about to be closed: its run ends, and none of its runs can be taken back any more."""
+        run = self.current
+        if run and run.uri == uri:
             self.halt("the document was closed")
+            # Now, since without its document nobody can say where it stood.
+            self._editor.show(run)
         self._runs.pop(uri, None)
 
     async def _start(self, kind: Kind, document: Document, start: int, end: int) -> LiveRun:
@@ -256,7 +264,7 @@ class LiveRuns:
     async def _drive(self, run: LiveRun, task: Task) -> None:
         """See a run through; whatever happens, its last word is said to the editor."""
         self._started = time.monotonic()
-        model = asyncio.create_task(self._listen(run, task))
+        self._model = model = asyncio.create_task(self._listen(run, task))
         try:
             self._editor.begin(run)
             self._editor.show(run)

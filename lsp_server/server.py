@@ -99,12 +99,14 @@ class ReviserServer(LanguageServer):
     def model_key(self) -> ModelKey:
         return ModelKey(self._chosen_model or self.settings.model, self.settings.threads)
 
-    def document(self, uri: str) -> Document:
+    def document(self, uri: str | None) -> Document:
         """An open document, or the error that the protocol has for one that is not."""
+        if uri is None:
+            raise invalid('say which document is meant: there is no "uri"')
         try:
             return self.documents[uri]
         except UnknownDocument:
-            raise invalid(f"{uri} is not open") from None
+            raise invalid(f'the document "{uri}" is not open') from None
 
     def allows(self, document: Document) -> bool:
         """Whether the model may work in a document: its own switch, else the settings."""

@@ -25,6 +25,13 @@ def full_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that is busy for longer than a test takes to say something."""
+    folder = tmp_path_factory.mktemp("models") / "slow"
+    return save_tiny_model(folder, width=512, layers=16, quantisation=Quantisation(8))
+
+
+@pytest.fixture(scope="session")
 def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One whose vocabulary has Delete and Replace."""
     folder = tmp_path_factory.mktemp("models") / "revising"

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from lsp_server.connection import FramingError, Messages
-from reviser.model.layout import Quantisation
-from tests.lsp_server.models import save_tiny_model
 from tests.lsp_server.processes import children, lives
 from tests.lsp_server.toy_editor import PATIENCE, URI, ToyEditor, toy_editor, until
 
@@ -20,13 +18,6 @@ LONG = {
     "live": {"maxActions": 2000, "editsPerSecond": 20},
     "completion": {"maxActionsInvoked": 2000, "unit": "line", "candidates": 10},
 }
-
-
-@pytest.fixture(scope="module")
-def slow_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that is busy for longer than any of these tests takes."""
-    folder = tmp_path_factory.mktemp("models") / "slow"
-    return save_tiny_model(folder, width=256, layers=8, quantisation=Quantisation(8))
 
 
 def be_idle(editor: ToyEditor) -> None:

@@ -71,6 +71,40 @@ def test_what_cannot_be_done_is_an_error_of_the_protocol(
     assert editor.mirror() == "It was"
 
 
+POSITION = '"position" must be an object with the numbers "line" and "character", not '
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "sentence"),
+    [
+        ("continue", [], 'say which document is meant: there is no "uri"'),
+        ("continue", [{"position": None}], 'say which document is meant: there is no "uri"'),
+        ("continue", [{"uri": "file:///x"}], 'the document "file:///x" is not open'),
+        ("continue", [{"uri": ["x"]}], '"uri" must be a string, not ["x"]'),
+        ("continue", [3], "the commands of Reviser take one object, not 3"),
+        ("continue", [{}, {}], "the commands of Reviser take one object, not 2 arguments"),
+        ("infill", [{"uri": URI, "position": "here"}], POSITION + '"here"'),
+        ("infill", [{"uri": URI, "position": {"line": 0}}], POSITION + '{"line": 0}'),
+        ("infill", [{"uri": URI, "position": {"line": -1, "character": 0}}],
+         POSITION + '{"line": -1, "character": 0}'),
+        ("revise", [{"uri": URI, "range": 3}],
+         '"range" must be an object with the positions "start" and "end", not 3'),
+        ("setEnabled", [{"uri": URI, "enabled": "no"}], '"enabled" must be true or false, not "no"'),
+        ("setModel", [{"model": 7}], '"model" must be a string, not 7'),
+        ("undo", [{"runId": 7}], '"runId" must be a string, not 7'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_argument_is_said_plainly(
+    editor: ToyEditor, command: str, arguments: list[Any], sentence: str
+) -> None:
+    editor.open("It was")
+    with pytest.raises(Refused) as refused:
+        editor.request(
+            "workspace/executeCommand", {"command": f"reviser.{command}", "arguments": arguments}
+        )
+    assert str(refused.value) == f"-32602: {sentence}"
+
+
 def test_changes_of_unknown_documents_do_no_harm(editor: ToyEditor) -> None:
     editor.open("It was")
     place = {"line": 0, "character": 0}
@@ -95,6 +129,26 @@ def test_a_closed_document_is_unknown_and_its_run_ends(editor: ToyEditor) -> Non
     until(lambda: editor.command("reviser.status")["runId"] is None)
     editor.open("It is")
     assert editor.mirror() == "It is" == editor.text
+
+
+def test_a_run_whose_document_is_closed_says_that_it_ends_and_computes_no_more(
+    slow_model: Path,
+) -> None:
+    """Its next edit would be a long time off; neither the news nor the model's end waits for that."""
+    live = {"maxActions": 900, "editsPerSecond": 0.1}
+    with toy_editor(slow_model, {"live": live}) as editor:
+        editor.open("It was")
+        editor.before_apply = editor.close
+        editor.command("reviser.continue", uri=URI)
+        end = editor.wait_for_end()
+        assert (end["uri"], end["state"]) == (URI, "stopped")
+        assert end["reason"] == "the document was closed"
+        # A task is counted when the model has left it.
+        evaluated = until(lambda: editor.command("reviser.status")["evaluated"])
+        assert evaluated < live["maxActions"]
+        assert [run["state"] for run in editor.runs()].count("stopped") == 1
+        editor.open("It is")
+        assert editor.mirror() == "It is" == editor.text
 
 
 def test_a_whole_new_text_replaces_the_old(editor: ToyEditor) -> None:
@@ -126,8 +180,15 @@ def test_requests_before_and_after_their_time_are_refused(model: Path) -> None:
         with pytest.raises(Refused) as refused:
             editor.command("reviser.status")
         assert refused.value.code == -32002
+        with pytest.raises(Refused) as refused:
+            editor.request("shutdown", None)
+        assert refused.value.code == -32002
         editor.notify("textDocument/didOpen", {})
         editor.initialize()
+        with pytest.raises(Refused, match="already") as refused:
+            editor.initialize()
+        assert refused.value.code == -32600
+        assert editor.command("reviser.status")
         editor.request("shutdown", None)
         with pytest.raises(Refused) as refused:
             editor.command("reviser.status")
