@@ -10,6 +10,9 @@ local SHOWN = 40
 --- What waits in each buffer, and the buffers whose keys are set.
 local waiting = {}
 local mapped = {}
+--- The change that the cursor was brought to, and where it came to stand: in normal mode it cannot stand behind a
+--- line's last character, where something may have been taken out, nor apart at two changes of one character.
+local visited = nil
 
 --- The changes that wait in a buffer, in their order.
 function M.list(buffer)
@@ -66,8 +69,8 @@ end
 
 --- The server says what waits in a document.
 function M.on_changes(_, params)
-  local buffer = vim.uri_to_bufnr(params.uri)
-  if not vim.api.nvim_buf_is_loaded(buffer) then
+  local buffer = client.buffer(params.uri)
+  if not buffer then
     return
   end
   vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
@@ -100,12 +103,30 @@ local function go_to(change)
     local start = change.range.start
     local rows = vim.api.nvim_buf_line_count(0)
     pcall(vim.api.nvim_win_set_cursor, 0, { math.min(start.line + 1, rows), start.character })
+    visited = { buffer = vim.api.nvim_get_current_buf(), id = change.id, place = cursor() }
   end
+end
+
+--- Which of the changes the cursor was brought to, if it still stands there.
+local function current(changes)
+  local buffer = vim.api.nvim_get_current_buf()
+  if visited and visited.buffer == buffer and vim.deep_equal(visited.place, cursor()) then
+    for index, change in ipairs(changes) do
+      if change.id == visited.id then
+        return index
+      end
+    end
+  end
+  return nil
 end
 
 --- Go to the next change, from the last to the first.
 function M.next()
   local here, changes = cursor(), M.list()
+  local index = current(changes)
+  if index then
+    return go_to(changes[index % #changes + 1])
+  end
   for _, change in ipairs(changes) do
     if is_before(here, change.range.start) then
       return go_to(change)
@@ -117,19 +138,41 @@ end
 --- Go to the change before, from the first to the last.
 function M.previous()
   local here, changes = cursor(), M.list()
-  for index = #changes, 1, -1 do
-    if is_before(changes[index].range.start, here) then
-      return go_to(changes[index])
+  local index = current(changes)
+  if index then
+    return go_to(changes[(index - 2) % #changes + 1])
+  end
+  for position = #changes, 1, -1 do
+    if is_before(changes[position].range.start, here) then
+      return go_to(changes[position])
     end
   end
   go_to(changes[#changes])
 end
 
+--- Go to the first change that is not before the cursor: the one there has been decided about.
+local function go_on()
+  local here, changes = cursor(), M.list()
+  for _, change in ipairs(changes) do
+    if not is_before(change.range.start, here) then
+      return go_to(change)
+    end
+  end
+  go_to(changes[1])
+end
+
 local function decide(command)
   local buffer = vim.api.nvim_get_current_buf()
-  client.command(command, { uri = vim.uri_from_bufnr(buffer), position = cursor() }, function()
+  local about = { uri = vim.uri_from_bufnr(buffer) }
+  local index = current(M.list())
+  if index then
+    about.changeId = M.list()[index].id
+  else
+    about.position = cursor()
+  end
+  client.command(command, about, function()
     if buffer == vim.api.nvim_get_current_buf() then
-      M.next()
+      go_on()
     end
   end)
 end

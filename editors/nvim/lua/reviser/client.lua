@@ -10,6 +10,16 @@ function M.get()
   return vim.lsp.get_clients({ name = M.name })[1]
 end
 
+--- The loaded buffer of a document, or nil: what the server says may come after it was closed.
+function M.buffer(uri)
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buffer) and vim.uri_from_bufnr(buffer) == uri then
+      return buffer
+    end
+  end
+  return nil
+end
+
 local function capabilities()
   local all = vim.lsp.protocol.make_client_capabilities()
   -- Columns in bytes are what Neovim's own functions take.
@@ -21,8 +31,21 @@ local function capabilities()
   return all
 end
 
+--- Whether the server's program is there; if it is not, the user is told once.
+local function is_there(program)
+  if vim.fn.executable(program) == 1 then
+    return true
+  end
+  -- As an error it would also end the autocommand that it comes from, with a traceback.
+  vim.notify_once(("reviser: %s cannot be started; see :checkhealth reviser"):format(program), vim.log.levels.WARN)
+  return false
+end
+
 --- Start the server, or join it, for a buffer.
 function M.attach(buffer)
+  if not is_there(config.values.cmd[1]) then
+    return nil
+  end
   local live = require("reviser.live")
   return vim.lsp.start({
     name = M.name,

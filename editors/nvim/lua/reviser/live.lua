@@ -1,4 +1,6 @@
 --- Live runs: the server's edits as one step of undo, the model's cursor, and fresh text.
+local client = require("reviser.client")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("reviser.live")
@@ -27,7 +29,10 @@ function M.apply_edit(err, params, context, ...)
   if not change then
     return vim.lsp.handlers["workspace/applyEdit"](err, params, context, ...)
   end
-  local buffer = vim.uri_to_bufnr(change.textDocument.uri)
+  local buffer = client.buffer(change.textDocument.uri)
+  if not buffer then
+    return { applied = false, failureReason = "the buffer is closed" }
+  end
   if not is_current(buffer, change.textDocument.version) then
     return { applied = false, failureReason = "the buffer has changed" }
   end
@@ -40,8 +45,8 @@ function M.apply_edit(err, params, context, ...)
       pcall(vim.cmd, "silent undojoin")
     end)
   end
-  local client = assert(vim.lsp.get_client_by_id(context.client_id))
-  vim.lsp.util.apply_text_edits(change.edits, buffer, client.offset_encoding)
+  local encoding = assert(vim.lsp.get_client_by_id(context.client_id)).offset_encoding
+  vim.lsp.util.apply_text_edits(change.edits, buffer, encoding)
   last[buffer] = { run = run, tick = vim.b[buffer].changedtick }
   return { applied = true }
 end
@@ -65,8 +70,8 @@ end
 
 --- Draw where a run stands; when it is over, its last words stay marked for a moment.
 function M.on_run(_, params)
-  local buffer = vim.uri_to_bufnr(params.uri)
-  if not vim.api.nvim_buf_is_loaded(buffer) then
+  local buffer = client.buffer(params.uri)
+  if not buffer then
     return
   end
   vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
