@@ -18,6 +18,9 @@ _LINE = re.compile(r"[\r\n]*[^\r\n]+")
 _SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n))""", re.DOTALL)
 _UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
 _UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\w\Z", re.DOTALL)
+# A word or a mark; and what tells that a text is said again: a word, or a mark that closes something.
+_PART = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_TELLS = re.compile(r"""[\w)\]}"”’»]""")
 # What no prose has and no editor shows well; a suggestion ends before it.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
 
@@ -53,12 +56,45 @@ def _without_one_repetition(text: str, after: str) -> str:
     lead = _lead(after)
     if lead and (at := _find_whole(text, lead)) is not None:
         text = text[:at]
+    if _goes_on_in_line(after):
+        text = _without_shared_words(text, after)
     for size in range(min(len(text), len(after)), 0, -1):
         if text.endswith(after[:size]) and _parts_words(text, len(text) - size, after, size):
             text = text[:-size]
             break
     # Between the suggestion and a line's end, or a space, another space has no use.
     return text.rstrip() if not after or after[0].isspace() else text
+
+
+def _goes_on_in_line(after: str) -> bool:
+    """Whether more of the cursor's own line follows. The next line may well begin as the suggestion does."""
+    return re.match(r"[^\S\r\n]*[^\s]", after) is not None
+
+
+def _without_shared_words(text: str, after: str) -> str:
+    """`text` up to where it says what the line says next: at once, with two words on its way, or at its end."""
+    parts = list(_PART.finditer(text))
+    words = [part.group() for part in parts]
+    following = _PART.findall(after)
+    pair = next((n for n in range(2, len(following) + 1) if _count_words(following[:n]) == 2), 0)
+    for index in range(len(words)):
+        ahead = words[index:]
+        shared = _shared_start(ahead, following)
+        said = any(map(_TELLS.match, following[:shared]))
+        if said and (index == 0 or shared == len(ahead) or (pair and shared >= pair)):
+            head = text[: parts[index].start()]
+            # Its last space is needed where the line has none there itself.
+            return head if head.strip() and not after[0].isspace() else head.rstrip(" \t")
+    return text
+
+
+def _shared_start(one: list[str], other: list[str]) -> int:
+    differing = (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
+def _count_words(parts: list[str]) -> int:
+    return sum(part[0].isalnum() for part in parts)
 
 
 def _lead(after: str) -> str:

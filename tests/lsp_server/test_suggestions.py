@@ -81,6 +81,32 @@ def test_trimming_only_shortens(text: str, unit: Unit) -> None:
         (")", ")", ""),
         (" ha ha", " ha", ""),
         ("aa", "a", ""),
+        # It begins with the first words that follow.
+        (" the tests run", " the tests faster", ""),
+        (" the tests run", " the code faster", ""),
+        ("the tests run", "the tests faster", ""),
+        ("the tests run", " the tests faster", ""),
+        (" the\ntests run", " the tests faster", ""),
+        (" don't go", " don't stay", ""),
+        (", and so on", ", and more", ""),
+        (") and then", ")", ""),
+        # It comes to them later.
+        (" all of the tests run", " the tests faster", " all of"),
+        (" sure that the tests pass", " the tests faster", " sure that"),
+        ("sure that the tests pass", "the tests faster", "sure that "),
+        # It ends with them.
+        (" it and the", " the tests faster", " it and"),
+        ("it and the ", "the tests faster", "it and "),
+        ("it and the", " the tests faster", "it and"),
+        (" it, and so", ", and so on", " it"),
+        # They are others, or begin another line.
+        (" all of the code run", " the tests faster", " all of the code run"),
+        (" then the tests", " there is more", " then the tests"),
+        (" theirs", " the tests", " theirs"),
+        (". Then he went", ".", ". Then he went"),
+        (" The cat sat.", "\n\nThe dog lay down.", " The cat sat."),
+        ("\n- the cat", "\n- the dog", "\n- the cat"),
+        (" One", "\n\nOne day", " One"),
     ],
 )
 def test_what_follows_is_never_repeated(text: str, after: str, shown: str) -> None:
