@@ -190,11 +190,14 @@ def test_tensors_that_do_not_fit_are_refused(native: None, build: Build) -> None
         )
 
 
+TASKS = Path("/proc/self/task")
+
+
 def threads_now() -> int:
-    return len(list(Path("/proc/self/task").iterdir()))
+    return len(list(TASKS.iterdir()))
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads in /proc")
+@pytest.mark.skipif(not TASKS.exists(), reason="counts threads in /proc")
 def test_closing_gives_the_threads_back(native: None, build: Build) -> None:
     model = build(preset("tiny"))
     before = threads_now()
@@ -212,13 +215,29 @@ def test_closing_gives_the_threads_back(native: None, build: Build) -> None:
     assert threads_now() <= before + 1
 
 
+def thread_stat(thread: Path) -> tuple[str, int]:
+    """A thread's state, and the processor time that it has used, as the system counts."""
+    fields = (thread / "stat").read_text().rpartition(")")[2].split()
+    return fields[0], int(fields[11]) + int(fields[12])
+
+
+@pytest.mark.skipif(not TASKS.exists(), reason="asks about threads in /proc")
 def test_an_idle_decoder_sleeps(native: None, build: Build) -> None:
-    with NativeDecoder.from_model(build(preset("tiny")), threads=4) as decoder:
+    """Its threads use no processor time while another one uses a good deal of it."""
+    model = build(preset("tiny"))
+    before = set(TASKS.iterdir())
+    with NativeDecoder.from_model(model, threads=4) as decoder:
         decoder.decode(1)
-        time.sleep(0.1)
-        before = time.process_time()
-        time.sleep(0.3)
-        assert time.process_time() - before < 0.05
+        threads = set(TASKS.iterdir()) - before
+        assert len(threads) == 3
+        deadline = time.monotonic() + 30
+        while any(thread_stat(thread)[0] != "S" for thread in threads):
+            assert time.monotonic() < deadline
+        used = [thread_stat(thread) for thread in threads]
+        start = time.thread_time()
+        while time.thread_time() - start < 0.2:
+            pass
+        assert [thread_stat(thread) for thread in threads] == used
         first = decoder.decode(2).copy()  # and wakes up again
         decoder.truncate(1)
         assert np.array_equal(decoder.decode(2), first)
