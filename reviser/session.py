@@ -18,6 +18,7 @@ from reviser.decoding import Policy, Rollout, Sampler, Step, seed
 from reviser.deliberation import SURENESS, Deliberate
 from reviser.errors import ReviserError
 from reviser.frames import Frame, step_label
+from reviser.spacing import Spaced, ends_sentence
 from reviser.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.tokenizer import Tokenizer
 from reviser.vocabulary import Vocabulary
@@ -201,6 +202,8 @@ class Session:
         )
         allowed = min(max_actions, self.policy.context - len(history))
         policy: Policy = self.policy
+        if draft is None and not window.held and ends_sentence(window.prefix):
+            policy = Spaced(policy, self.tokenizer)
         if sureness:
             policy = Deliberate(policy, sureness, limit=allowed)
         rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)

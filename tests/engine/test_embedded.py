@@ -77,3 +77,13 @@ def test_it_writes_on_with_a_cursor_the_same_for_the_same_seed(engine: Engine) -
     assert any(moves for _, _, moves in runs)
     assert any(ending == "stop" for _, ending, _ in runs)
     assert write(engine, 1) == runs[0]
+
+
+def test_what_it_writes_is_not_glued_to_the_full_stop_before(engine: Engine) -> None:
+    text = "The manual explains the settings and answers common questions."
+    for seed in range(1, 7):
+        session = engine.session(text)
+        run = session.continue_(Sampler(seed=seed), max_actions=6)
+        written = [run.written for _ in run]
+        assert any(written)
+        assert not [part for part in written if part[:1].isalnum()]

@@ -387,6 +387,17 @@ def test_12_what_follows_is_not_written_again(editor: ToyEditor) -> None:
                 assert len(after.split()) == 1 or f" {after.strip()} " not in f" {offered} "
 
 
+def test_12_a_run_is_not_glued_to_the_sentence_before_it(editor: ToyEditor) -> None:
+    text = "It was a quiet day."
+    for seed in range(4):
+        editor.reset()
+        editor.set(seed=seed, live={"maxActions": 6})
+        editor.open(text)
+        finish(editor)
+        assert editor.text.startswith(text)
+        assert not editor.text[len(text) :][:1].isalnum()
+
+
 def test_13_prose_a_language_a_folder_and_a_document_have_switches(editor: ToyEditor) -> None:
     def answers(language: str, uri: str = URI) -> bool:
         editor.open("It was a quiet day. The", language, uri)
