@@ -171,7 +171,7 @@ def serve_tcp(server: ReviserServer, host: str, port: int) -> int:
             raise ReviserError(f"cannot listen on {host}:{port}: {error.strerror}") from None
         async with listener:
             reader, writer = await client
-            server.protocol.set_writer(writer)  # type: ignore[arg-type]
+            server.protocol.set_writer(writer)
             await converse(server, chunks_of_stream(reader))
 
     return _run(server, talk)

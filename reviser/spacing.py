@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,13 @@ def ends_sentence(text: str) -> bool:
     return _LAST_WORD.fullmatch(tail.split()[-1]) is not None
 
 
-@lru_cache(maxsize=4)
+_known: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
+
+
 def _beginnings(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
+    if tokenizer in _known:
+        return _known[tokenizer]
 
     def begins(token: int) -> bool:
         if token in tokenizer.markers:
@@ -47,7 +51,9 @@ def _beginnings(tokenizer: Tokenizer) -> NDArray[np.bool_]:
         first = tokenizer.token_bytes(token).decode("utf-8", "ignore")[:1]
         return first.isalnum() or (first != "" and first in _OPENS)
 
-    return np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
+    found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
+    _known[tokenizer] = found
+    return found
 
 
 class Spaced:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor
+from tests.lsp_server.processes import children, lives
+from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor, until
 
 PIECES = [
     "a", "The cat", " ", "é", "e\u0301", "\u0301", "漢字", "😀", "𝕏𝕐", "👩\u200d🚀", "\u2028", "\u2029",
@@ -115,9 +116,9 @@ class Fuzz:
         self.checks += 1
 
 
-def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
+def fuzz(model: Path, edits: int, seed: int, encoding: str, *, shared: bool = True) -> None:
     settings = {
-        "sharedEngine": True,
+        "sharedEngine": shared,
         "completion": {"maxActionsInvoked": 12},
         "live": {"editsPerSecond": 500, "maxActions": 100},
     }
@@ -134,7 +135,10 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
         assert not [run for run in editor.runs() if "the model failed" in (run["reason"] or "")]
         assert len(editor.edits) > edits // 200
         assert any(news["changes"] for news in editor.notifications("reviser/changes"))
+        engines = children(editor.process.pid)
+        assert shared or engines
         assert editor.exit() == 0
+        until(lambda: shared or not any(map(lives, engines)))
         assert not editor.stderr
 
 
@@ -144,3 +148,7 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str) -> None:
 )
 def test_the_mirror_is_the_editors_text(reviser_model: Path, edits: int, encoding: str) -> None:
     fuzz(reviser_model, edits, seed=1, encoding=encoding)
+
+
+def test_a_server_with_its_own_engine_leaves_nothing_behind(reviser_model: Path) -> None:
+    fuzz(reviser_model, 2_000, seed=2, encoding="utf-16", shared=False)
