@@ -51,7 +51,7 @@ def tell(target=Path(sys.argv.pop(1))):
     target.write_bytes(Path("/proc/self/status").read_bytes())
 
 atexit.register(tell)
-from reviser.cli import main
+from reviser.__main__ import main
 main()
 """
 
