@@ -3,7 +3,8 @@
 A run is kept apart from the history of edits for as long as it is open. The history is written as if the
 region still held its original text; what the run has made of it lies on top. So the user can type and
 undo elsewhere while the model writes, the run can go back and forth at will, and when it is closed
-it becomes one entry, undone in one step without the user's own words.
+it becomes one entry, undone in one step without the user's own words. A run that is discarded becomes
+two: the run, and taking it back.
 
 A run that revises is looked through when it is over. Its region is then parted: each change is a patch of
 its own, put back or left as the user says, and between the patches the text is free for typing. An
@@ -14,7 +15,7 @@ patches stay open on top of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tui.buffer import Buffer
@@ -84,6 +85,8 @@ class Entry:
     before: Selection
     after: Selection
     kind: Kind = "other"
+    # Tells the text after this entry from others.
+    state: object = field(default_factory=object)
 
 
 @dataclass(eq=False)
@@ -211,12 +214,9 @@ class Draft:
         if not rest or not region.parted:
             self.close_region()
             return
-        self._enter(region)
-        for patch in rest:
-            patch.original = patch.written
+        self.settle_region()
         region.patches, region.lead, region.tail = rest, 0, 0
-        region.depth = len(self._undo)
-        region.mixed = region.settled = True
+        region.mixed = True
 
     def become(self, text: str) -> None:
         """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
@@ -349,6 +349,20 @@ class Draft:
         if saved:
             self._saved = self._state()
 
+    def settle_region(self) -> None:
+        """Make an entry of what the run has written so far; what becomes of its text from here on is another."""
+        region = self.region
+        if region is None:
+            return
+        saved = not self.modified
+        self._enter(region)
+        for patch in region.patches:
+            patch.original = patch.written
+        region.depth = len(self._undo)
+        region.settled = True
+        if saved:
+            self._saved = self._state()
+
     def _enter(self, region: Region) -> None:
         """Make an entry of what the region holds, if that is not what was there before."""
         if not region.changed:
@@ -358,14 +372,26 @@ class Draft:
             for patch in region.patches
             if patch.written != patch.original
         )
-        self._undo.append(Entry(changes, self.selection.map(region.to_base), self.selection))
+        entry = Entry(changes, self.selection.map(region.to_base), self.selection)
+        if self._undo and _cancel_out(self._undo[-1].changes, changes):
+            entry.state = self._undo[-2].state if len(self._undo) > 1 else None
+        self._undo.append(entry)
         self._redo.clear()
 
     def reject_region(self) -> None:
-        """End the run and give back the original; no entry is left."""
+        """End a run that has done nothing and give back the original; no entry is left."""
         if self.region is not None:
             for patch in self.region.patches:
                 self.write_patch(patch, patch.original)
+            self.close_region()
+
+    def discard_region(self) -> None:
+        """End the run and give back the original, as one entry on top of the run's."""
+        if self.region is not None:
+            originals = [(patch, patch.original) for patch in self.region.patches]
+            self.settle_region()
+            for patch, original in originals:
+                self.write_patch(patch, original)
             self.close_region()
 
     # Saving
@@ -379,9 +405,9 @@ class Draft:
         self.seal()
         self._saved = self._state()
 
-    def _state(self) -> tuple[Entry | None, tuple[str, ...]]:
+    def _state(self) -> tuple[object, tuple[str, ...]]:
         """What tells this text from others: the last entry, and what an open run has made of it."""
-        top = self._undo[-1] if self._undo else None
+        top = self._undo[-1].state if self._undo else None
         region = self.region
         if region is None or not region.changed:
             return top, ()
@@ -426,6 +452,18 @@ def _join(entered: tuple[Change, ...], new: Change, kind: Kind) -> Change | None
     if kind == "deleting" and new.start == last.start and "\n" not in new.removed:
         return Change(last.start, last.removed + new.removed, "")
     return None
+
+
+def _cancel_out(done: Sequence[Change], undone: Sequence[Change]) -> bool:
+    """Whether changes, given from left to right, take back exactly what others, so given, have done."""
+    if len(done) != len(undone):
+        return False
+    shift = 0
+    for change, inverse in zip(done, undone, strict=True):
+        if inverse != Change(change.start - shift, change.inserted, change.removed):
+            return False
+        shift += change.growth
+    return True
 
 
 def difference(old: str, new: str) -> tuple[int, str, str]:

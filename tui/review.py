@@ -73,10 +73,15 @@ class Review:
         if self.active:
             item = self.current
             self._at = self.items.index(item)
-            self._decide(item, accepted)
+            if len(self.open_items) == 1:
+                self.decide_rest(accepted)
+            else:
+                self._decide(item, accepted)
 
     def decide_rest(self, accepted: bool) -> None:
-        """Accept or reject all changes that are open."""
+        """Accept or reject all changes that are open; rejecting them is a step of undo by itself."""
+        if not accepted:
+            self._draft.settle_region()
         for item in self.open_items:
             self._decide(item, accepted)
 

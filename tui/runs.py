@@ -412,9 +412,11 @@ class Run:
         self._end()
 
     def discard(self) -> None:
-        """End the run and give back what was there before."""
-        if self.region.open:
+        """End the run and give back what was there before; undo brings back what was written."""
+        if self.tip is self.root:
             self.draft.reject_region()
+        elif self.region.open:
+            self.draft.discard_region()
         self._end()
 
     def _end(self) -> None:

@@ -130,6 +130,18 @@ class DraftMachine(RuleBasedStateMachine):
         self.draft.reject_region()
         self.plain.written = None
 
+    @precondition(lambda self: self.plain.written is not None)
+    @rule()
+    def discard(self) -> None:
+        plain = self.plain
+        original, written = plain.original, plain.written
+        self.draft.discard_region()
+        plain.close()
+        if written != original:
+            plain.undo.append((plain.base, plain.start))
+            start = plain.start
+            plain.base = plain.base[:start] + original + plain.base[start + len(written or "") :]
+
     @rule()
     def close(self) -> None:
         self.draft.close_region()
