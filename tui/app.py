@@ -13,16 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual import work
+from textual import events, work
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from reviser.errors import ReviserError
 from tui.bars import TabBar
-from tui.commands import COMMANDS, INTRODUCTION, footer_order, help_groups, is_available
+from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.desk import Desk
-from tui.dialogs import Help
+from tui.dialogs import Help, Palette
 from tui.document import Selection
 from tui.editor import Editor
 from tui.files import Files
@@ -47,9 +47,7 @@ class EditorApp(App[None], inherit_bindings=False):
     TITLE = "Reviser"
     CSS_PATH = "app.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (76, "-roomy")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        command.binding for command in sorted(COMMANDS, key=footer_order) if command.key
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [command.binding for command in COMMANDS if command.key]
 
     def __init__(
         self,
@@ -70,6 +68,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self._journals = journals or journal_folder()
         self._begun = False
         self._leaving = False
+        self._palette = Palette()
         self.writer = Writer(load or partial(load_model, self.settings))
         self.sheets = Sheets(files, self._journals)
 
@@ -78,7 +77,7 @@ class EditorApp(App[None], inherit_bindings=False):
 
         voice = Voice(self)
         self.voice = voice
-        self.desk = Desk(self, self.sheets, now)
+        self.desk = Desk(self.sheets, self.settings, now)
         self.pulse = Pulse(self.sheets, self.desk, voice, now)
         self.player = Player(self.sheets, self.writer, self.settings, self.pulse, voice, now)
         self.files = Files(self.sheets, self.desk, voice)
@@ -113,7 +112,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.upkeep.begin()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._leave_in_a_hurry)
-        self.desk.arrange(self.settings)
+        self.desk.arrange()
 
     def on_resize(self) -> None:
         """The terminal's size is known: now questions can be asked."""
@@ -145,16 +144,30 @@ class EditorApp(App[None], inherit_bindings=False):
         self.upkeep.flush_journals()
         self.exit()
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys that are still on their way while the app ends are for nobody."""
+        if self.is_running or not isinstance(event, events.InputEvent):
+            await super().on_event(event)
+
     # Which commands there are
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return is_available(action, self.sheet)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for command in COMMANDS:
+        for command in PALETTE:
             if is_available(command.action.partition("(")[0], self.sheet):
-                call = partial(self.run_action, command.action)
+                call = partial(self._take_from_palette, command)
                 yield SystemCommand(command.title, command.help, call)
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, Palette):
+            self._palette = Palette()
+            self.push_screen(self._palette)
+
+    async def _take_from_palette(self, command: Command) -> None:
+        if self._palette.use():
+            await self.run_action(command.action, self.editor if command.of_text else None)
 
     # Writing with the model, and looking through its changes
 

@@ -1,4 +1,4 @@
-"""The row of open files at the top and the row of facts at the bottom."""
+"""The row of open files at the top, and the rows of facts and of keys at the bottom."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from rich.text import Text
 from textual import events
 from textual.message import Message
 from textual.widget import Widget
+
+from tui.commands import Hint
 
 
 class TabBar(Widget):
@@ -85,3 +87,47 @@ class StatusLine(Widget):
         text.truncate(room, overflow="ellipsis", pad=True)
         text.append(right)
         return text
+
+
+class KeyBar(Widget):
+    """The keys that matter at the moment, as many as there is room for; none is cut off."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hints: Sequence[Hint] = ()
+        self._edges: list[tuple[int, int, Hint]] = []
+
+    def fill(self, hints: Sequence[Hint]) -> None:
+        if hints != self._hints:
+            self._hints = hints
+            self.refresh()
+
+    def render(self) -> Text:
+        key_style = self.get_component_rich_style("key-bar--key")
+        text = Text(no_wrap=True)
+        self._edges = []
+        for hint in self._fitting():
+            if text:
+                text.append(" ")
+            start = text.cell_len
+            text.append(hint.shown, key_style).append(f" {hint.does}")
+            self._edges.append((start, text.cell_len, hint))
+        return text
+
+    def _fitting(self) -> list[Hint]:
+        """Those that fit, in their order; the more important ones are let in first."""
+        room = self.size.width + 1
+        shown = []
+        for hint in sorted(self._hints, key=lambda hint: hint.rank):
+            width = cell_len(hint.shown) + cell_len(hint.does) + 2
+            if width <= room:
+                room -= width
+                shown.append(hint)
+        return [hint for hint in self._hints if hint in shown]
+
+    def on_click(self, event: events.Click) -> None:
+        for start, end, hint in self._edges:
+            if start <= event.x < end:
+                self.app.simulate_key(hint.key)

@@ -6,33 +6,59 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding
+from textual.keys import format_key
 
 from tui.sheet import Sheet
 
 
 @dataclass(frozen=True)
 class Command:
-    """`id` is what the configuration file calls it; a `footer` name puts it in the footer."""
+    """`id` is what the configuration file calls it; a `footer` name puts it in the footer.
+
+    What is done to the text alone is `of_text`: the widget that shows the text carries it out.
+    """
 
     id: str
     key: str
     action: str
     title: str
-    help: str
+    help: str = ""
     footer: str = ""
     priority: bool = False
+    of_text: bool = False
 
     @property
     def binding(self) -> Binding:
         return Binding(
             self.key,
             self.action,
-            self.footer or self.title,
-            show=bool(self.footer),
+            self.title,
+            show=False,
             priority=self.priority,
             id=self.id,
-            tooltip=self.help,
         )
+
+    @property
+    def selects(self) -> Command | None:
+        """Of a movement, the same with Shift, which selects."""
+        if not self.id.startswith("move-"):
+            return None
+        keys = (key.rpartition("+") for key in self.key.split(","))
+        return Command(
+            self.id.replace("move", "select", 1),
+            ",".join(f"{held}{plus}shift+{last}" for held, plus, last in keys),
+            self.action.replace(")", ", True)"),
+            f"Select: {self.title}",
+            of_text=True,
+        )
+
+
+def _text(id: str, key: str, action: str, title: str, help: str = "") -> Command:
+    return Command(id, key, action, title, help, of_text=True)
+
+
+def _move(key: str, where: str, title: str) -> Command:
+    return _text(f"move-{where}", key, f"move('{where}')", title)
 
 
 GROUPS: dict[str, tuple[Command, ...]] = {
@@ -56,7 +82,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Revise the selection, or the paragraph at the cursor",
             "Revise",
         ),
-        Command("pause", "f7", "pause", "Pause or play", "Halt the run, or let it go on", "Pause"),
+        Command(
+            "pause", "f7", "pause", "Pause or resume", "Halt the run, or let it go on", "Pause"
+        ),
         Command("step", "f8", "step", "One step", "Take one step and wait", "Step"),
         Command(
             "rewrite",
@@ -76,10 +104,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "discard",
-            "ctrl+d",
+            "alt+d",
             "discard",
             "Discard the run",
-            "Reject what was written, or all changes that are not decided",
+            "Reject what was written, or all changes that are not decided; undo brings it back",
             "Discard",
         ),
         Command("stop", "escape", "escape", "Stop", "Stop writing; back to the text"),
@@ -152,6 +180,21 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "Editing": (
+        _text("undo", "ctrl+z", "undo", "Undo", "A run, or discarding one, is one step"),
+        _text("redo", "ctrl+y", "redo", "Redo", "Do again what was undone"),
+        _text("cut", "ctrl+x", "cut", "Cut", "Take the selection to the clipboard"),
+        _text("copy", "ctrl+c", "copy", "Copy", "Put the selection into the clipboard"),
+        _text("paste", "ctrl+v", "paste", "Paste", "In the place of the selection"),
+        _text("select-all", "ctrl+a", "select_all", "Select all", "The whole text"),
+        _text("erase", "backspace", "erase('left')", "Erase"),
+        _text("erase-forwards", "delete,ctrl+d", "erase('right')", "Erase forwards"),
+        _text(
+            "erase-word",
+            "ctrl+w,ctrl+backspace,alt+backspace",
+            "erase('word_left')",
+            "Erase a word",
+        ),
+        _text("erase-word-forwards", "ctrl+delete", "erase('word_right')", "Erase a word forwards"),
         Command(
             "find",
             "ctrl+f",
@@ -173,17 +216,42 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command("go-to-line", "ctrl+g", "go_to_line", "Go to a line", "By its number"),
     ),
+    "Moving; with Shift: selecting": (
+        _move("left", "left", "Left"),
+        _move("right", "right", "Right"),
+        _move("up", "up", "Up"),
+        _move("down", "down", "Down"),
+        _move("ctrl+left", "word_left", "A word left"),
+        _move("ctrl+right", "word_right", "A word right"),
+        _move("home", "row_start", "Start of the line"),
+        _move("end", "row_end", "End of the line"),
+        _move("ctrl+home", "start", "Start of the text"),
+        _move("ctrl+end", "end", "End of the text"),
+        _move("pageup", "page_up", "A page up"),
+        _move("pagedown", "page_down", "A page down"),
+    ),
     "View": (
         Command("wrap", "alt+z", "wrap", "Wrap lines or not", "Long lines in several rows"),
         Command("numbers", "alt+n", "numbers", "Line numbers on or off", "At the left edge"),
         Command("theme", "f2", "theme", "Light or dark", "Switch the theme"),
         Command("help", "f1", "help", "Help", "All keys", "Help"),
+        Command(
+            "palette",
+            "ctrl+p",
+            "command_palette",
+            "Command palette",
+            "Every command by its name",
+            priority=True,
+        ),
     ),
 }
 
-COMMANDS = [command for group in GROUPS.values() for command in group]
+_ALL = [command for group in GROUPS.values() for command in group]
+COMMANDS = [command for command in _ALL if not command.of_text]
+TEXT_COMMANDS = [command for command in _ALL if command.of_text]
+PALETTE = [command for command in _ALL if command.id != "palette" and command.help]
 
-# What matters at the moment comes first; a narrow footer shows no more than that.
+# From left to right.
 _FOOTER = (
     "help",
     "accept",
@@ -203,11 +271,43 @@ _FOOTER = (
     "find",
     "quit",
 )
+# What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
+_FIRST = (
+    *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change"),
+    *("step", "rewrite", "timeline", "save", "continue", "infill", "revise", "find", "panel"),
+)
 
 
-def footer_order(command: Command) -> int:
-    """The place of a command in the footer."""
-    return _FOOTER.index(command.id) if command.id in _FOOTER else len(_FOOTER)
+@dataclass(frozen=True)
+class Hint:
+    """A key in the footer, and what it does; those with the lowest rank are shown where room is short."""
+
+    key: str
+    shown: str
+    does: str
+    rank: int
+
+
+def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
+    """What the footer says of a sheet; `keys` are what the settings bind in place of the usual ones."""
+    named = {command.id: command for command in COMMANDS}
+    found = []
+    for id in _FOOTER:
+        command = named[id]
+        key = keys.get(id, command.key).partition(",")[0]
+        if key and is_available(command.action.partition("(")[0], sheet):
+            paused = id == "pause" and sheet.open_run is not None and not sheet.open_run.writing
+            does = "Resume" if paused else command.footer
+            found.append(Hint(key, _short(key), does, _FIRST.index(id)))
+    return found
+
+
+def _short(key: str) -> str:
+    """A key in few letters: ^K, F5, Alt+↓."""
+    *held, last = key.split("+")
+    name = format_key(last)
+    name = name.upper() if len(last) == 1 else name[:1].upper() + name[1:]
+    return "^" + name if held == ["ctrl"] else "+".join([*map(str.capitalize, held), name])
 
 
 INTRODUCTION = (
@@ -219,10 +319,10 @@ INTRODUCTION = (
 )
 
 
-def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What the help screen lists; `keys` are what the settings bind in place of the usual ones."""
+def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Key, name and purpose of each command; `keys` are what the settings bind in place of the usual ones."""
     return [
-        (title, [(_key_of(command, keys), command.help) for command in commands])
+        (title, [(_key_of(command, keys), command.title, command.help) for command in commands])
         for title, commands in GROUPS.items()
     ]
 
@@ -230,7 +330,7 @@ def help_groups(keys: Mapping[str, str]) -> list[tuple[str, list[tuple[str, str]
 def _key_of(command: Command, keys: Mapping[str, str]) -> str:
     """The keys of a command as people write them; those without one are in the palette."""
     bound = keys.get(command.id, command.key)
-    return bound.replace(",", " ") if bound else "ctrl+p …"
+    return bound.replace(",", " ") if bound else f"{keys.get('palette', 'ctrl+p')} …"
 
 
 _RUN_ACTIONS = {"pause", "step", "rewrite", "keep", "discard", "speed", "timeline"}
@@ -244,7 +344,7 @@ def is_available(action: str, sheet: Sheet) -> bool:
         return sheet.run is not None and sheet.run.reviewable
     if sheet.review is not None and action in ("keep", "discard"):
         return True
-    if sheet.review is not None and action in ("pause", "step"):
+    if action in ("pause", "step"):
         return run is not None and run.ending is None
     if action == "rewrite":
         return run is not None and not run.recorded

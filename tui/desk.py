@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
-from textual.widgets import Footer
 
-from tui.bars import StatusLine, TabBar
+from tui.bars import KeyBar, StatusLine, TabBar
+from tui.commands import footer_hints
 from tui.editor import Editor
 from tui.find_bar import FindBar
 from tui.panels import SidePanel, Timeline
@@ -24,9 +24,9 @@ Clock = Callable[[], float]
 class Desk:
     """Everything on the screen; it shows the current sheet and changes nothing in it."""
 
-    def __init__(self, app: App[None], sheets: Sheets, clock: Clock) -> None:
-        self._app = app
+    def __init__(self, sheets: Sheets, settings: Settings, clock: Clock) -> None:
         self._sheets = sheets
+        self._settings = settings
         self._clock = clock
         self.tab_bar = TabBar()
         self.editor = Editor(sheets.current, id="editor")
@@ -35,8 +35,8 @@ class Desk:
         self.timeline = Timeline(id="timeline")
         self.status_line = StatusLine(id="status")
         self.panel_updated_at = float("-inf")
+        self.key_bar = KeyBar()
         self._loading_since: float | None = None
-        self._footer_for: object = None
 
     def compose(self) -> ComposeResult:
         yield self.tab_bar
@@ -47,10 +47,11 @@ class Desk:
             yield self.panel
         yield self.timeline
         yield self.status_line
-        yield Footer(show_command_palette=False, compact=True)
+        yield self.key_bar
 
-    def arrange(self, settings: Settings) -> None:
+    def arrange(self) -> None:
         """Make all look as the settings say, once it is there."""
+        settings = self._settings
         self.editor.clock = self._clock
         self.editor.word_wrap = settings.wrap
         self.editor.line_numbers = settings.line_numbers
@@ -89,11 +90,6 @@ class Desk:
         if run is None and self.timeline.has_focus:
             self.focus(self.editor)
         self._update_panel()
-        # The footer is put together anew for this, so only where it can be another.
-        commands = run is not None and (run.recorded, run.reviewable), sheet.review is not None
-        if commands != self._footer_for:
-            self._footer_for = commands
-            self._app.refresh_bindings()
 
     def update_bars(self) -> None:
         """The rows above and below the text, which every key may change."""
@@ -103,6 +99,7 @@ class Desk:
         file = sheet.file.description if sheet.file else ""
         told = run_in_words(sheet, self._waited(sheet))
         self.status_line.say(told, file, place_in_words(sheet.draft))
+        self.key_bar.fill(footer_hints(sheet, self._settings.keys))
 
     def _waited(self, sheet: Sheet) -> float:
         """How long the run has been waiting for its model."""

@@ -14,16 +14,18 @@ from typing import ClassVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Offset, Size
 from textual.message import Message
 from textual.reactive import reactive
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 from textual.worker import Worker
 
 from tui.coats import Coat, around_ghosts, losses, old_texts, review_coats, run_coats
+from tui.commands import TEXT_COMMANDS
 from tui.disk import plain_newlines
 from tui.document import Kind, Selection
 from tui.ghosts import Ghost, Haunted
@@ -37,22 +39,6 @@ _MARGIN = 1
 _KEPT_ROWS = 2000
 # With one of these a key is a command, also where the terminal sends a character with it.
 _MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
-
-
-def _movement(key: str, action: str, what: str) -> list[BindingType]:
-    """A key that moves the cursor, and the same with shift, which selects."""
-    shifted = ",".join(
-        f"{part.rpartition('+')[0]}+shift+{part.rpartition('+')[2]}"
-        if "+" in part
-        else f"shift+{part}"
-        for part in key.split(",")
-    )
-    return [
-        Binding(key, f"move('{action}')", what, show=False, id=f"move-{action}"),
-        Binding(
-            shifted, f"move('{action}', True)", f"Select: {what}", show=False, id=f"select-{action}"
-        ),
-    ]
 
 
 class Editor(Widget, can_focus=True):
@@ -79,40 +65,10 @@ class Editor(Widget, can_focus=True):
     }
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *_movement("left", "left", "Left"),
-        *_movement("right", "right", "Right"),
-        *_movement("up", "up", "Up"),
-        *_movement("down", "down", "Down"),
-        *_movement("ctrl+left", "word_left", "A word left"),
-        *_movement("ctrl+right", "word_right", "A word right"),
-        *_movement("home", "row_start", "Start of the line"),
-        *_movement("end", "row_end", "End of the line"),
-        *_movement("ctrl+home", "start", "Start of the text"),
-        *_movement("ctrl+end", "end", "End of the text"),
-        *_movement("pageup", "page_up", "A page up"),
-        *_movement("pagedown", "page_down", "A page down"),
-        Binding("backspace", "erase('left')", "Erase", show=False, id="erase"),
-        Binding("delete", "erase('right')", "Erase forwards", show=False, id="erase-forwards"),
-        Binding(
-            "ctrl+w,ctrl+backspace,alt+backspace",
-            "erase('word_left')",
-            "Erase a word",
-            show=False,
-            id="erase-word",
-        ),
-        Binding(
-            "ctrl+delete",
-            "erase('word_right')",
-            "Erase a word forwards",
-            show=False,
-            id="erase-word-forwards",
-        ),
-        Binding("ctrl+a", "select_all", "Select all", show=False, id="select-all"),
-        Binding("ctrl+x", "cut", "Cut", show=False, id="cut"),
-        Binding("ctrl+c", "copy", "Copy", show=False, id="copy"),
-        Binding("ctrl+v", "paste", "Paste", show=False, id="paste"),
-        Binding("ctrl+z", "undo", "Undo", show=False, id="undo"),
-        Binding("ctrl+y", "redo", "Redo", show=False, id="redo"),
+        each.binding
+        for command in TEXT_COMMANDS
+        for each in (command, command.selects)
+        if each is not None
     ]
 
     line_numbers: reactive[bool] = reactive(True)
@@ -142,6 +98,10 @@ class Editor(Widget, can_focus=True):
         self._rows_for: object = None
         self._selecting: Callable[[int], Selection] | None = None
         self._dragging_thumb = False
+        # When the size changed last: of which sheet, what had been at the top, and what was put there.
+        self._settled: tuple[Sheet | None, int, int] = (None, 0, 0)
+        # The dialog that a command of this widget has opened last.
+        self._asking: Screen[object] | None = None
         self._matches: list[tuple[int, int]] = []
         self._looks: Looks | None = None
         # Rows without cursor, selection or run look the same until the theme changes.
@@ -459,14 +419,21 @@ class Editor(Widget, can_focus=True):
         self._settle_top()
 
     def _settle_top(self) -> None:
-        """Rows begin elsewhere now; keep what was at the top there, and on the screen what is followed."""
+        """Rows begin elsewhere now; keep what was at the top there, and on the screen what is followed.
+
+        What had to leave a small screen comes back with a large one, if nobody has scrolled since.
+        """
         sheet = self._sheet
-        if self.size.height:
-            shown = self.view.shown_before(min(sheet.top, sheet.draft.buffer.length))
-            layout = self.layout_now
-            self._put_on_top(layout, layout.place(shown))
-            if not self._follow_model():
-                self.reveal(sheet.draft.selection.cursor)
+        if not self.size.height:
+            return
+        known, wanted, made = self._settled
+        wanted = wanted if known is sheet and made == sheet.top else sheet.top
+        layout = self.layout_now
+        place = layout.place(self.view.shown_before(min(wanted, sheet.draft.buffer.length)))
+        self._put_on_top(layout, min(place, self._last_top(layout), key=_start))
+        if not self._follow_model():
+            self.reveal(sheet.draft.selection.cursor)
+        self._settled = sheet, wanted, sheet.top
 
     def on_focus(self) -> None:
         self._changed()
@@ -503,8 +470,9 @@ class Editor(Widget, can_focus=True):
         Both happen here, so that keys that come faster than they are handled keep their order. A key that
         means nothing now ends here too: further on it could meet what the keys behind it have begun.
         """
-        if isinstance(self.app.focused, Input):
-            # A key before this one has opened a field, and this one is meant for that.
+        asking = self._asking is not None and self.app.screen is self._asking
+        if asking or isinstance(self.app.focused, Input):
+            # A key before this one has opened a field or a dialog, and this one is meant for that.
             event.stop()
             await self.app.on_event(events.Key(event.key, event.character))
             return
@@ -522,9 +490,13 @@ class Editor(Widget, can_focus=True):
             await self._let_begin([w for w in self.app.workers if w not in working])
 
     async def _let_begin(self, commands: list[Worker[object]]) -> None:
-        """Wait until commands that have begun are done or have asked what they want to know."""
-        while not all(command.is_finished for command in commands):
+        """Wait until commands that have begun are done or have asked what they want to know.
+
+        An app that ends waits for this widget, and its commands go on until then: it must not wait for them.
+        """
+        while self.app.is_running and not all(command.is_finished for command in commands):
             if self.app.focused not in (self, None):
+                self._asking = self.app.screen if self.app.screen is not self.screen else None
                 return
             await asyncio.sleep(0)
 

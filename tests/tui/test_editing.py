@@ -82,7 +82,7 @@ def test_typing_erasing_and_undoing(tmp_path: Path) -> None:
         assert draft.text == "Hi é漢\n\ttwo words"
         await pilot.press("backspace", "backspace", "ctrl+backspace")
         assert draft.text == "Hi é漢\n\ttwo "
-        await pilot.press("ctrl+home", "delete", "ctrl+delete")
+        await pilot.press("ctrl+home", "ctrl+d", "ctrl+delete")
         assert draft.text == " é漢\n\ttwo "
         await pilot.press("ctrl+z", "ctrl+z", "ctrl+z")
         assert draft.text == "Hi é漢\n\ttwo wor"
@@ -197,6 +197,31 @@ def test_one_line_of_a_megabyte_can_be_walked_and_edited(tmp_path: Path) -> None
     drive(editor(tmp_path, "a" * 1_000_000), script)
 
 
+@pytest.mark.parametrize("lines", [10, 200])
+def test_a_screen_that_was_small_for_a_while_shows_the_first_line_again(
+    tmp_path: Path, lines: int
+) -> None:
+    text = "\n".join(f"line {number}" for number in range(lines))
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        area = app.editor
+        await pilot.press(*["down"] * 8)
+        for size in ((80, 8), (40, 5), (80, 8), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert area.cursor_place is not None
+        assert area.screen_text()[0] == "line 0"
+        # Who has scrolled meanwhile stays there, as far as the text goes.
+        await pilot.resize_terminal(80, 8)
+        await pilot.press("ctrl+end")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert area.screen_text()[-1] == f"line {lines - 1}"
+        assert len(area.screen_text()) == min(lines, area.size.height)
+
+    drive(editor(tmp_path, text), script)
+
+
 async def answer(pilot: Pilot[None], app: EditorApp, text: str) -> None:
     """Fill in the prompt that is open."""
     await until(pilot, lambda: isinstance(app.screen, Prompt))
@@ -209,7 +234,7 @@ async def choose(pilot: Pilot[None], app: EditorApp, letter: str) -> None:
     """Answer the question that is open."""
     await until(pilot, lambda: isinstance(app.screen, Question))
     asked = app.screen
-    await pilot.press(letter)
+    await pilot.press(f"alt+{letter}")
     await until(pilot, lambda: app.screen is not asked)
 
 

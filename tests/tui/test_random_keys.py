@@ -18,9 +18,9 @@ from tui.document import Change, Selection, difference
 
 CHARACTERS = ["a", "b", "漢", "é", " "]
 MOVES = ["left", "right", "shift+left", "shift+right", "ctrl+home", "ctrl+end", "ctrl+a"]
-EDITS = ["enter", "tab", "backspace", "delete", "ctrl+x", "ctrl+c", "ctrl+v"]
+EDITS = ["enter", "tab", "backspace", "delete", "ctrl+d", "ctrl+x", "ctrl+c", "ctrl+v"]
 HISTORY = ["ctrl+z", "ctrl+y", "ctrl+s"]
-REVIEW = ["ctrl+e", "ctrl+e", "alt+a", "alt+r", "alt+down", "alt+up", "ctrl+k", "ctrl+d"]
+REVIEW = ["ctrl+e", "ctrl+e", "alt+a", "alt+r", "alt+down", "alt+up", "ctrl+k", "alt+d"]
 ALL = (CHARACTERS, CHARACTERS, MOVES, EDITS, HISTORY, REVIEW, REVIEW)
 
 keys = st.lists(st.one_of(*(st.sampled_from(each) for each in ALL)), max_size=60)
@@ -98,7 +98,7 @@ class Plain:
             self.replace(low, high, text, "typing" if low == high else "other")
         elif key == "backspace":
             self.erase(low, high, max(0, low - 1), low, "erasing")
-        elif key == "delete":
+        elif key in ("delete", "ctrl+d"):
             self.erase(low, high, high, min(len(now.text), high + 1), "deleting")
         elif key in ("ctrl+c", "ctrl+x"):
             if low != high:
@@ -240,13 +240,24 @@ class Plain:
             self.undo.append(Entry(before, self.now, "other", [], [], "", 0))
             self.redo.clear()
 
+    def enter(self) -> None:
+        """The run so far becomes an entry; what is then put back is another."""
+        before, changed = self.base(self.now), self.changed
+        for piece, place in [(each, self.place_of(each)) for each in self.pieces or []]:
+            piece.at, piece.base = place, piece.shown
+        self.settled = True
+        if changed:
+            self.undo.append(Entry(before, self.now, "other", [], [], "", 0))
+            self.redo.clear()
+        self.depth = len(self.undo)
+
     def current(self) -> Piece:
         found = self.open_pieces
         return next((p for p in found if self.items.index(p) >= self.looked_at), found[0])
 
     def decide(self, key: str) -> None:
         if not self.open_pieces:
-            if key in ("ctrl+k", "ctrl+d"):
+            if key in ("ctrl+k", "alt+d"):
                 self.close()
             return
         found = self.open_pieces
@@ -258,9 +269,11 @@ class Plain:
         if key in ("alt+a", "alt+r"):
             found = [self.current()]
             self.looked_at = self.items.index(found[0])
+        if key == "alt+d" or (key == "alt+r" and len(self.open_pieces) == 1):
+            self.enter()
         for piece in found:
             piece.open = False
-            if key in ("alt+r", "ctrl+d"):
+            if key in ("alt+r", "alt+d"):
                 self.put_back(piece)
         if not self.open_pieces:
             self.close()

@@ -98,7 +98,15 @@ def test_a_selection_is_revised_and_nothing_around_it(tmp_path: Path) -> None:
         review = await revise(app, pilot, Selection(start + len("glad. The end is"), start))
         assert [(item.old, item.new) for item in review.items] == CHANGES[2:]
         assert draft.text == BETTER.replace("dog sat on a", "cat sat on the")
-        await pilot.press("ctrl+d")
+        changed = draft.text
+        await pilot.press("alt+d")
+        assert (draft.text, app.sheet.modified, app.sheet.review) == (TEXT, False, None)
+        # Discarding is one step of undo, the run below it another.
+        await pilot.press("ctrl+z")
+        assert (draft.text, app.sheet.modified) == (changed, True)
+        await pilot.press("ctrl+y")
+        assert (draft.text, app.sheet.modified) == (TEXT, False)
+        await pilot.press("ctrl+z", "ctrl+z")
         assert (draft.text, app.sheet.modified, draft.undoable) == (TEXT, False, 0)
         await revise(app, pilot, Selection(0, len(TEXT)))
         await pilot.press("alt+r", "ctrl+k")
@@ -353,15 +361,33 @@ def test_a_model_that_was_not_trained_to_revise_says_so_once(tmp_path: Path) -> 
     drive(editor(tmp_path, TEXT), script)
 
 
+def test_rejecting_the_last_change_is_undone_before_the_users_own_words(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        draft = app.sheet.draft
+        await pilot.press("ctrl+end", "enter", "enter")
+        mine = f"{TEXT}\n\n"
+        await revise(app, pilot, Selection.at(TEXT.index("sat")))
+        await pilot.press("alt+r", "alt+r", "alt+r", "alt+r")
+        assert (draft.text, app.sheet.review) == (mine, None)
+        await pilot.press("ctrl+z")
+        assert draft.text == mine.replace(*CHANGES[-1])
+        await pilot.press("ctrl+z")
+        assert draft.text == mine
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert draft.text == TEXT
+
+    drive(corrected(tmp_path), script)
+
+
 def test_a_model_of_random_weights_is_reviewed_like_any_other(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
         review = await revise(app, pilot, Selection(0, len(TEXT)))
         assert draft.text == shown_run(app).current.written != TEXT
-        await pilot.press("alt+r", "alt+a", "ctrl+d")
+        await pilot.press("alt+r", "alt+a", "alt+d")
         assert app.sheet.review is None
         assert [item.accepted for item in review.items][:2] == [False, True]
-        await pilot.press("ctrl+z")
+        await pilot.press("ctrl+z", "ctrl+z")
         assert draft.text == TEXT
 
     settings = replace(QUICK, max_actions=12, revise_temperature=1.0, sureness=0.0)

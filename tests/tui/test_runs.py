@@ -71,9 +71,9 @@ def test_writing_in_the_place_of_a_selection_and_rejecting_it(tmp_path: Path) ->
         assert draft.text[8 : 8 + len(shown_run(app).current.written)] == (
             shown_run(app).current.written
         )
-        await pilot.press("ctrl+d")
+        await pilot.press("alt+d")
         assert (draft.text, app.sheet.modified, app.run_now) == (TEXT, False, None)
-        assert draft.undoable == 0
+        app.editor.select(Selection(8, 11))
         await pilot.press("f6")
         await run_to_the_end(app, pilot)
         written = draft.text
@@ -83,6 +83,89 @@ def test_writing_in_the_place_of_a_selection_and_rejecting_it(tmp_path: Path) ->
         assert draft.text == TEXT
 
     drive(editor(tmp_path, TEXT), script)
+
+
+def test_discarding_is_one_step_of_undo_and_leaves_the_users_words(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        draft = app.sheet.draft
+        await pilot.press(*"Mine ", "f5")
+        await run_to_the_end(app, pilot)
+        written = draft.text
+        await pilot.press("alt+d")
+        assert (draft.text, app.run_now) == (f"Mine {TEXT}", None)
+        await pilot.press("ctrl+z")
+        assert draft.text == written
+        await pilot.press("ctrl+y")
+        assert draft.text == f"Mine {TEXT}"
+        await pilot.press("ctrl+z", "ctrl+z")
+        assert draft.text == f"Mine {TEXT}"
+        await pilot.press("ctrl+z")
+        assert (draft.text, app.sheet.modified) == (TEXT, False)
+
+    drive(editor(tmp_path, TEXT), script)
+
+
+def test_discarding_a_run_that_has_done_nothing_leaves_no_step_behind(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    def slow_load(say: Callable[[str], None]) -> Engine:
+        gate.wait(60)
+        return toy_engine(say)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        app.editor.select(Selection(4, 7))
+        await pilot.press("f6")
+        assert app.sheet.draft.text == TEXT.replace("cat", "", 1)
+        await pilot.press("alt+d")
+        assert (app.sheet.draft.text, app.sheet.draft.undoable) == (TEXT, 0)
+        gate.set()
+
+    drive(editor(tmp_path, TEXT, load=slow_load), script)
+
+
+def test_the_footer_says_what_the_key_will_do(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        def shown() -> str:
+            return app.desk.key_bar.render().plain
+
+        await pilot.press("f5")
+        run = shown_run(app)
+        await until(pilot, lambda: len(run.path) > 2)
+        await until(pilot, lambda: "F7 Pause" in shown())
+        await pilot.press("f7")
+        assert "F7 Resume" in shown()
+        await pilot.press("f7")
+        assert "F7 Pause" in shown()
+        await pilot.press("f7", "alt+d")
+        assert "F7" not in shown()
+        assert "F5 Continue" in shown()
+
+    drive(editor(tmp_path, TEXT, SLOW), script)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_footer_fits_and_cuts_nothing_off(tmp_path: Path, width: int) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        def shown() -> str:
+            return app.desk.key_bar.render().plain
+
+        before = shown()
+        await pilot.press("f5")
+        run = shown_run(app)
+        await until(pilot, lambda: len(run.path) > 2)
+        await pilot.press("f7")
+        during = shown()
+        for text, wanted in ((before, ("F5 Continue", "^Q Quit")), (during, ("F7 Resume",))):
+            assert len(text) <= width
+            assert text.startswith("F1 Help ")
+            assert all(each in text for each in wanted)
+        assert "Alt+D Discard" in during
+        # What is shown can be clicked.
+        await pilot.click("KeyBar", offset=(during.index("Discard"), 0))
+        await until(pilot, lambda: app.run_now is None)
+        assert app.sheet.draft.text == TEXT
+
+    drive(editor(tmp_path, TEXT, SLOW), script, (width, 16))
 
 
 def test_pausing_stepping_speed_and_stopping(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
-from textual.widgets._footer import FooterKey
 
 from reviser.tokenizer import Gpt2Tokenizer
 from tests.conftest import PAPER_TRAJECTORIES
@@ -85,12 +84,12 @@ def size(request: pytest.FixtureRequest) -> tuple[int, int]:
 
 
 async def settled(app: EditorApp, pilot: Pilot[None]) -> str:
-    """The screen once it stays as it is; the footer is put together a little after the rest."""
+    """The screen once it stays as it is."""
     drawn = ""
     while True:
         await pilot.pause(0.1)
         again = app.export_screenshot(title="Reviser")
-        if again == drawn and app.query(FooterKey):
+        if again == drawn:
             return drawn
         drawn = again
 
