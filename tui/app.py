@@ -65,12 +65,13 @@ class EditorApp(App[None], inherit_bindings=False):
         # Read by tests in place of the time.
         self.clock: Callable[[], float] = time.monotonic
         self._play = play
-        self._journals = journals or journal_folder()
+        self._given_files = bool(files)
         self._begun = False
         self._leaving = False
         self._palette = Palette()
         self.writer = Writer(load or partial(load_model, self.settings))
-        self.sheets = Sheets(files, self._journals)
+        journals = journals or journal_folder()
+        self.sheets = Sheets(files, journals)
 
         def now() -> float:
             return self.clock()
@@ -82,7 +83,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.player = Player(self.sheets, self.writer, self.settings, self.pulse, voice, now)
         self.files = Files(self.sheets, self.desk, voice)
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, voice)
-        self.upkeep = Upkeep(self, self.sheets, self.files, self.desk, voice)
+        self.upkeep = Upkeep(self, journals, self.sheets, self.files, self.desk, voice)
 
     @property
     def sheet(self) -> Sheet:
@@ -123,7 +124,10 @@ class EditorApp(App[None], inherit_bindings=False):
     @work
     async def _begin(self) -> None:
         """What comes first: texts that a crash left behind, then the file to play."""
-        await self.upkeep.offer_leftovers(self._journals)
+        for sheet in self.sheets:
+            self.files.tell_if_read_only(sheet)
+        nothing_else = not self._given_files and self._play is None
+        await self.upkeep.offer_leftovers(of_all=nothing_else)
         if self._play is not None:
             await self.run_files.play(self._play)
 
@@ -264,7 +268,12 @@ class EditorApp(App[None], inherit_bindings=False):
 
     @work
     async def action_open(self) -> None:
-        await self.files.open()
+        if sheet := await self.files.open():
+            await self.upkeep.offer_leftovers_of(sheet)
+
+    @work
+    async def action_recover(self) -> None:
+        await self.upkeep.recover()
 
     def action_save(self) -> None:
         if self.files.asks_before_saving(self.sheet):

@@ -174,6 +174,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Previous tab",
             "The file to the left",
         ),
+        Command("recover", "", "recover", "Recover a text", "What a crash left, or was discarded"),
         Command("reload", "", "reload", "Read the file again", "Take over what is on disk"),
         Command(
             "quit", "ctrl+q", "quit", "Quit", "Asks if there are unsaved changes", "Quit", True

@@ -94,7 +94,7 @@ class Desk:
     def update_bars(self) -> None:
         """The rows above and below the text, which every key may change."""
         sheet = self._sheets.current
-        labels = [f"{each.title}{' •' if each.modified else ''}" for each in self._sheets]
+        labels = [each.label for each in self._sheets]
         self.tab_bar.fill(labels, self._sheets.index)
         file = sheet.file.description if sheet.file else ""
         told = run_in_words(sheet, self._waited(sheet))

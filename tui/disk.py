@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reviser.documents import Document
+from reviser.documents import Document, check_writable
 from reviser.errors import ReviserError
 
 
@@ -35,6 +35,8 @@ class OpenFile:
         # The text is the draft's; a second copy of a large one would only cost memory.
         self.document = replace(document, text="")
         self.stamp = stamp
+        self.read_only = False
+        self.look_whether_read_only()
 
     @classmethod
     def open(cls, path: Path) -> tuple[OpenFile, str]:
@@ -84,6 +86,18 @@ class OpenFile:
             raise ReviserError(f"{document.path} cannot be written: {error.strerror}") from None
         self.document = document
         self.stamp = Stamp.of(document.path)
+        self.look_whether_read_only()
+
+    def look_whether_read_only(self) -> bool:
+        """Look whether the file could be saved; returns whether that is news."""
+        before = self.read_only
+        folder = Path(os.path.realpath(self.path)).parent
+        try:
+            check_writable(self.path)
+            self.read_only = not os.access(folder, os.W_OK)
+        except (ReviserError, OSError):
+            self.read_only = True
+        return self.read_only != before
 
     def exists(self) -> bool:
         return Stamp.of(self.path) is not None

@@ -25,17 +25,28 @@ class Files:
         self._sheets.insert(sheet)
         self._desk.show(sheet)
 
-    async def open(self) -> None:
+    async def open(self) -> Sheet | None:
+        """Show a file that the user names; returns its sheet if it was not open before."""
         path = await self._voice.ask_path("Open which file?")
         if path is None:
-            return
+            return None
         if sheet := self._sheets.at(path):
             self._desk.show(sheet)
-            return
+            return None
         try:
-            self._desk.add(self._sheets.opened(path))
+            sheet = self._sheets.opened(path)
         except ReviserError as error:
             self._voice.fail(error, seconds=None)
+            return None
+        self._desk.add(sheet)
+        self.tell_if_read_only(sheet)
+        return sheet
+
+    def tell_if_read_only(self, sheet: Sheet) -> None:
+        """Say of a file that was just opened that it cannot be saved, before one has written much."""
+        if sheet.file is not None and sheet.file.read_only:
+            reason = f"{sheet.title} is read-only. Save as writes the text to another file."
+            self._voice.warn(reason, seconds=10)
 
     # Saving
 

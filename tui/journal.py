@@ -2,6 +2,8 @@
 
 A journal holds the text as it was at the last save and one line for each change since. It is locked
 for as long as its editor lives, so a journal that nobody holds is one that a crash has left behind.
+
+A journal that is not wanted any more goes to a trash folder, in which it stays for some days.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import fcntl
 import json
 import os
 import secrets
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -18,6 +22,8 @@ from tui.buffer import Buffer
 from tui.document import Change
 
 _SUFFIX = ".journal"
+_TRASH = "trash"
+TRASH_DAYS = 14
 
 
 class Journal:
@@ -70,34 +76,84 @@ class Journal:
 
 @dataclass(frozen=True)
 class Leftover:
-    """What a crash has left behind."""
+    """What a crash has left behind, or what was thrown away."""
 
     journal: Path
     path: Path | None
     text: str
     changes: int
+    # When it was last written to, or thrown away.
+    at: float
+
+    @property
+    def discarded(self) -> bool:
+        return self.journal.parent.name == _TRASH
 
     def discard(self) -> None:
-        self.journal.unlink(missing_ok=True)
+        """Put it into the trash, where it stays for some days."""
+        if not self.discarded:
+            _throw_away(self.journal)
 
 
 def leftovers(folder: Path) -> list[Leftover]:
-    """The journals that no living editor holds, the latest first; those that say nothing are removed."""
-    if not folder.is_dir():
-        return []
+    """The journals that no living editor holds, the latest first; those that cannot be read go to the trash."""
     found = []
-    for path in sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: -path.stat().st_mtime_ns):
-        with path.open("rb") as file:
+    for path in _journals(folder):
+        with suppress(OSError), path.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 continue
             leftover = _read(path, file.read())
-        if leftover is None or not leftover.changes:
-            path.unlink(missing_ok=True)
-        else:
-            found.append(leftover)
+            if leftover is None:
+                _throw_away(path)
+            elif not leftover.changes:
+                path.unlink(missing_ok=True)
+            else:
+                found.append(leftover)
     return found
+
+
+def thrown_away(folder: Path) -> list[Leftover]:
+    """The journals in the trash, the latest first."""
+    return [found for path in _journals(folder / _TRASH) if (found := read_journal(path))]
+
+
+def sweep_trash(folder: Path) -> None:
+    """Remove what has been in the trash for longer than its days."""
+    oldest = time.time() - TRASH_DAYS * 24 * 3600
+    for path in _journals(folder / _TRASH):
+        with suppress(OSError):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
+
+
+def read_journal(journal: Path) -> Leftover | None:
+    """What a journal holds; None if it cannot be read."""
+    try:
+        return _read(journal, journal.read_bytes())
+    except OSError:
+        return None
+
+
+def _journals(folder: Path) -> list[Path]:
+    """The journals in a folder, the latest first."""
+    found = []
+    with suppress(OSError):
+        for path in folder.glob(f"*{_SUFFIX}"):
+            with suppress(OSError):
+                found.append((path.stat().st_mtime_ns, path))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _throw_away(journal: Path) -> None:
+    """Move a journal to the trash beside it; another editor may have been quicker."""
+    with suppress(OSError):
+        trash = journal.parent / _TRASH
+        trash.mkdir(exist_ok=True, mode=0o700)
+        # Its days are counted from now on.
+        os.utime(journal)
+        journal.rename(trash / journal.name)
 
 
 def _read(journal: Path, data: bytes) -> Leftover | None:
@@ -120,4 +176,4 @@ def _read(journal: Path, data: bytes) -> Leftover | None:
         except (ValueError, TypeError):
             break  # the last line may have been cut short
         changes += 1
-    return Leftover(journal, named, buffer.text, changes)
+    return Leftover(journal, named, buffer.text, changes, journal.stat().st_mtime)

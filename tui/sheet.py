@@ -35,6 +35,12 @@ class Sheet:
         return self._name if self.file is None else self.file.path.name
 
     @property
+    def label(self) -> str:
+        """The title with what one should know of the text."""
+        read_only = self.file is not None and self.file.read_only
+        return self.title + " (read-only)" * read_only + " •" * self.modified
+
+    @property
     def path(self) -> Path | None:
         return None if self.file is None else self.file.path
 

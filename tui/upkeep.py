@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from textual.app import App
@@ -9,7 +11,7 @@ from textual.app import App
 from reviser.errors import ReviserError
 from tui.desk import Desk
 from tui.files import Files
-from tui.journal import Leftover, leftovers
+from tui.journal import TRASH_DAYS, Leftover, leftovers, sweep_trash, thrown_away
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.voice import Voice
@@ -22,9 +24,17 @@ class Upkeep:
     """Looks after all open texts, now and then."""
 
     def __init__(
-        self, app: App[None], sheets: Sheets, files: Files, desk: Desk, voice: Voice
+        self,
+        app: App[None],
+        journals: Path,
+        sheets: Sheets,
+        files: Files,
+        desk: Desk,
+        voice: Voice,
     ) -> None:
+        """`journals` is the folder in which they are kept."""
         self._app = app
+        self._journals = journals
         self._sheets = sheets
         self._files = files
         self._desk = desk
@@ -48,19 +58,54 @@ class Upkeep:
                 reason = f"There is no journal for recovery: {sheet.journal_failure}."
                 self._voice.warn(reason, seconds=10)
 
-    async def offer_leftovers(self, journals: Path) -> None:
-        """Ask what to do with each text that a crash left behind."""
-        for leftover in leftovers(journals):
+    async def offer_leftovers(self, *, of_all: bool) -> None:
+        """Ask about texts that a crash left behind: of all, or of the files that are open here.
+
+        What concerns other files is only said, so that nothing stands before the files one wants to open.
+        """
+        sweep_trash(self._journals)
+        found = leftovers(self._journals)
+        asked = [each for each in found if of_all or self._is_open_here(each)]
+        others = [each for each in found if each not in asked]
+        if others:
+            self._voice.say(
+                f"Unsaved changes of {_names(others)} can be had back: Recover a text, in the palette.",
+                seconds=15,
+            )
+        await self._ask_about(asked)
+
+    async def offer_leftovers_of(self, sheet: Sheet) -> None:
+        """Ask about what a crash left behind of a file that was just opened."""
+        file = sheet.file
+        if file is not None:
+            found = leftovers(self._journals)
+            await self._ask_about([each for each in found if each.path and file.is_at(each.path)])
+
+    async def recover(self) -> None:
+        """Let the user choose among what crashes left behind and what was discarded."""
+        found = [*leftovers(self._journals), *thrown_away(self._journals)]
+        if not found:
+            self._voice.say("There is nothing to recover.", seconds=3)
+            return
+        number = await self._voice.choose("Recover which text?", [_line(each) for each in found])
+        if number is not None:
+            self._restore(found[number])
+
+    async def _ask_about(self, found: Sequence[Leftover]) -> None:
+        for leftover in found:
             name = "a text without a file" if leftover.path is None else str(leftover.path)
-            changes = "one change" if leftover.changes == 1 else f"{leftover.changes} changes"
             answer = await self._voice.ask(
-                f"The editor ended without saving {changes} of {name}.",
+                f"The editor ended without saving {_changes(leftover)} of {name}, the last one at "
+                f"{_moment(leftover.at)}. What you discard is kept for {TRASH_DAYS} days.",
                 [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")],
             )
             if answer == "restore":
                 self._restore(leftover)
-            if answer in ("restore", "discard"):
+            elif answer == "discard":
                 leftover.discard()
+
+    def _is_open_here(self, leftover: Leftover) -> bool:
+        return leftover.path is not None and self._sheets.at(leftover.path) is not None
 
     def _restore(self, leftover: Leftover) -> None:
         """Make the text what it was, as one edit on top of what the file holds now."""
@@ -72,6 +117,7 @@ class Upkeep:
             self._desk.add(sheet)
         sheet.draft.become(leftover.text)
         sheet.flush_journal()
+        leftover.discard()
         self._desk.look_again()
 
     def _sheet_for(self, path: Path | None) -> Sheet:
@@ -89,6 +135,8 @@ class Upkeep:
         """Take over what others did to files that have no changes here; ask about the rest, once."""
         rests = self._user_rests()
         for sheet in self._sheets:
+            if sheet.file is not None and sheet.file.look_whether_read_only():
+                self._desk.update_bars()
             if sheet.file is None or sheet in self._asked or not sheet.file.changed_on_disk():
                 continue
             if not sheet.file.exists():
@@ -118,3 +166,25 @@ class Upkeep:
             self._files.reload(sheet)
         elif sheet.file is not None:
             sheet.file.ignore_change()
+
+
+def _names(found: Sequence[Leftover]) -> str:
+    first = "a text without a file" if found[0].path is None else found[0].path.name
+    more = len(found) - 1
+    return first if not more else f"{first} and {more} {'other' if more == 1 else 'others'}"
+
+
+def _changes(leftover: Leftover) -> str:
+    return "one change" if leftover.changes == 1 else f"{leftover.changes} changes"
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%H:%M on %Y-%m-%d", time.localtime(at))
+
+
+def _line(leftover: Leftover) -> str:
+    """A text that can be had back, in one line."""
+    name = "without a file" if leftover.path is None else leftover.path.name
+    what = "discarded" if leftover.discarded else "not saved"
+    start = " ".join(leftover.text[:200].split())[:40]
+    return f"{name} · {what} {_moment(leftover.at)} · {_changes(leftover)} · {start}"

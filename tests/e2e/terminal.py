@@ -50,6 +50,10 @@ class Terminal:
             assert time.monotonic() < limit, f"never saw {wanted!r} in\n{screen}"
             time.sleep(0.05)
 
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait for something that cannot be seen on the screen."""
+        self.wait_for(lambda screen: condition())
+
     def process(self) -> int:
         """The process id of the command."""
         shell = self.tmux("list-panes", "-F", "#{pane_pid}").strip()

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from reviser.model import Reviser, preset
 from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.conftest import PAPER_TRAJECTORIES
 from tests.e2e.terminal import Terminal
+from tui.journal import read_journal
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -39,6 +39,11 @@ class Editor(Terminal):
     def __init__(self, home: Path) -> None:
         super().__init__()
         self._home = home
+
+    def journaled(self) -> list[str]:
+        """The texts that would be offered back after a crash at this moment."""
+        found = [read_journal(path) for path in (self._home / "journal").glob("*.journal")]
+        return [each.text for each in found if each is not None]
 
     def start(self, *arguments: str | Path, size: tuple[int, int] = (90, 24), **env: str) -> None:
         command = [sys.executable, "-m", "reviser", "tui", *map(str, arguments)]
@@ -144,13 +149,18 @@ def test_killed_it_offers_back_what_was_typed(terminal: Editor, draft: Path) -> 
     terminal.wait_for("It was a quiet")
     terminal.type("Not saved yet. ")
     terminal.wait_for("Not saved yet. The cat")
-    time.sleep(1)
+    terminal.wait_until(lambda: terminal.journaled() == [f"Not saved yet. {TEXT}"])
     os.kill(terminal.process(), 9)
     terminal.wait_for("ended with 137")
     terminal.end()
     assert draft.read_text() == TEXT
+    # A writer who goes on typing as if nothing had happened answers nothing.
     terminal.start(draft)
     terminal.wait_for("The editor ended without saving")
+    terminal.type("dear hello")
+    terminal.keys("C-s", "C-s")
+    terminal.wait_for("The editor ended without saving")
+    assert terminal.journaled() == [f"Not saved yet. {TEXT}"]
     terminal.keys("Enter")
     terminal.wait_for("Not saved yet. The cat")
     terminal.keys("C-s")

@@ -303,6 +303,31 @@ def test_files_that_cannot_be_opened_or_written_get_a_sentence(tmp_path: Path) -
     drive(editor(tmp_path, "text"), script)
 
 
+def test_a_read_only_file_says_so_when_it_is_opened(tmp_path: Path) -> None:
+    for name in ("file.txt", "other.txt"):
+        (tmp_path / name).write_text("text")
+        (tmp_path / name).chmod(0o444)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "file.txt is read-only" in notes(app))
+        await pilot.press("ctrl+o")
+        await answer(pilot, app, str(tmp_path / "other.txt"))
+        await until(pilot, lambda: "other.txt is read-only" in notes(app))
+        assert "other.txt (read-only)" in app.desk.tab_bar.render().plain
+        # The state follows the file, and a text that is saved elsewhere is not read-only there.
+        (tmp_path / "other.txt").chmod(0o644)
+        app.upkeep.look_at_disk()
+        assert "other.txt (read-only)" not in app.desk.tab_bar.render().plain
+        app.desk.show(app.sheets[0])
+        assert "file.txt (read-only)" in app.desk.tab_bar.render().plain
+        await pilot.press("f12")
+        await answer(pilot, app, str(tmp_path / "mine.txt"))
+        await until(pilot, (tmp_path / "mine.txt").exists)
+        await until(pilot, lambda: "read-only" not in app.desk.tab_bar.render().plain)
+
+    drive(EditorApp([tmp_path / "file.txt"], journals=tmp_path / "journals"), script)
+
+
 def test_unsaved_changes_are_guarded_when_closing_and_quitting(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
 
@@ -408,7 +433,7 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
     app = EditorApp([], journals=journals)
     drive(app, recover)
     assert (tmp_path / "file.txt").read_text() == "text typed"
-    assert list(journals.iterdir()) == []
+    assert list(journals.glob("*.journal")) == []
 
 
 def test_without_a_place_for_the_journal_one_can_still_write(tmp_path: Path) -> None:

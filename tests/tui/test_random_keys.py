@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -10,11 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from textual import events
 from textual.pilot import Pilot
 
 from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
 from tui.document import Change, Selection, difference
+from tui.journal import leftovers, thrown_away
 
 CHARACTERS = ["a", "b", "漢", "é", " "]
 MOVES = ["left", "right", "shift+left", "shift+right", "ctrl+home", "ctrl+end", "ctrl+a"]
@@ -444,3 +447,63 @@ def test_screen_file_and_undo_agree_with_plain_text_at_length(
     start: str, pressed: list[str]
 ) -> None:
     try_keys(start, pressed)
+
+
+OPENERS = ["ctrl+o", "alt+w", "ctrl+g", "f12", "f1", "ctrl+s", "ctrl+p", "ctrl+q", "recover", "ask"]
+ANSWERS = ["enter", "escape", "tab", "left", "right", "up", "down", "alt+c", "alt+s", "alt+l", "q"]
+bursts = st.lists(
+    st.lists(
+        st.one_of(*(st.sampled_from(each) for each in (OPENERS, ANSWERS, CHARACTERS))),
+        min_size=1,
+        max_size=8,
+    ),
+    max_size=8,
+)
+
+
+def try_dialogs(typed: list[list[str]]) -> None:
+    """Bursts of keys into dialogs: nobody waits for ever, and no text is lost unless it was said so."""
+    folder = Path(tempfile.mkdtemp())
+    journals = folder / "journals"
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        questions = [("keep", "Later"), ("lose", "Discard")]
+        for batch in typed:
+            for key in batch:
+                if key == "recover":
+                    await app.run_action("recover")
+                elif key == "ask":
+                    app.run_worker(app.voice.ask("Which?", questions))
+                else:
+                    app.post_message(events.Key(key, key if len(key) == 1 else None))
+            await pilot.pause()
+            if app._exit:
+                return
+            assert len(leftovers(journals)) + len(thrown_away(journals)) == 1
+        for _ in range(100):
+            if len(app.screen_stack) > 1:
+                await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1 and not app.workers._workers)
+        app.desk.focus(app.editor)
+        before = app.sheet.draft.text
+        await pilot.press("ctrl+end", "z")
+        assert app.sheet.draft.text == f"{before}z"
+
+    app = editor(folder, "text")
+    journals.mkdir()
+    header = json.dumps({"path": str(folder / "other.txt"), "bytes": 3})
+    (journals / "1-a.journal").write_text(f'{header}\nold\n[0, 0, "new "]\n')
+    drive(app, script)
+
+
+@settings(max_examples=10, deadline=None)
+@given(bursts)
+def test_bursts_into_dialogs_leave_nobody_waiting(typed: list[list[str]]) -> None:
+    try_dialogs(typed)
+
+
+@pytest.mark.slow
+@settings(max_examples=200, deadline=None)
+@given(bursts)
+def test_bursts_into_dialogs_leave_nobody_waiting_at_length(typed: list[list[str]]) -> None:
+    try_dialogs(typed)

@@ -6,7 +6,9 @@ libraries that need an older pytest.)
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -160,6 +162,22 @@ def test_a_question(tmp_path: Path, size: tuple[int, int]) -> None:
         await until(pilot, lambda: len(app.screen_stack) == 2)
 
     compare(still_app(tmp_path), "question", size, before)
+
+
+def test_a_text_that_a_crash_left_behind(tmp_path: Path, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+
+    (tmp_path / "journals").mkdir()
+    journal = tmp_path / "journals" / "1-a.journal"
+    header = json.dumps({"path": None, "bytes": 0})
+    journal.write_text(f'{header}\n\n[0, 0, "Dear reader"]\n')
+    # At noon, wherever the test runs.
+    at = time.mktime((2026, 1, 2, 12, 0, 0, 0, 0, -1))
+    os.utime(journal, (at, at))
+    app = EditorApp([], QUICK, journals=journal.parent)
+    app.clock = Still()
+    compare(app, "recovery", size, before)
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])

@@ -1,0 +1,126 @@
+"""What a crash has left behind: offered, restored, discarded, and had back from the trash."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from tests.tui.driving import QUICK, drive, editor, notes, toy_engine, until
+from tests.tui.test_editing import answer, choose
+from tui.app import EditorApp
+from tui.dialogs import Choice, Question
+from tui.journal import TRASH_DAYS, Journal, leftovers, sweep_trash, thrown_away
+
+TYPED = "text typed"
+
+
+def crash(folder: Path) -> None:
+    """Type into a file and die."""
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+end", *" typed")
+        app.upkeep.flush_journals()
+        # A process that dies lets go of its locks and leaves its files.
+        for sheet in app.sheets:
+            assert isinstance(sheet._journal, Journal)
+            assert sheet._journal._file is not None
+            sheet._journal._file.close()
+
+    drive(editor(folder, "text"), script)
+
+
+def again(folder: Path, *names: str) -> EditorApp:
+    """The editor, started anew."""
+    files = [folder / name for name in names]
+    return EditorApp(files, QUICK, load=toy_engine, journals=folder / "journals")
+
+
+def test_typing_into_the_recovery_dialog_discards_nothing(tmp_path: Path) -> None:
+    crash(tmp_path)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press(*"dear reader, later I shall discard and restore")
+        assert isinstance(app.screen, Question)
+        assert len(leftovers(tmp_path / "journals")) == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: app.sheet.draft.text == TYPED)
+
+    drive(again(tmp_path, "file.txt"), script)
+
+
+def test_a_text_of_another_file_does_not_stand_in_the_way(tmp_path: Path) -> None:
+    crash(tmp_path)
+    (tmp_path / "other.txt").write_text("other")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "Unsaved changes of file.txt" in notes(app))
+        await pilot.press("x")
+        assert (app.sheet.draft.text, len(app.screen_stack)) == ("xother", 1)
+        # It is asked about when its own file is opened.
+        await pilot.press("ctrl+o")
+        await answer(pilot, app, str(tmp_path / "file.txt"))
+        await choose(pilot, app, "l")
+        assert app.sheet.draft.text == "text"
+        await app.run_action("recover")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.sheet.draft.text == TYPED)
+
+    drive(again(tmp_path, "other.txt"), script)
+
+
+def test_what_was_discarded_can_be_had_back_for_some_days(tmp_path: Path) -> None:
+    journals = tmp_path / "journals"
+    crash(tmp_path)
+
+    async def discard(app: EditorApp, pilot: Pilot[None]) -> None:
+        await choose(pilot, app, "d")
+        await until(pilot, lambda: not leftovers(journals))
+
+    drive(again(tmp_path, "file.txt"), discard)
+    (thrown,) = thrown_away(journals)
+    assert (thrown.text, thrown.path) == (TYPED, tmp_path / "file.txt")
+
+    async def recover(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+        await app.run_action("recover")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        line = str(app.screen.query_one(OptionList).get_option_at_index(0).prompt)
+        assert line.startswith("file.txt · discarded ")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.sheet.draft.text == TYPED)
+        assert app.sheet.modified
+        await pilot.press("ctrl+z")
+        assert app.sheet.draft.text == "text"
+
+    drive(again(tmp_path, "file.txt"), recover)
+    assert len(thrown_away(journals)) == 1
+    sweep_trash(journals)
+    assert len(thrown_away(journals)) == 1
+    old = thrown.at - (TRASH_DAYS + 1) * 24 * 3600
+    os.utime(thrown.journal, (old, old))
+    drive(again(tmp_path, "file.txt"), lambda app, pilot: pilot.pause())
+    assert thrown_away(journals) == []
+
+
+def test_a_journal_that_cannot_be_read_is_kept_for_those_who_can(tmp_path: Path) -> None:
+    journals = tmp_path / "journals"
+    journals.mkdir()
+    (journals / "1-a.journal").write_bytes(b"{broken\nwords that someone typed")
+    assert leftovers(journals) == []
+    kept = journals / "trash" / "1-a.journal"
+    assert kept.read_bytes() == b"{broken\nwords that someone typed"
+    assert thrown_away(journals) == []
+
+
+def test_nothing_to_recover_is_said(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await app.run_action("recover")
+        await until(pilot, lambda: "nothing to recover" in notes(app))
+
+    drive(editor(tmp_path, "text"), script)
