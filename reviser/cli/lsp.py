@@ -35,8 +35,7 @@ def lsp(
     starting = load_extra("lsp_server.starting", "lsp")
     server = starting.make_server(_checked(log_file))
     if tcp:
-        with _plain_errors(tcp):
-            raise typer.Exit(starting.serve_tcp(server, *_address(tcp)))
+        raise typer.Exit(starting.serve_tcp(server, *_address(tcp)))
     if ws:
         load_extra("websockets", "lsp")
         with _plain_errors(ws):

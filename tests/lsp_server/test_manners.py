@@ -510,7 +510,7 @@ def test_an_address_that_is_taken_is_said_plainly() -> None:
         command = [sys.executable, "-m", "reviser", "lsp", "--tcp", port]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr.startswith(f"reviser: cannot listen on {port}: ")
+    assert result.stderr.startswith(f"reviser: cannot listen on 127.0.0.1:{port}: ")
     assert result.stderr.count("\n") == 1
 
 
