@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -134,18 +135,24 @@ def test_a_closed_document_is_unknown_and_its_run_ends(editor: ToyEditor) -> Non
 def test_a_run_whose_document_is_closed_says_that_it_ends_and_computes_no_more(
     slow_model: Path,
 ) -> None:
-    """Its next edit would be a long time off; neither the news nor the model's end waits for that."""
-    live = {"maxActions": 900, "editsPerSecond": 0.1}
-    with toy_editor(slow_model, {"live": live}) as editor:
+    """Its next edit would be as long off as the first was; neither the news nor the model's end waits for that."""
+    closed = []
+    with toy_editor(slow_model, {"live": {"maxActions": 900, "editsPerSecond": 0.3}}) as editor:
+
+        def close() -> None:
+            closed.append(time.monotonic())
+            editor.close()
+
         editor.open("It was")
-        editor.before_apply = editor.close
+        editor.before_apply = close
+        began = time.monotonic()
         editor.command("reviser.continue", uri=URI)
         end = editor.wait_for_end()
         assert (end["uri"], end["state"]) == (URI, "stopped")
         assert end["reason"] == "the document was closed"
         # A task is counted when the model has left it.
-        evaluated = until(lambda: editor.command("reviser.status")["evaluated"])
-        assert evaluated < live["maxActions"]
+        until(lambda: editor.command("reviser.status")["evaluated"])
+        assert time.monotonic() - closed[0] < (closed[0] - began) / 2
         assert [run["state"] for run in editor.runs()].count("stopped") == 1
         editor.open("It is")
         assert editor.mirror() == "It is" == editor.text
