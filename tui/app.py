@@ -165,7 +165,8 @@ class EditorApp(App[None], inherit_bindings=False):
                 yield SystemCommand(command.title, command.help, call)
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, Palette):
+        # Its commands are for the text, which waits while a dialog is open.
+        if not self.voice.asking:
             self._palette = Palette()
             self.push_screen(self._palette)
 

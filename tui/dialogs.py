@@ -84,9 +84,6 @@ class Question(Dialog[str | None]):
                     yield Button(shown, id=name, compact=True)
             yield Label("Arrows and Enter, or Alt+letter", classes="keys")
 
-    def on_mount(self) -> None:
-        self.set_focus(self.query(Button).first())
-
     def on_button_pressed(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id)
 
@@ -194,6 +191,3 @@ class Help(Dialog[None]):
                     table.add_row(Text(key, style="bold"), told)
                 yield Label(title, classes="help-title", markup=False)
                 yield Static(table)
-
-    def on_mount(self) -> None:
-        self.query_one(VerticalScroll).focus()

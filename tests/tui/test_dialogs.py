@@ -110,6 +110,20 @@ def test_an_answer_to_a_dialog_that_is_covered_does_not_close_the_one_above(
     drive(editor(tmp_path, "text"), script)
 
 
+def test_the_palette_opens_over_no_other_dialog(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x", "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette))
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, Question))
+        await pilot.press("ctrl+p", "ctrl+p")
+        assert isinstance(app.screen, Question)
+        await pilot.press("escape", "escape")
+        await alone(app, pilot)
+
+    drive(editor(tmp_path, "text"), script)
+
+
 def test_letters_alone_answer_nothing(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("x", "ctrl+q")

@@ -503,7 +503,7 @@ def test_bursts_into_dialogs_leave_nobody_waiting(typed: list[list[str]]) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(bursts)
 def test_bursts_into_dialogs_leave_nobody_waiting_at_length(typed: list[list[str]]) -> None:
     try_dialogs(typed)
