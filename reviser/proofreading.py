@@ -85,6 +85,8 @@ class Reader:
         self.corrections: list[Correction] = []
         # Everything before the cursor is as it was given, as corrections are made from the end backward.
         self._cursor = len(passage)
+        # The last correction's new tokens, which lie between that place and the model's cursor.
+        self._between = 0
         self._chance = 0.0
         self._moved = False
         self._deleted = 0
@@ -98,11 +100,11 @@ class Reader:
         self._taken += 1
         chances = self._chances(scores)
         stop, delete = vocabulary.stop_id, vocabulary.delete_id
-        if self._changing:
+        if self.changing:
             best = int(chances.argmax())
             if best == stop or best in self._rules.back:
                 self._finish(chances)
-        if not self._changing and not self._moved:
+        if not self.changing and not self._moved:
             if math.exp(chances[stop]) > 1 - self._floor:
                 return None
             chances[stop] = -np.inf
@@ -111,7 +113,9 @@ class Reader:
             return None
         self._chance += float(chances[best])
         if best in self._rules.back:
-            self._cursor -= self._rules.back[best]
+            crossed = min(self._rules.back[best], self._between)
+            self._between -= crossed
+            self._cursor -= self._rules.back[best] - crossed
             self._moved = True
         elif best == delete:
             self._deleted += 1
@@ -120,21 +124,23 @@ class Reader:
         return best
 
     @property
-    def _changing(self) -> bool:
+    def changing(self) -> bool:
+        """Whether a change was begun that is not over."""
         return self._deleted > 0 or bool(self._written)
 
     def _chances(self, scores: Scores) -> NDArray[np.float64]:
         """Logarithms of the chances of what may come next here."""
         vocabulary = self._rules.vocabulary
         allowed = np.zeros(len(scores), dtype=np.bool_)
-        allowed[: vocabulary.base_size] = self._rules.insertable
         place = self._cursor - self._deleted
-        if not self._written and place > 0:
-            allowed[vocabulary.delete_id] = True
+        if not self._between:
+            allowed[: vocabulary.base_size] = self._rules.insertable
+            allowed[vocabulary.delete_id] = not self._written and place > 0
+        room = place + self._between + len(self._written)
         for id, distance in self._rules.back.items():
-            allowed[id] = distance <= place
+            allowed[id] = distance <= room
         # A way that was begun leads to a change.
-        allowed[vocabulary.stop_id] = self._changing or not self._moved
+        allowed[vocabulary.stop_id] = self.changing or not self._moved
         found = np.where(allowed, scores.astype(np.float64), -np.inf)
         found -= found.max()
         found -= math.log(np.exp(found).sum())
@@ -155,5 +161,5 @@ class Reader:
         others[ends] = False
         chances[others] = -np.inf
         chances -= ending
-        self._cursor, self._chance = start, 0.0
+        self._cursor, self._between, self._chance = start, len(self._written), 0.0
         self._moved, self._deleted, self._written = False, 0, []

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reviser.actions import Action, Delete, Insert, Move, Stop
-from reviser.decoding import Scores
+from reviser.decoding import Scores, seed
 from reviser.errors import ReviserError
 from reviser.model import preset
 from reviser.proofreading import Correction, Reader, Rules, corrected
@@ -65,7 +67,25 @@ def test_a_doubtful_correction_takes_no_other_with_it() -> None:
     )
     assert [one.tokens for one in reader.corrections] == [()]
     # What comes after a change is judged given that the change is over.
-    assert reader.corrections[0] == Correction(1, 2, (), pytest.approx(0.9))
+    # The move crosses the token that was written, and then one of the passage.
+    assert reader.corrections[0] == Correction(2, 3, (), pytest.approx(0.9))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(0, 3), st.integers(0, 3))
+def test_corrections_say_what_the_actions_do(seed_: int, size: int, left: int, right: int) -> None:
+    """Whatever a model likes best, all corrections together make what its actions make of the canvas."""
+    chance = np.random.default_rng(seed_)
+    passage = [int(token) for token in chance.integers(1, 10, size)]
+    reader = Reader(RULES, passage, [1] * left, [2] * right, floor=0.0, most_actions=40)
+    canvas, _ = seed(WORDS, [1] * left, [2] * right, draft=passage)
+    scores = np.zeros(WORDS.size)
+    while (taken := reader.advance(scores)) is not None:
+        canvas.apply(WORDS.action(taken))
+        scores = chance.normal(0, 3, WORDS.size)
+        scores[[WORDS.stop_id, WORDS.delete_id, *RULES.back]] += chance.normal(2, 3)
+    if not reader.changing:
+        made = corrected(passage, reader.corrections)
+        assert canvas.tokens == [1] * left + made + [2] * right
 
 
 def test_it_never_leaves_the_passage_nor_goes_forward() -> None:
