@@ -55,7 +55,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench-canvas: $(READY)
-	$(BIN)/python -m benchmarks.canvas --write docs/results/canvas-cost.md
+	$(BIN)/python -m benchmarks canvas --write docs/results/canvas-cost.md
 
 # torch comes first and pinned: a range would let pip choose a build with gigabytes of CUDA.
 $(READY): pyproject.toml

@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from benchmarks import flops
-from benchmarks.arena import (
+from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.measures import flops
+from benchmarks.measures.arena import (
     LIKELIHOOD,
     Judge,
     LikelihoodJudge,
@@ -31,13 +32,10 @@ from benchmarks.arena import (
     matches,
     score,
 )
-from benchmarks.contestants import RealText, load_contestant
-from benchmarks.evaluators import DRAWS, load_evaluator
-from benchmarks.loading import default_device, fingerprint, home_folder, short_name
-from benchmarks.mauve_score import mauve_each
-from benchmarks.perplexity import Evaluator, Kind, Loss, Text, summarise
-from benchmarks.protocol import BUILTIN, Setup, prompts_by_seed
-from benchmarks.records import (
+from benchmarks.measures.mauve_score import mauve_each
+from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
+from benchmarks.measures.variety import variety
+from benchmarks.protocol.records import (
     Contestant,
     Editing,
     Generation,
@@ -46,9 +44,7 @@ from benchmarks.records import (
     Scored,
     write_records,
 )
-from benchmarks.report import REAL, write_report
-from benchmarks.results import surroundings
-from benchmarks.runs import (
+from benchmarks.protocol.runs import (
     Bars,
     Cache,
     RunFolder,
@@ -58,16 +54,20 @@ from benchmarks.runs import (
     key_of,
     measured_each,
 )
-from benchmarks.statistics import RESAMPLES, Walk, summary, walks
-from benchmarks.variety import variety
+from benchmarks.protocol.setup import BUILTIN, Setup, prompts_by_seed
+from benchmarks.report.page import REAL, write_report
+from benchmarks.report.provenance import surroundings
 from reviser import __version__
 from reviser.checkpoints.home import save_checkpoint
 from reviser.checkpoints.library import DEFAULT, find_model, name_of, place_for
 from reviser.checkpoints.pulling import SOURCES, pull
-from reviser.errors import ReviserError
-from reviser.files import write_atomically
-from reviser.replay import replay
-from reviser.trajectory import Trajectory, dump_trajectories
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from reviser.core.trajectory import Trajectory, dump_trajectories
+from reviser.scoring.evaluators import DRAWS, load_evaluator
+from reviser.scoring.loading import default_device, fingerprint, home_folder, short_name
+from reviser.scoring.perplexity import Evaluator, Kind, Loss, Text, summarise
+from reviser.session.replay import replay
 from reviser.viewer import render_page
 
 T = TypeVar("T")

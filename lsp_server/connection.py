@@ -16,7 +16,7 @@ from typing import BinaryIO
 from pygls.exceptions import JsonRpcException
 
 from lsp_server.server import ReviserServer
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 logger = logging.getLogger(__name__)
 

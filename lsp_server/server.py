@@ -13,16 +13,16 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from lsp_server.completer import Completer
-from lsp_server.documents import Document, Documents, UnknownDocument
-from lsp_server.editor import LspEditor
-from lsp_server.engine import Engine
-from lsp_server.host import socket_path
+from lsp_server.completion.completer import Completer
+from lsp_server.documents.document import Document, Documents, UnknownDocument
 from lsp_server.messages import STATUS, Status, make_converter
 from lsp_server.protocol import ReviserProtocol, invalid
-from lsp_server.runs import LiveRuns
+from lsp_server.runs.editor import LspEditor
+from lsp_server.runs.live_runs import LiveRuns
 from lsp_server.settings import Settings, read_settings
-from lsp_server.tasks import ModelKey
+from lsp_server.worker.client import Engine
+from lsp_server.worker.process import socket_path
+from lsp_server.worker.tasks import ModelKey
 from reviser import __version__
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,6 @@ from typing import Any
 
 from lsprotocol import types
 
-from lsp_server import commands, features
 from lsp_server.connection import (
     FramingError,
     Output,
@@ -24,8 +23,9 @@ from lsp_server.connection import (
     chunks_of_stream,
     converse,
 )
+from lsp_server.handlers import commands, features
 from lsp_server.server import ReviserServer
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 _WATCH_INTERVAL = 1.0
 _SIGNALLED = (

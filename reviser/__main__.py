@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from reviser.entry import run_command
+from reviser.cli.entry import run_command
 
 
 def main() -> NoReturn:
@@ -13,7 +13,7 @@ def main() -> NoReturn:
 
 
 def _load() -> Callable[[], int]:
-    from reviser.cli import run_app
+    from reviser.cli.app import run_app
 
     return run_app
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from reviser.tokenizer import Gpt2Tokenizer
-from reviser.trajectory import Trajectory, load_trajectories
+from reviser.core.tokenizer import Gpt2Tokenizer
+from reviser.core.trajectory import Trajectory, load_trajectories
 
 ROOT = Path(__file__).parent.parent
 PAPER_TRAJECTORIES = ROOT / "examples" / "paper_trajectories.json"

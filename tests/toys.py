@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
+from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser, preset
-from reviser.policy import ModelPolicy
-from reviser.torch_policy import TorchDecoder
-from reviser.vocabulary import PAPER_KINDS, Vocabulary
 
 WORDS = [" the", " cat", " sat", " on", " mat", ".", "\n", " 漢", ", ", "The"]
 

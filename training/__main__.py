@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-from reviser.entry import complain, run_command
+from reviser.cli.entry import complain, run_command
 
 COMMANDS = {
     "data": "turn texts into token shards",
@@ -19,7 +19,17 @@ COMMANDS = {
     "ppo": "tune a model by reinforcement learning",
 }
 
-_MODULES = {"mistakes": "training.mistakes.command"}
+_MODULES = {
+    "data": "training.data.shards",
+    "edits": "training.edits.edits",
+    "mistakes": "training.edits.mistakes.command",
+    "base_texts": "training.data.base_texts",
+    "generator": "training.samples.generator",
+    "batches": "training.batches.loader",
+    "run": "training.trainer.run",
+    "dagger": "training.dagger.run",
+    "ppo": "training.ppo.run",
+}
 
 
 def main() -> int:
@@ -32,7 +42,7 @@ def main() -> int:
         return 0 if name else 2
     if name not in COMMANDS:
         return complain(f"there is no command {name} (see python -m training --help)")
-    module = import_module(_MODULES.get(name, f"training.{name}"))
+    module = import_module(_MODULES[name])
     status: int = module.main(sys.argv[2:])
     return status
 

@@ -18,27 +18,27 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from reviser.errors import ReviserError
-from tui.bars import TabBar
+from reviser.core.errors import ReviserError
+from tui.autosave import Upkeep
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
-from tui.desk import Desk
-from tui.dialogs import Help, Palette
-from tui.document import Selection
-from tui.editor import Editor
+from tui.document.draft import Selection
 from tui.files import Files
-from tui.find_bar import FindBar
-from tui.panels import SidePanel, Timeline
-from tui.player import Player
-from tui.pulse import Pulse
-from tui.run_files import RunFiles
-from tui.runs import Run
+from tui.prompts import Voice
+from tui.runs.player import Player
+from tui.runs.run_files import RunFiles
+from tui.runs.ticker import Pulse
+from tui.runs.tree import Run
+from tui.runs.writer import Loader, Writer, load_model
 from tui.settings import Settings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
-from tui.themes import DARK, LIGHT
-from tui.upkeep import Upkeep
-from tui.voice import Voice
-from tui.writer import Loader, Writer, load_model
+from tui.widgets.bars import TabBar
+from tui.widgets.desk import Desk
+from tui.widgets.dialogs import Help, Palette
+from tui.widgets.editor import Editor
+from tui.widgets.find_bar import FindBar
+from tui.widgets.panels import SidePanel, Timeline
+from tui.widgets.themes import DARK, LIGHT
 
 
 class EditorApp(App[None], inherit_bindings=False):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviser.errors import ReviserError
-from tui.desk import Desk
+from reviser.core.errors import ReviserError
+from tui.prompts import Voice
 from tui.sheet import Sheet
 from tui.sheets import Sheets
-from tui.voice import Voice
+from tui.widgets.desk import Desk
 
 
 class Files:

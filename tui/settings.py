@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from reviser.errors import ReviserError
-from reviser.files import read_utf8
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8
 
 SPEEDS = (1, 2, 4, 8, 15, 30, 0)
 THEMES = ("dark", "light")

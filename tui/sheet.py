@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui.disk import OpenFile
-from tui.document import Change, Draft
-from tui.journal import Journal
-from tui.review import Review
-from tui.runs import Run
+from tui.document.disk import OpenFile
+from tui.document.draft import Change, Draft
+from tui.document.journal import Journal
+from tui.runs.review import Review
+from tui.runs.tree import Run
 
 
 class Sheet:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tui.disk import OpenFile
-from tui.document import Draft
-from tui.journal import Journal
+from tui.document.disk import OpenFile
+from tui.document.draft import Draft
+from tui.document.journal import Journal
 from tui.sheet import Sheet
 
 

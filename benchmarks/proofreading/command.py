@@ -17,9 +17,9 @@ from benchmarks.proofreading.measure import FINISHED, Result, measured, measured
 from benchmarks.proofreading.mistakes import MistakeSet, read_mistakes
 from benchmarks.proofreading.page import markdown, page, summary
 from benchmarks.proofreading.sets import ProofSet
-from benchmarks.results import surroundings
-from reviser.errors import ReviserError
-from reviser.files import write_atomically
+from benchmarks.report.provenance import surroundings
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
 
 
 def _arguments(given: Sequence[str] | None, prog: str) -> argparse.Namespace:

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from reviser.errors import ReviserError
-from reviser.files import read_utf8
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8
 
 HARPER = "harper.js@2.10"
 
@@ -49,7 +49,7 @@ class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(self, name: str, model: str | None) -> None:
-        from reviser.engine import load_engine
+        from reviser.session.engine import load_engine
 
         self.name = name
         self._engine = load_engine(model)
@@ -58,7 +58,7 @@ class Reviser:
         return [self._corrected(text) for text in texts]
 
     def _corrected(self, text: str) -> str:
-        from reviser.decoding import Sampler
+        from reviser.decoding.rollout import Sampler
 
         session = self._engine.session(text)
         grown = 0

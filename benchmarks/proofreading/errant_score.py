@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.proofreading.scores import FScore, f_score
 from benchmarks.proofreading.sets import Edit
 from benchmarks.proofreading.tokens import Tokens
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 
 class ErrantMissing(ReviserError):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.proofreading.mistakes import place_of
-from reviser.changes import Change, changes
+from reviser.proofreading.changes import Change, changes
 
 
 class Verdict(StrEnum):

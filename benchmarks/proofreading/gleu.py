@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.measures.sari import gleu_of, gleu_row
 from benchmarks.proofreading.scores import Counts, Interval, interval, resampled
 from benchmarks.proofreading.tokens import Tokens
-from benchmarks.sari import gleu_of, gleu_row
 
 DRAWS = 500
 

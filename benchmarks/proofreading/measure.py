@@ -16,7 +16,7 @@ from benchmarks.proofreading.mistakes import ByKind, MistakeSet, Passage, by_kin
 from benchmarks.proofreading.scores import FScore, Interval, interval, resampled
 from benchmarks.proofreading.sets import ProofSet
 from benchmarks.proofreading.tokens import Tokens, retokenise
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 FINISHED = "refs"  # bea-dev-refs: the finished sentences of bea-dev
 

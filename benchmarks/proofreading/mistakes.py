@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.proofreading.scores import FScore, f_score
-from reviser.changes import Change, changes
-from reviser.errors import ReviserError
-from reviser.files import read_utf8
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8
+from reviser.proofreading.changes import Change, changes
 
 
 @dataclass(frozen=True)

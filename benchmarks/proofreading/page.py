@@ -8,9 +8,9 @@ from typing import Any
 from benchmarks.proofreading.examples import EXPLAINED
 from benchmarks.proofreading.measure import Result
 from benchmarks.proofreading.scores import Interval
-from benchmarks.report import Sample, Section, as_page
-from benchmarks.results import provenance
-from benchmarks.tables import Table
+from benchmarks.report.page import Sample, Section, as_page
+from benchmarks.report.provenance import provenance
+from benchmarks.report.tables import Table
 
 TITLE = "Proofreading"
 NOTES = (

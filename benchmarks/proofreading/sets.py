@@ -21,8 +21,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.proofreading.tokens import Plain, Style, Tokens, detokenise
-from reviser.errors import ReviserError
-from reviser.files import read_utf8
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8
 
 REQUIREMENT = "gec-datasets==0.1.0"
 SHA256 = "cfab77ecf1481de904b33f48e89b9363ff9090cfc094955621deeb0651dcacd2"

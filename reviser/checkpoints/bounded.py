@@ -9,8 +9,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from reviser.errors import ReviserError
-from reviser.files import read_bytes
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_bytes
 
 # Far more than any model needs: its configuration, its index of shards, its tokenizer.
 LARGEST_JSON = 16 << 20

@@ -16,11 +16,11 @@ from reviser.checkpoints.tokenizer_files import (
     make_tokenizer,
     read_tokenizer_json,
 )
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig
 from reviser.model.layout import Quantisation, quantised_tensors
-from reviser.tokenizer import Tokenizer
-from reviser.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 FORMAT = "reviser"

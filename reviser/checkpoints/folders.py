@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 
 @contextmanager

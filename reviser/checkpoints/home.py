@@ -38,12 +38,12 @@ from reviser.checkpoints.tokenizer_files import (
     pack_tokenizer_json,
     read_tokenizer_json,
 )
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig, Reviser
 from reviser.model.layout import Quantisation, quantised_tensors, weight_count
 from reviser.model.quantised import dequantise_model, quantise_model
-from reviser.tokenizer import Tokenizer
-from reviser.vocabulary import Vocabulary
 
 # Quantised models are for giving away, and many places that keep files refuse larger ones.
 QUANTISED_SHARD_BYTES = 45_000_000

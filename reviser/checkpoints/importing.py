@@ -7,12 +7,12 @@ from pathlib import Path
 
 from reviser.checkpoints.bounded import file_size
 from reviser.checkpoints.building import Progress, no_progress
-from reviser.checkpoints.gguf_files import read_gguf
-from reviser.checkpoints.gguf_header import MAGIC
+from reviser.checkpoints.formats.gguf_files import read_gguf
+from reviser.checkpoints.formats.gguf_header import MAGIC
+from reviser.checkpoints.formats.llama import read_llama
+from reviser.checkpoints.formats.released import read_released
 from reviser.checkpoints.home import Checkpoint, is_home, load
-from reviser.checkpoints.llama import read_llama
-from reviser.checkpoints.released import read_released
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.checkpoints.bounded import read_json
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 # What the model is called that is used when none is named: the package's, or the user's own.
 DEFAULT = "default"

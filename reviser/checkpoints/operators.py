@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reviser.actions import Action, Move, Replace, SpanCopy, SpanDelete, SpanMove
-from reviser.errors import ReviserError
-from reviser.tokenizer import Tokenizer
-from reviser.vocabulary import Vocabulary
+from reviser.core.actions import Action, Move, Replace, SpanCopy, SpanDelete, SpanMove
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from reviser.model import Reviser

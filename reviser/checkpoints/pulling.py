@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.checkpoints.building import Progress, no_progress
-from reviser.checkpoints.gguf_files import read_gguf
+from reviser.checkpoints.formats.gguf_files import read_gguf
 from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.importing import import_path, is_hub_id
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 _HUB_FILES = (
     "config.json",

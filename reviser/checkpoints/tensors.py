@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.checkpoints.bounded import read_json
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from torch import Tensor

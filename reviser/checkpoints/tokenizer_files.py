@@ -14,15 +14,15 @@ from reviser.checkpoints.bounded import (
     unpack_gzip,
 )
 from reviser.checkpoints.operators import operator_names
-from reviser.errors import ReviserError
-from reviser.tokenizer import (
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
     Tokenizer,
     byte_of_character,
     gpt2_ranks,
 )
-from reviser.vocabulary import GPT2_END_OF_TEXT, Vocabulary
+from reviser.core.vocabulary import GPT2_END_OF_TEXT, Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
 PACKED_FILE = "tokenizer.json.gz"

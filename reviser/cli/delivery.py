@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from reviser.errors import FileChanged, ReviserError
+from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
-    from reviser.documents import Document
+    from reviser.session.documents import Document
 
 _HEAD_LINES = 2
 _DIFF_COLOURS = {"@": "cyan", "-": "red", "+": "green"}
@@ -55,7 +55,7 @@ def write_result(document: Document, text: str, output: Path) -> None:
     Where that is the document's own file and somebody else has written it since, the file stays and the
     text goes into a new one beside it.
     """
-    from reviser.files import STREAM, write_beside, write_output
+    from reviser.core.files import STREAM, write_beside, write_output
 
     if output == STREAM:
         print_text(document, text)
@@ -76,7 +76,7 @@ def write_result(document: Document, text: str, output: Path) -> None:
 
 def print_text(document: Document, text: str) -> None:
     """Print `text`: into a pipe or a file as the document's own file would hold it, byte for byte."""
-    from reviser.files import STREAM, write_output
+    from reviser.core.files import STREAM, write_output
 
     if sys.stdout.isatty():
         typer.echo(text, nl=not text.endswith("\n"))
@@ -86,7 +86,7 @@ def print_text(document: Document, text: str) -> None:
 
 def print_diff(document: Document, text: str) -> None:
     """Print a unified diff from a document to `text`; in a terminal, with colours."""
-    from reviser.files import STREAM, write_output
+    from reviser.core.files import STREAM, write_output
 
     diff = document.diff(text)
     if diff and is_coloured():

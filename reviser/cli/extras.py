@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 
 def load_extra(module: str, extra: str) -> ModuleType:

@@ -12,12 +12,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from reviser.frames import Frame
-from reviser.replay import Replay, Replayed, replay
-from reviser.session import Generation
-from reviser.text import TextEdit
-from reviser.tokenizer import Tokenizer
-from reviser.trajectory import Trajectory
+from reviser.core.text import TextEdit
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.trajectory import Trajectory
+from reviser.session.frames import Frame
+from reviser.session.replay import Replay, Replayed, replay
+from reviser.session.session import Generation
 
 ACTIONS_PER_SECOND = 12
 _FRESH_STEPS = 6

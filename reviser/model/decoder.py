@@ -110,7 +110,7 @@ class Attention(nn.Module):
         self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None
     ) -> Tensor:
         if span.histories is not None:
-            from reviser.model.packed import packed_attention
+            from reviser.model.kernels.packed import packed_attention
 
             # It has no dropout of its own; the residual dropout remains.
             qkv = _joined(x, self.q, self.k, self.v)
@@ -161,7 +161,7 @@ class GeluMLP(nn.Module):
 
     def learn(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """What to add, and a bias that is still to be added to it (a copy, as this one's may be gone by then)."""
-        from reviser.model.fused import gelu
+        from reviser.model.kernels.fused import gelu
 
         hidden = gelu(functional.linear(x, self.fc1.weight), self.fc1.bias)
         return functional.linear(hidden, self.fc2.weight), self.fc2.bias.clone()
@@ -183,7 +183,7 @@ class SwigluMLP(nn.Module):
 
     def _gated(self, x: Tensor) -> Tensor:
         if _on_gpu_to_learn(self, x):
-            from reviser.model.fused import gated
+            from reviser.model.kernels.fused import gated
 
             return gated(_joined(x, self.gate, self.up))
         gate, up = _project(x, self.gate, self.up)
@@ -230,7 +230,7 @@ class Block(nn.Module):
     def _learn(
         self, x: Tensor, found: Found, rope: tuple[Tensor, Tensor], span: Span, seeds: Tensor
     ) -> tuple[Tensor, Found]:
-        from reviser.model.fused import add_norm
+        from reviser.model.kernels.fused import add_norm
 
         share = self.dropout.p
         x, normed = add_norm(x, *found, self.attention_norm, seeds, 0, share)
@@ -351,7 +351,7 @@ class Reviser(nn.Module):
 
     def _learn(self, embedded: Tensor, rope: tuple[Tensor, Tensor], span: Span) -> Tensor:
         """The final states from embeddings, with what each layer finds added where the next one begins."""
-        from reviser.model.fused import add_norm
+        from reviser.model.kernels.fused import add_norm
 
         x = torch.zeros_like(embedded)
         # Every layer is given the same things, so that one compiled serves them all.

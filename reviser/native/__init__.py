@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reviser.native.library import available, levels
-from reviser.native.likeliest import likeliest
+from reviser.native.top_k import likeliest
 
 if TYPE_CHECKING:
     from reviser.native.decoder import (

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
+from reviser.decoding.policy import Decoder
 from reviser.model.config import ModelConfig
 from reviser.model.layout import Bits, bits_of, matrix_parts, matrix_shapes, parts_of, vector_sizes
 from reviser.model.rotary import rope_tables
 from reviser.native import library as native
-from reviser.policy import Decoder
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,7 +69,7 @@ def _capacity(config: ModelConfig, wanted: int | None) -> int:
 
 
 class NativeDecoder:
-    """Decodes in the C library: a `Decoder` of `reviser.policy`.
+    """Decodes in the C library: a `Decoder` of `reviser.decoding.policy`.
 
     The array that `prefill` and `decode` return is overwritten by the next call.
 
@@ -345,6 +345,6 @@ def make_decoder(
     on_processor = model.embedding.weight.device.type == "cpu"
     if on_processor and native.available() and supports(model.config):
         return NativeDecoder.from_model(model, bits, threads=threads, capacity=capacity)
-    from reviser.torch_policy import TorchDecoder
+    from reviser.decoding.torch_policy import TorchDecoder
 
     return TorchDecoder(model, capacity)

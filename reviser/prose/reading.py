@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reviser.prose import code, latex, markdown, messages, plain, rst
 from reviser.prose.formats import Format
 from reviser.prose.paragraphs import Paragraph, merge, paragraph_of
+from reviser.prose.readers import code, latex, markdown, messages, plain, rst
 from reviser.prose.source import Block, split_lines
 from reviser.prose.words import fixed_words
 

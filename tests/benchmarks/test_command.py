@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.records import Generation, read_records
+from benchmarks.protocol.records import Generation, read_records
 from tests.benchmarks.tiny_reviser import tiny_reviser
 from tests.conftest import PAPER_TRAJECTORIES, ROOT
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.protocol import Setup
-from benchmarks.records import Generation, Judgement, Prompt, read_records
-from benchmarks.runs import Bars, Cache, RunFolder
-from benchmarks.statistics import walks
+from benchmarks.measures.statistics import walks
+from benchmarks.protocol.records import Generation, Judgement, Prompt, read_records
+from benchmarks.protocol.runs import Bars, Cache, RunFolder
+from benchmarks.protocol.setup import Setup
 from benchmarks.suite import REAL, Plan, Suite, positions_over_time
-from reviser.errors import ReviserError
-from reviser.trajectory import load_trajectories
+from reviser.core.errors import ReviserError
+from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models
 from tests.benchmarks.tiny_reviser import tiny_reviser
 
@@ -163,7 +163,8 @@ def test_what_was_known_before_an_interruption_is_kept(
 def test_a_second_run_takes_everything_from_the_cache(
     models: Path, done: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmarks import contestants, evaluators
+    from benchmarks.contestants import continuation_models as contestants
+    from reviser.scoring import evaluators
 
     def refuse(*values: Any, **more: Any) -> Any:
         raise AssertionError("nothing is left to compute")

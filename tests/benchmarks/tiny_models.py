@@ -10,7 +10,7 @@ import torch
 import transformers
 from transformers import PreTrainedTokenizerFast
 
-from tests.checkpoints.parts import END, toy_tokenizer_json
+from tests.reviser.checkpoints.parts import END, toy_tokenizer_json
 
 SIZE = 263  # the toy tokenizer's ids
 WIDTH = 16

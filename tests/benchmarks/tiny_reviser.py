@@ -8,9 +8,9 @@ from pathlib import Path
 
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.checkpoints.operators import base_vocabulary
-from reviser.vocabulary import PAPER_KINDS
-from tests.checkpoints.parts import random_model, toy_checkpoint
-from training.data import main as make_data
+from reviser.core.vocabulary import PAPER_KINDS
+from tests.reviser.checkpoints.parts import random_model, toy_checkpoint
+from training.data.shards import main as make_data
 
 
 def tiny_reviser(folder: Path, kinds: frozenset[str] = PAPER_KINDS, seed: int = 3) -> Path:

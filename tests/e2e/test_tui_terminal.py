@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from reviser.checkpoints import save
+from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
-from reviser.vocabulary import PAPER_KINDS, Vocabulary
 from tests.conftest import PAPER_TRAJECTORIES
 from tests.e2e.terminal import Terminal
-from tui.journal import read_journal
+from tui.document.journal import read_journal
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 
 from reviser.checkpoints import save
-from reviser.checkpoints.gguf_tokens import PRE_TOKENIZERS
+from reviser.checkpoints.formats.gguf_tokens import PRE_TOKENIZERS
 from reviser.checkpoints.tokenizer_files import added_token, byte_level_bpe
+from reviser.core.tokenizer import byte_of_character
+from reviser.core.vocabulary import Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
-from reviser.tokenizer import byte_of_character
-from reviser.vocabulary import Vocabulary
 
 END = "<|endoftext|>"
 WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", "rain", "fell"]

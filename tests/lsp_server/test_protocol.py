@@ -13,7 +13,7 @@ import pytest_asyncio
 from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
-from lsp_server.documents import Document, Place
+from lsp_server.documents.document import Document, Place
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from training.packing import Rows
-from training.parallel import World
+from training.batches.packing import Rows
+from training.trainer.parallel import World
 
 WORDS, ROWS, LENGTH = 40, 8, 32
 WORLD = World(0, 1, torch.device("cpu"), "none")

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from reviser.canvas import Canvas
-from reviser.vocabulary import Vocabulary
-from training.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
-from training.corpus import Corpus
-from training.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
+from reviser.core.canvas import Canvas
+from reviser.core.vocabulary import Vocabulary
+from training.data.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
+from training.data.corpus import Corpus
+from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
 
 BASE = 40
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")

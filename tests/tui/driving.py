@@ -12,16 +12,16 @@ import numpy as np
 from textual import events
 from textual.pilot import Pilot
 
-from reviser.actions import Stop
-from reviser.canvas import Canvas
-from reviser.decoding import Scores
-from reviser.engine import Engine
-from reviser.policy import ModelPolicy
-from reviser.tokenizer import decode
-from reviser.torch_policy import TorchDecoder
-from reviser.vocabulary import PAPER_KINDS, Vocabulary
+from reviser.core.actions import Stop
+from reviser.core.canvas import Canvas
+from reviser.core.tokenizer import decode
+from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.rollout import Scores
+from reviser.decoding.torch_policy import TorchDecoder
+from reviser.session.engine import Engine
 from tests.toys import ToyTokenizer, toy_model, toy_policy
-from training.edits import revising_actions
+from training.edits.edits import revising_actions
 from tui.app import EditorApp
 from tui.settings import Settings
 

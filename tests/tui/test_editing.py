@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 from textual.widgets._toast import Toast
 
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 from tests.tui.driving import drive, editor, notes, strike, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS
-from tui.dialogs import Help, Prompt, Question
-from tui.document import Selection
-from tui.editor import Editor
+from tui.document.draft import Selection
 from tui.settings import Settings
+from tui.widgets.dialogs import Help, Prompt, Question
+from tui.widgets.editor import Editor
 
 TEXT = "The cat sat.\nIt was a long day\n\n\tdone"
 

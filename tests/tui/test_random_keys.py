@@ -16,8 +16,8 @@ from textual.pilot import Pilot
 
 from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
-from tui.document import Change, Selection, difference
-from tui.journal import leftovers, thrown_away
+from tui.document.draft import Change, Selection, difference
+from tui.document.journal import leftovers, thrown_away
 
 CHARACTERS = ["a", "b", "漢", "é", " "]
 MOVES = ["left", "right", "shift+left", "shift+right", "ctrl+home", "ctrl+end", "ctrl+a"]

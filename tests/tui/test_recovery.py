@@ -11,8 +11,8 @@ from textual.widgets import OptionList
 from tests.tui.driving import QUICK, drive, editor, notes, toy_engine, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
-from tui.dialogs import Choice, Question
-from tui.journal import TRASH_DAYS, Journal, leftovers, sweep_trash, thrown_away
+from tui.document.journal import TRASH_DAYS, Journal, leftovers, sweep_trash, thrown_away
+from tui.widgets.dialogs import Choice, Question
 
 TYPED = "text typed"
 

@@ -16,13 +16,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from reviser.tokenizer import Gpt2Tokenizer
+from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.conftest import PAPER_TRAJECTORIES
 from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
-from tui.recordings import read_recordings, recorded_run
+from tui.runs.recordings import read_recordings, recorded_run
+from tui.runs.writer import Loader
 from tui.settings import Settings
-from tui.writer import Loader
 
 SIZES = [(40, 16), (80, 24), (120, 36)]
 

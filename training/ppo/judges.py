@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import torch
 
-from benchmarks.arena import Case, Judge, load_judge
-from benchmarks.evaluators import load_evaluator
-from benchmarks.perplexity import Evaluator, Text
-from reviser.tokenizer import Tokenizer, decode
+from benchmarks.measures.arena import Case, Judge, load_judge
+from reviser.core.tokenizer import Tokenizer, decode
+from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.perplexity import Evaluator, Text
 from training.ppo.rewards import Cost
 from training.ppo.rollouts import Prompt
 

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from reviser.batch import Rules
-from reviser.vocabulary import KINDS, Vocabulary
+from reviser.core.vocabulary import KINDS, Vocabulary
+from reviser.decoding.batch import Rules
 
 # Positions whose logits are held at once.
 _CHUNK = {"cpu": 512, "cuda": 4096}

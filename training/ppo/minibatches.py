@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from reviser.batch import Rules
-from reviser.vocabulary import Vocabulary
-from training.generator import Histories
-from training.packing import SLACK, Rows, packed
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch import Rules
+from training.batches.packing import SLACK, Rows, packed
+from training.data.randomness import key, shuffled
 from training.ppo.losses import Visited
 from training.ppo.rollouts import Episode
-from training.randomness import key, shuffled
+from training.samples.generator import Histories
 
 _NOTHING = -1
 _ROWS = 3

@@ -17,7 +17,7 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Protocol
 
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 from training.ppo.rollouts import Episode, Group, Prompt
 
 # Nats per token of a text that has none: worse than any real text.

@@ -14,19 +14,19 @@ from typing import Protocol
 
 import numpy as np
 
-from reviser.batch import generate
-from reviser.decoding import seed
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer, decode
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch import generate
+from reviser.decoding.rollout import seed
 from reviser.model import Reviser
-from reviser.tokenizer import Tokenizer, decode
-from reviser.vocabulary import Vocabulary
-from training.boundaries import Classes
-from training.corpus import Corpus
-from training.generator import Generator, Texts
-from training.obfuscation import LOCAL, PAPER, PLAIN, STRUCTURED
-from training.obfuscation import Task as Writing
+from training.data.boundaries import Classes
+from training.data.corpus import Corpus
+from training.data.randomness import key, shuffled
 from training.ppo.settings import PpoSettings
-from training.randomness import key, shuffled
+from training.samples.generator import Generator, Texts
+from training.samples.obfuscation import LOCAL, PAPER, PLAIN, STRUCTURED
+from training.samples.obfuscation import Task as Writing
 
 _PROMPTS, _ORACLE, _CANDIDATE = range(3)
 _WRITINGS = {

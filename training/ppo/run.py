@@ -13,22 +13,22 @@ from typing import Any
 
 import torch
 
-from reviser.arguments import Parser
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model
-from reviser.entry import complain
-from reviser.errors import ReviserError
-from reviser.tokenizer import Tokenizer
-from training.corpus import Corpus
-from training.data import describe_tokenizer
-from training.metrics import MetricsLog, PlainView, make_view
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from training.data.corpus import Corpus
+from training.data.shards import describe_tokenizer
 from training.ppo.rewards import Judges, parse_rewards, reward
 from training.ppo.rollouts import DocumentPrompts, Oracle
 from training.ppo.saving import read_facts, resume, save_facts, save_result, save_run
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
-from training.saving import check_out
-from training.trainer import interruptible
+from training.trainer.metrics import MetricsLog, PlainView, make_view
+from training.trainer.saving import check_out
+from training.trainer.trainer import interruptible
 
 # Iterations whose prompts show what real text costs.
 _REAL_ITERATIONS = 2

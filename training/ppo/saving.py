@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 
 from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.home import Checkpoint, load, save
-from reviser.errors import ReviserError
-from reviser.files import read_utf8, write_atomically
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8, write_atomically
 from training.ppo.tuner import Tuner
-from training.saving import LATEST
+from training.trainer.saving import LATEST
 
 _STATE = "training.pt"
 _VALUE = "value.safetensors"

@@ -6,8 +6,8 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from reviser.errors import ReviserError
-from reviser.vocabulary import KINDS
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import KINDS
 
 Writing = Literal["plain", "paper", "structured", "local"]
 Precision = Literal["bf16", "fp32"]

@@ -14,11 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reviser.batch import Rules
 from reviser.checkpoints.home import Checkpoint
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import KINDS
+from reviser.decoding.batch import Rules
 from reviser.model import Reviser
-from reviser.vocabulary import KINDS
+from training.data.randomness import Random, key
 from training.ppo.losses import (
     Looked,
     Scorer,
@@ -33,9 +34,8 @@ from training.ppo.rewards import Rewarded, repeated
 from training.ppo.rollouts import Episode, Group, Oracle, PromptSource, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
-from training.randomness import Random, key
-from training.rounding import Rounding
-from training.schedule import learning_rate
+from training.trainer.rounding import Rounding
+from training.trainer.schedule import learning_rate
 
 _BATCHES, _EPOCH = range(2)
 # The weight of the KL penalty is adapted by this factor, when the KL is off its target by as much.

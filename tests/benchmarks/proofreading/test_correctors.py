@@ -18,7 +18,7 @@ from benchmarks.proofreading.correctors import (
     corrector,
     shown_name,
 )
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 TEXTS = ["I recieve teh mail.", "All is well.", ""]
 

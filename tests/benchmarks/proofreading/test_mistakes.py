@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.proofreading.examples import Verdict, examples, verdicts
 from benchmarks.proofreading.mistakes import OfKind, Passage, by_kind, read_mistakes
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 
 PASSAGES = [
     Passage("She go home.", "She goes home.", "agreement"),

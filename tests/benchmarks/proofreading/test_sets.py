@@ -13,7 +13,7 @@ from benchmarks.proofreading import sets
 from benchmarks.proofreading.gleu import gleu
 from benchmarks.proofreading.sets import Edit, from_m2, from_parallel
 from benchmarks.proofreading.tokens import Style, retokenise
-from reviser.errors import ReviserError
+from reviser.core.errors import ReviserError
 from tests.benchmarks.proofreading.made_up import M2, m2_set, parallel_set
 
 

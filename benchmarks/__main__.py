@@ -1,0 +1,51 @@
+"""`python -m benchmarks NAME …` runs the measurement of that name; its code is imported only then."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from reviser.cli.entry import complain, run_command
+
+COMMANDS = {
+    "attention": ("speed.attention", "which attention over packed rows is fastest on a GPU"),
+    "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
+    "continuation": ("measures.continuation", "how likely and varied continuations are"),
+    "dagger": ("studies.dagger", "DAgger beside plain supervision"),
+    "edits": ("studies.edit_cost", "what real edits cost in actions"),
+    "generation": ("speed.generation", "how fast batched generation is"),
+    "infill": ("measures.infill", "how well gaps are filled"),
+    "lsp": ("speed.lsp", "how quick the language server is"),
+    "moving": ("studies.moving", "moves at several temperatures"),
+    "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
+    "quality": ("studies.quality", "a model beside real text and a left-to-right model"),
+    "quantisation": ("studies.quantisation", "what quantised weights cost"),
+    "recipes": ("studies.recipes", "short training runs that differ in one setting"),
+    "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
+    "revising": ("studies.revision_quality", "how well models revise"),
+    "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
+    "sureness": ("studies.lookahead_margin", "how sure a model must be of a change"),
+    "throughput": ("speed.throughput", "how fast models learn here"),
+    "training_runs": ("studies.training_runs", "training runs in figures"),
+    "wrapping": ("studies.wrapping", "wrapped lines and ends of sentences"),
+}
+
+
+def main() -> int:
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in ("", "-h", "--help"):
+        listed = "\n".join(f"  {known:<14} {what}" for known, (_, what) in COMMANDS.items())
+        print(
+            f"usage: python -m benchmarks NAME …\n{listed}",
+            file=sys.stdout if name else sys.stderr,
+        )
+        return 0 if name else 2
+    if name not in COMMANDS:
+        return complain(f"there is no measurement {name} (see python -m benchmarks --help)")
+    module = import_module(f"benchmarks.{COMMANDS[name][0]}")
+    status: int | None = module.main(sys.argv[2:])
+    return status or 0
+
+
+if __name__ == "__main__":
+    run_command(lambda: main)

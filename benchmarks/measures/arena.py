@@ -1,0 +1,331 @@
+"""Two contestants, one prompt, a judge: who continued it better, and how far that can be trusted.
+
+A judge sees the prompt and both continuations. Which is shown first is drawn for each example; asked
+both ways, the judge also shows how much its verdict depends on the order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Literal, Protocol
+
+import torch
+
+from benchmarks.protocol.records import Generation, Judgement, Order, Prompt, Verdict
+from benchmarks.protocol.runs import Cache, key_of
+from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.loading import default_device, fingerprint, load_causal_lm, load_hf_tokenizer
+from reviser.scoring.perplexity import Evaluator, Loss, Text
+
+SKYWORK = "Skywork/Skywork-Critic-Llama-3.1-8B"
+LIKELIHOOD = "likelihood:"
+
+# What a judge says of the two continuations in the order in which it was shown them.
+Answer = Literal["A", "B", "tie", "invalid"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a judge is shown."""
+
+    prompt: str
+    a: str
+    b: str
+
+
+class Judge(Protocol):
+    """Says which of two continuations is better."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fingerprint(self) -> str:
+        """Changes with whatever its answers depend on."""
+
+    def answers(self, cases: Sequence[Case]) -> list[Answer]:
+        """An answer to each case, in order; each depends on its own case alone."""
+
+
+class LikelihoodJudge:
+    """Prefers the continuation that an evaluator finds likelier, byte by byte.
+
+    It needs no chat model and is blind to order, but it also prefers the dull to the surprising: a text
+    that repeats itself is likely. An empty continuation loses, and two of them are a tie.
+    """
+
+    def __init__(self, evaluator: Evaluator, weights: str) -> None:
+        self.name = f"{LIKELIHOOD}{evaluator.name}"
+        self.fingerprint = f"{LIKELIHOOD}{weights}"
+        self._evaluator = evaluator
+
+    def answers(self, cases: Sequence[Case]) -> list[Answer]:
+        texts = [Text(case.prompt, shown) for case in cases for shown in (case.a, case.b)]
+        losses = self._evaluator.losses(texts)
+        return [_likelier(a, b) for a, b in zip(losses[::2], losses[1::2], strict=True)]
+
+
+def _likelier(a: Loss, b: Loss) -> Answer:
+    costs = [loss.nats_per_byte if loss.nats else float("inf") for loss in (a, b)]
+    if costs[0] == costs[1]:
+        return "tie"
+    return "A" if costs[0] < costs[1] else "B"
+
+
+_QUESTION = """\
+Act as an impartial judge. Two assistants were given the beginning of a text and asked to continue it. \
+Decide which of the two continuations is better: the more coherent, fluent and informative one, which \
+follows most naturally from the beginning. Let neither the order nor the length of the continuations \
+decide. Output your final verdict and nothing else, in exactly this form: "[[A]]" if assistant A is \
+better, "[[B]]" if assistant B is better.
+
+[User Question]
+Continue this text:
+{prompt}
+
+[The Start of Assistant A's Answer]
+{a}
+[The End of Assistant A's Answer]
+
+[The Start of Assistant B's Answer]
+{b}
+[The End of Assistant B's Answer]
+"""
+
+_ANSWER = re.compile(r"\s*\[\[([AB])\]\]\s*")
+
+
+def parse_answer(text: str) -> Answer:
+    """[[A]] or [[B]] and nothing else; anything else is invalid."""
+    found = _ANSWER.fullmatch(text)
+    if found is None:
+        return "invalid"
+    return "A" if found[1] == "A" else "B"
+
+
+class ChatJudge:
+    """A chat model that is asked, and answers greedily."""
+
+    def __init__(
+        self, name: str, weights: str, model: Any, tokenizer: Any, *, new_tokens: int = 16
+    ) -> None:
+        self.name = name
+        self.fingerprint = weights
+        self._model = model
+        self._tokenizer = tokenizer
+        self._new_tokens = new_tokens
+
+    def question(self, case: Case) -> str:
+        """What the model reads: the question as the user's turn, and the start of its own."""
+        content = _QUESTION.format(prompt=case.prompt, a=case.a, b=case.b)
+        if getattr(self._tokenizer, "chat_template", None) is None:
+            return content + "\n"
+        shown = self._tokenizer.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+        return str(shown)
+
+    @torch.no_grad()
+    def answers(self, cases: Sequence[Case]) -> list[Answer]:
+        return [parse_answer(self._reply(case)) for case in cases]
+
+    def _reply(self, case: Case) -> str:
+        # One at a time: padding would let neighbours change a verdict in its last digits.
+        shown = self._tokenizer(
+            self.question(case), return_tensors="pt", add_special_tokens=False
+        ).to(self._model.device)
+        written = self._model.generate(
+            input_ids=shown["input_ids"],
+            attention_mask=shown["attention_mask"],
+            do_sample=False,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+            max_new_tokens=self._new_tokens,
+            pad_token_id=self._tokenizer.eos_token_id,
+        )
+        new = written[0, shown["input_ids"].shape[1] :]
+        return str(self._tokenizer.decode(new, skip_special_tokens=True))
+
+
+def load_judge(source: str = SKYWORK, device: torch.device | None = None) -> Judge:
+    """`likelihood:EVALUATOR`, or a chat model by folder or hub name."""
+    device = device or default_device()
+    if source.startswith(LIKELIHOOD):
+        source = source.removeprefix(LIKELIHOOD)
+        return LikelihoodJudge(load_evaluator(source, device), fingerprint(source))
+    model, tokenizer = load_causal_lm(source, device), load_hf_tokenizer(source)
+    return ChatJudge(source, fingerprint(source), model, tokenizer)
+
+
+@dataclass(frozen=True)
+class Match:
+    """What two contestants wrote after the same prompt under the same seed."""
+
+    prompt: Prompt
+    first: Generation
+    second: Generation
+
+    def shown(self, order: Order) -> Case:
+        a, b = self.first.continuation, self.second.continuation
+        return Case(self.prompt.text, *((a, b) if order == "kept" else (b, a)))
+
+    @property
+    def drawn_order(self) -> Order:
+        """The same for a match whenever it is judged, whoever judges it."""
+        names = f"{self.prompt.id}\0{self.first.seed}\0{self.first.contestant}\0{self.second.contestant}"
+        return "swapped" if hashlib.sha256(names.encode()).digest()[0] & 1 else "kept"
+
+
+def matches(
+    prompts: Sequence[Prompt], first: Sequence[Generation], second: Sequence[Generation]
+) -> list[Match]:
+    """All prompts and seeds for which both contestants have written something."""
+    known = {prompt.id: prompt for prompt in prompts}
+    others = {(generation.prompt_id, generation.seed): generation for generation in second}
+    return [
+        Match(known[generation.prompt_id], generation, others[key])
+        for generation in first
+        if (key := (generation.prompt_id, generation.seed)) in others
+        and generation.prompt_id in known
+    ]
+
+
+def judge_matches(
+    judge: Judge,
+    met: Sequence[Match],
+    cache: Cache | None = None,
+    *,
+    both_ways: bool = False,
+    batch: int = 32,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Iterator[Judgement]:
+    """Ask the judge about every match, in an order drawn for each, or in both orders.
+
+    A cache keeps answers by what the judge was shown, so nothing is ever asked twice, and a run that
+    was cut short goes on where it was. `progress` is called with the number of answers since last time.
+    """
+    orders: tuple[Order, ...] = ("kept", "swapped")
+    asked = [
+        (match, order) for match in met for order in (orders if both_ways else (match.drawn_order,))
+    ]
+    for start in range(0, len(asked), batch):
+        part = asked[start : start + batch]
+        answers = _answers(judge, [match.shown(order) for match, order in part], cache)
+        for (match, order), answer in zip(part, answers, strict=True):
+            yield Judgement(
+                match.prompt.id,
+                match.first.seed,
+                match.first.contestant,
+                match.second.contestant,
+                order,
+                verdict_of(answer, order),
+                judge.name,
+            )
+        progress(len(part))
+
+
+def _answers(judge: Judge, cases: Sequence[Case], cache: Cache | None) -> list[Answer]:
+    keys = [
+        key_of(judge=judge.fingerprint, prompt=case.prompt, a=case.a, b=case.b) for case in cases
+    ]
+    found: dict[str, Answer] = {}
+    for key in keys:
+        if cache is not None and (kept := cache.get(key)) is not None:
+            found[key] = kept
+    missing = {key: case for key, case in zip(keys, cases, strict=True) if key not in found}
+    for key, answer in zip(missing, judge.answers(list(missing.values())), strict=True):
+        found[key] = answer
+        if cache is not None:
+            cache.put(key, answer)
+    return [found[key] for key in keys]
+
+
+def verdict_of(answer: Answer, order: Order) -> Verdict:
+    """The answer as a verdict on the contestants, whichever was shown first."""
+    if answer in ("tie", "invalid"):
+        return answer
+    return "first" if (answer == "A") == (order == "kept") else "second"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A share and where it lies with 95 % confidence."""
+
+    share: float
+    low: float
+    high: float
+
+
+def wilson(successes: float, trials: float, z: float = 1.959964) -> Interval:
+    """The Wilson score interval of a share; ties may count as half a success."""
+    if not trials:
+        return Interval(float("nan"), 0.0, 1.0)
+    share = successes / trials
+    centre = (share + z * z / (2 * trials)) / (1 + z * z / trials)
+    spread = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    half = spread / (1 + z * z / trials)
+    # Rounding must not put the share itself outside.
+    return Interval(share, min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half)))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How two contestants came out before one judge.
+
+    An example counts once, however often the judge was asked about it: a win for `first` is 1, a tie
+    or a contradiction between the two orders a half. `win_rate` is over the examples with a valid
+    verdict. `shown_first` is the share of verdicts for whichever was shown first: a half for a judge
+    without a bias of position. `agreement` is the share of the examples asked both ways in which the
+    verdict was the same; None where none was.
+    """
+
+    first: str
+    second: str
+    judge: str
+    examples: int
+    wins: int
+    losses: int
+    ties: int
+    asked: int
+    invalid: int
+    win_rate: Interval
+    shown_first: Interval
+    agreement: Interval | None
+
+
+_POINTS = {"first": 1.0, "tie": 0.5, "second": 0.0}
+
+
+def score(judgements: Sequence[Judgement]) -> Score:
+    """Sum up one judge's verdicts on one pair of contestants."""
+    pairs = {(entry.first, entry.second, entry.judge) for entry in judgements}
+    if len(pairs) != 1:
+        raise ValueError("a score is of one pair of contestants before one judge")
+    ((first, second, judge),) = pairs
+    by_example: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for entry in judgements:
+        if entry.verdict != "invalid":
+            by_example[entry.prompt_id, entry.seed].append(_POINTS[entry.verdict])
+    means = [sum(points) / len(points) for points in by_example.values()]
+    twice = [points for points in by_example.values() if len(points) == 2]
+    decided = [entry for entry in judgements if entry.verdict in ("first", "second")]
+    early = sum((entry.verdict == "first") == (entry.order == "kept") for entry in decided)
+    return Score(
+        first=first,
+        second=second,
+        judge=judge,
+        examples=len(means),
+        wins=sum(mean > 0.5 for mean in means),
+        losses=sum(mean < 0.5 for mean in means),
+        ties=sum(mean == 0.5 for mean in means),
+        asked=len(judgements),
+        invalid=sum(entry.verdict == "invalid" for entry in judgements),
+        win_rate=wilson(sum(means), len(means)),
+        shown_first=wilson(early, len(decided)),
+        agreement=wilson(sum(a == b for a, b in twice), len(twice)) if twice else None,
+    )

@@ -1,0 +1,1 @@
+"""The continuation protocol: its texts, records, run folders and cache."""

@@ -1,0 +1,1 @@
+"""Pages and tables, and the paper's figures to stand beside the measured ones."""

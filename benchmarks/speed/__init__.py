@@ -1,0 +1,1 @@
+"""How fast things are: decoding, generation, training, attention, the canvas, the server."""

@@ -1,0 +1,367 @@
+"""Is a tuned model preferred to the one it was tuned from, and what did it pay for that?
+
+python -m benchmarks preference SUPERVISED TUNED --data SHARDS --judge likelihood:smollm2 [--judge …] [--run RUN]
+
+Both continue the same held-out prompts with the same seeds; every judge says which continuation is
+better. A model that was tuned towards one judge should be preferred by another too, so name a second
+that it was not tuned towards. Beside the win rates stands what judges do not see: how long, how
+varied and how repetitive the texts are, how they end, and how often the models move. With the folder of
+the tuning run, the page also shows the course that it took.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measures import continuation
+from benchmarks.measures.arena import LIKELIHOOD, Score, judge_matches, load_judge, matches, score
+from benchmarks.measures.continuation import (
+    Settings,
+    Written,
+    prompts_of,
+    real_text,
+    revises,
+    write_all,
+)
+from benchmarks.measures.variety import Variety, variety_of_tokens
+from benchmarks.protocol.records import Generation, Prompt
+from benchmarks.report.provenance import provenance
+from benchmarks.report.tables import Table
+from reviser.checkpoints.home import Checkpoint
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.actions import Move
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8, write_atomically
+from reviser.core.tokenizer import Tokenizer, decode
+from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.loading import default_device, home_checkpoint, short_name
+from reviser.scoring.perplexity import Text, perplexity
+from training.data.corpus import Corpus
+from training.data.shards import describe_tokenizer
+from training.trainer.metrics import read_metrics
+
+REAL = "real text"
+# How many rows show a tuning run's course.
+_PARTS = 8
+_COLUMNS = (
+    "tokens",
+    "stopped",
+    "moves",
+    "backward",
+    "revised",
+    "distinct-2",
+    "distinct-3",
+    "distinct-2 of all",
+    "repeated-4",
+    "looping",
+)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one writer's continuations are like; real text takes no actions."""
+
+    name: str
+    perplexities: dict[str, float]
+    variety: Variety
+    stopped: float
+    moves: float | None
+    backward: float | None
+    revised: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The tuned model (`first` of each score) against the supervised one, and the figures of all."""
+
+    scores: list[Score]
+    figures: list[Figures]
+
+
+def compare(
+    supervised: Checkpoint,
+    tuned: Checkpoint,
+    names: tuple[str, str],
+    prompts: Sequence[continuation.Prompt],
+    judges: Sequence[str],
+    settings: Settings,
+    *,
+    seed: int = 123,
+    rows: int = 512,
+    both_ways: bool = False,
+) -> Comparison:
+    """Let both write, and ask every judge."""
+    tokenizer = supervised.tokenizer
+    written = {
+        name: write_all(checkpoint, prompts, [seed], rows, settings)[0]
+        for name, checkpoint in zip(names, (supervised, tuned), strict=True)
+    }
+    shown = [_text(tokenizer, entry) for entry in real_text(prompts)]
+    known = [
+        Prompt(str(number), text.prompt, tuple(prompt.tokens), text.continuation, "")
+        for number, (prompt, text) in enumerate(zip(prompts, shown, strict=True))
+    ]
+    made = {name: _generations(name, seed, written[name], tokenizer) for name in names}
+    met = matches(known, made[names[1]], made[names[0]])
+    scores = [
+        score(list(judge_matches(load_judge(judge), met, both_ways=both_ways))) for judge in judges
+    ]
+    everyone = {REAL: real_text(prompts), **written}
+    found: dict[str, dict[str, float]] = {name: {} for name in everyone}
+    for judge in judges:
+        if judge.startswith(LIKELIHOOD):
+            evaluator = load_evaluator(judge.removeprefix(LIKELIHOOD))
+            for name, entries in everyone.items():
+                texts = [_text(tokenizer, entry) for entry in entries]
+                found[name][evaluator.name] = perplexity(evaluator, texts).over_tokens
+    return Comparison(scores, [figures(name, everyone[name], found[name]) for name in everyone])
+
+
+def _text(tokenizer: Tokenizer, entry: Written) -> Text:
+    prompt = decode(tokenizer, entry.prompt.tokens)
+    whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
+    return Text(prompt, whole[len(prompt) :])
+
+
+def _generations(
+    name: str, seed: int, written: Sequence[Written], tokenizer: Tokenizer
+) -> list[Generation]:
+    return [
+        Generation(
+            str(number),
+            name,
+            seed,
+            _text(tokenizer, entry).continuation,
+            tuple(entry.tokens),
+            entry.ending,
+            None,
+            0.0,
+        )
+        for number, entry in enumerate(written)
+    ]
+
+
+def figures(name: str, written: Sequence[Written], perplexities: dict[str, float]) -> Figures:
+    """All figures of one writer."""
+    actions = [action for entry in written for action in entry.actions]
+    moves = [action for action in actions if isinstance(action, Move)]
+    return Figures(
+        name,
+        perplexities,
+        variety_of_tokens([entry.tokens for entry in written]),
+        fmean(entry.ending == "stop" for entry in written),
+        len(moves) / len(actions) if actions else None,
+        fmean(move.delta < 0 for move in moves) if moves else None,
+        fmean(revises(entry.actions) for entry in written) if actions else None,
+    )
+
+
+def verdict(result: Score) -> str:
+    """What a win rate says, in a sentence."""
+    rate = result.win_rate
+    told = (
+        f"By {result.judge}, {result.first} wins {rate.share:.1%} of {result.examples:,} texts "
+        f"({rate.low:.1%} to {rate.high:.1%}), ties counted half"
+    )
+    if rate.low > 0.5:
+        return f"{told}: it is preferred."
+    if rate.high < 0.5:
+        return f"{told}: it is worse."
+    return f"{told}: no difference is shown."
+
+
+def agreement(scores: Sequence[Score]) -> str:
+    """Whether the judges after the first bear it out; nothing if there is only one."""
+    first, *others = (result.win_rate for result in scores)
+    if not others or first.low <= 0.5:
+        return ""
+    if all(rate.low > 0.5 for rate in others):
+        return "The judges agree, so the gain is not one judge's taste alone."
+    return (
+        "Another judge does not bear the first one out: what was learned may be that judge's taste, "
+        "not better text."
+    )
+
+
+def tables(made: Comparison) -> str:
+    """Win rates, then figures, as Markdown."""
+    rates = tuple(
+        (
+            result.judge,
+            f"{result.win_rate.share:.1%}",
+            f"{result.win_rate.low:.1%} to {result.win_rate.high:.1%}",
+            str(result.wins),
+            str(result.losses),
+            str(result.ties),
+            str(result.invalid),
+        )
+        for result in made.scores
+    )
+    columns = ("judge", "win rate", "95 %", "wins", "losses", "ties", "invalid")
+    evaluators = list(made.figures[0].perplexities)
+    rows = tuple(
+        (
+            entry.name,
+            *(f"{entry.perplexities[name]:.2f}" for name in evaluators),
+            f"{entry.variety.tokens:.1f}",
+            f"{entry.stopped:.1%}",
+            *(_share(value) for value in (entry.moves, entry.backward, entry.revised)),
+            f"{entry.variety.distinct_2:.3f}",
+            f"{entry.variety.distinct_3:.3f}",
+            f"{entry.variety.distinct_2_overall:.3f}",
+            f"{entry.variety.repeated_4:.2%}",
+            f"{entry.variety.looping:.2%}",
+        )
+        for entry in made.figures
+    )
+    head = ("", *(f"perplexity, {name}" for name in evaluators), *_COLUMNS)
+    told = [verdict(result) for result in made.scores] + [agreement(made.scores)]
+    return "\n".join(
+        (Table(columns, rates).markdown(), *filter(None, told), "", Table(head, rows).markdown())
+    )
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A run of `python -m training ppo`: what it was told, and its figures, iteration by iteration."""
+
+    facts: dict[str, Any]
+    entries: list[dict[str, Any]]
+
+    @classmethod
+    def read(cls, folder: Path) -> Tuning:
+        try:
+            facts = json.loads(read_utf8(folder / "settings.json"))
+            facts["rewards"], facts["command"], facts["settings"]["seed"]
+        except (ValueError, KeyError, TypeError):
+            raise ReviserError(f"{folder} is not the folder of a tuning run") from None
+        entries = read_metrics(folder / "metrics.jsonl")
+        if not entries:
+            raise ReviserError(f"{folder} has no iteration in its metrics")
+        return cls(facts, entries)
+
+    def page(self) -> str:
+        """What was done, and the means of each part of the run."""
+        terms = list(self.entries[0]["rewards"])
+        named = {"kl": "KL", "entropy": "entropy", "tokens": "tokens", "stopped": "stopped"}
+        named |= {"moves": "moves", "repeated_4": "repeated-4", "distinct_2": "distinct-2"}
+        rows = []
+        for part in np.array_split(np.arange(len(self.entries)), min(_PARTS, len(self.entries))):
+            within = [self.entries[number] for number in part]
+            figures = [fmean(entry["rewards"][term] for entry in within) for term in terms]
+            figures += [fmean(entry[name] for entry in within) for name in named]
+            rows.append(
+                (
+                    f"{within[0]['step']} to {within[-1]['step']}",
+                    f"{fmean(entry['reward'] for entry in within):.4f}",
+                    *(f"{value:.4f}" for value in figures),
+                )
+            )
+        # What a term's name holds of paths is nobody's business.
+        shown = [re.sub(r"[^:*]*/", "", term) for term in terms]
+        columns = ("iterations", "reward", *shown, *named.values())
+        last = self.entries[-1]
+        return (
+            f"## The tuning run\n\n`{self.facts['command']}`\n\n{last['step']} iterations in "
+            f"{last['seconds'] / 60:.1f} minutes, seed {self.facts['settings']['seed']}. Means over parts of the "
+            "run; texts here are drawn from the whole distribution, at the policy's temperature:\n\n"
+            f"{Table(columns, tuple(rows)).markdown()}"
+        )
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.1%}"
+
+
+def _checkpoint(source: str, corpus: Corpus) -> Checkpoint:
+    found = home_checkpoint(source, default_device())
+    if found is None:
+        raise ReviserError(f"there is no model {source}")
+    if describe_tokenizer(found.tokenizer).sha256 != corpus.tokenizer.sha256:
+        raise ReviserError(f"the texts were made with another tokenizer than that of {source}")
+    return found
+
+
+def _names(supervised: str, tuned: str) -> tuple[str, str]:
+    one, other = short_name(supervised), short_name(tuned)
+    return one, other if one != other else f"{other}, tuned"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="python -m benchmarks preference", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("supervised", help="the model that was tuned: a folder or a name")
+    parser.add_argument("tuned", help="what became of it")
+    parser.add_argument("--data", type=Path, required=True, help="held-out token shards")
+    parser.add_argument(
+        "--judge",
+        action="append",
+        required=True,
+        help="likelihood:EVALUATOR, or a chat model by folder or hub name; the first is the one that "
+        "the model was tuned towards, others should not be",
+    )
+    parser.add_argument("--prompts", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=123)
+    parser.add_argument("--rows", type=int, default=512, help="runs at a time (512)")
+    parser.add_argument("--temperature", type=float, default=Settings.temperature)
+    parser.add_argument("--top-k", type=int, default=Settings.top_k)
+    parser.add_argument("--max-actions", type=int, default=Settings.max_actions)
+    parser.add_argument("--both-ways", action="store_true", help="ask judges in both orders")
+    parser.add_argument("--run", type=Path, help="folder of the run that tuned the model")
+    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
+    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = _parser().parse_args(words)
+    try:
+        tuning = Tuning.read(chosen.run).page() if chosen.run else ""
+        made, count = _measured(chosen)
+    except ReviserError as error:
+        return complain(error)
+    print(json.dumps(asdict(made)) if chosen.json else tables(made))
+    if chosen.write:
+        facts: dict[str, Any] = {
+            "Data": f"{chosen.data.name}, the beginnings of {count:,} held-out documents",
+            "Decoding": f"temperature {chosen.temperature}, top-k {chosen.top_k}, "
+            f"{chosen.max_actions} actions at the most, seed {chosen.seed}",
+            "Intervals": "Wilson, 95 %; one text for each prompt and model",
+        }
+        head = provenance(f"python -m benchmarks preference {' '.join(words)}", **facts)
+        page = (f"# A tuned model beside its supervised one\n\n{head}", tables(made), tuning)
+        write_atomically(chosen.write, "\n".join(filter(None, page)).encode())
+    return 0
+
+
+def _measured(chosen: argparse.Namespace) -> tuple[Comparison, int]:
+    corpus = Corpus.open(chosen.data)
+    supervised, tuned = (_checkpoint(name, corpus) for name in (chosen.supervised, chosen.tuned))
+    prompts = prompts_of(corpus, chosen.prompts)
+    if not prompts:
+        raise ReviserError(f"no document has {continuation.TOTAL_TOKENS} tokens")
+    made = compare(
+        supervised,
+        tuned,
+        _names(chosen.supervised, chosen.tuned),
+        prompts,
+        chosen.judge,
+        Settings(chosen.temperature, chosen.top_k, chosen.max_actions),
+        seed=chosen.seed,
+        rows=chosen.rows,
+        both_ways=chosen.both_ways,
+    )
+    return made, len(prompts)

@@ -1,0 +1,198 @@
+"""Compares ways to train: short runs that differ in one setting, measured on the same held-out prompts.
+
+    python -m benchmarks recipes --init BASE --data SHARDS --held-out SHARDS --out RUNS
+        [--steps 100] [--only NAME …] [--accumulate 2] [--write docs/results/recipes.md]
+
+BASE is a model folder, the start of every run and the evaluator of what it writes; the shards were made
+with its tokenizer. A run that is already in RUNS is not trained again, nor measured twice on the same prompts: several
+calls with other NAMEs can train beside each other, and one more makes the table of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.measures import continuation
+from benchmarks.report.provenance import provenance
+from reviser.checkpoints.home import load
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.files import write_atomically
+from training.data.corpus import Corpus
+from training.samples.mixture import Mixture
+from training.trainer.run import main as train
+from training.trainer.settings import preset_settings
+
+RECIPE = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One way to train: a mixture, and flags of the run."""
+
+    name: str
+    mixture: Mixture
+    flags: dict[str, Any] = field(default_factory=dict)
+
+
+def recipes() -> list[Recipe]:
+    """The paper's policy at three strengths, ours one by one, the one we use, and that one changed."""
+    ours = Mixture.load(RECIPE)
+
+    def only(policy: str, **changes: Any) -> Mixture:
+        nothing = {"plain": 0.0, "paper": 0.0, "structured": 0.0, "local": 0.0, "infill": 0.0}
+        return replace(ours, **nothing | {policy: 1.0} | changes)
+
+    def infill(share: float) -> Mixture:
+        rest = (1 - share) / (ours.structured + ours.local)
+        return replace(
+            ours, infill=share, structured=rest * ours.structured, local=rest * ours.local
+        )
+
+    return [
+        Recipe("left to right", Mixture(), {"objective": "ar", "history": 288}),
+        *(Recipe(f"p(Delete) {p}", only("paper", p_delete=((1.0, p),))) for p in (0.8, 0.9, 0.95)),
+        Recipe("structured", only("structured")),
+        Recipe("local", only("local")),
+        Recipe("ours", ours),
+        Recipe("ours, no infill", infill(0.0)),
+        Recipe("ours, infill 0.4", infill(0.4)),
+        # As many moves as ours make, by pieces of another size.
+        Recipe("ours, words", replace(ours, pieces=(5, 3, 2), revisions=3.5)),
+        Recipe("ours, sentences", replace(ours, pieces=(0, 1, 3), revisions=8.0)),
+        Recipe("ours, learning rate 2e-4", ours, {"peak_rate": 2e-4, "final_rate": 1e-5}),
+        Recipe("ours, learning rate 8e-4", ours, {"peak_rate": 8e-4, "final_rate": 4e-5}),
+    ]
+
+
+def train_one(recipe: Recipe, chosen: argparse.Namespace) -> Path:
+    """Run the recipe, unless that was done; returns the folder of its model."""
+    out: Path = chosen.out / recipe.name.replace(" ", "-").replace(",", "")
+    model = out / "model"
+    if model.is_dir():
+        return model
+    out.mkdir(parents=True, exist_ok=True)
+    mixture = out / "mixture.json"
+    mixture.write_text(json.dumps(recipe.mixture.to_dict()))
+    flags: dict[str, Any] = {
+        "init": chosen.init,
+        "data": chosen.data,
+        "out": out,
+        "mixture": mixture,
+        "history": chosen.history,
+        "steps": chosen.steps,
+        "evaluate_every": chosen.steps + 1,
+        "checkpoint_every": chosen.steps + 1,
+        "workers": chosen.workers,
+        "warmup_steps": chosen.steps // 5,
+        "peak_rate": 4e-4,
+        "final_rate": 2e-5,
+        "accumulate": chosen.accumulate,
+        **recipe.flags,
+    }
+    if chosen.accumulate > 1:
+        # The same batch in smaller passes, so that several runs find room on one GPU.
+        flags["rows"] = preset_settings(chosen.preset).rows // chosen.accumulate
+    words = [word for name, value in flags.items() for word in (_flag(name), str(value))]
+    status = train([chosen.preset, *words])
+    if status:
+        raise SystemExit(status)
+    return model
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def table(reports: Sequence[continuation.Report]) -> str:
+    lines = [
+        "| run | evalPPL | median | against left to right | distinct-2 | repeated 4-grams | tokens | stop | moves | revised |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    baseline = next((entry.ppl for entry in reports if entry.name == "left to right"), None)
+    for entry in reports:
+        ratio = f"{entry.ppl / baseline:.2f}" if baseline else ""
+        lines.append(
+            f"| {entry.name} | {entry.ppl:.1f} | {entry.median_ppl:.1f} | {ratio} | {entry.distinct_2:.3f} "
+            f"| {entry.repeated_4:.3f} | {entry.tokens:.0f} | {entry.stopped:.0%} | {entry.moves:.1%} "
+            f"| {entry.revised:.0%} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    half = torch.bfloat16 if device.type == "cuda" else torch.float32
+    wanted = [recipe for recipe in recipes() if not chosen.only or recipe.name in chosen.only]
+    models = [(recipe.name, train_one(recipe, chosen)) for recipe in wanted]
+    prompts = continuation.prompts_of(Corpus.open(chosen.held_out), chosen.prompts)
+    evaluator = load(chosen.init, device=device, dtype=half)
+
+    def scores(written: Sequence[continuation.Written]) -> list[tuple[float, int, int]]:
+        return continuation.scores_of(written, evaluator.model, evaluator.tokenizer)
+
+    real = continuation.real_text(prompts)
+    reports = [continuation.report("real text", real, scores(real), 0.0)]
+    for name, folder in models:
+        kept = folder.parent / f"report-{chosen.prompts}-{chosen.seed}.json"
+        if not kept.is_file():
+            checkpoint = load(folder, device=device, dtype=half)
+            written, seconds = continuation.write_all(
+                checkpoint, prompts, [chosen.seed], chosen.batch, continuation.Settings()
+            )
+            measured = continuation.report(name, written, scores(written), seconds)
+            write_atomically(kept, json.dumps(asdict(measured)).encode())
+            print(json.dumps(asdict(measured)), flush=True)
+        reports.append(continuation.Report(**json.loads(kept.read_text())))
+    return reports
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(
+        prog="python -m benchmarks recipes", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "--init", type=Path, required=True, help="model folder: start and evaluator"
+    )
+    parser.add_argument("--data", type=Path, required=True, help="token shards to train on")
+    parser.add_argument("--held-out", type=Path, required=True, help="token shards to measure on")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the runs")
+    parser.add_argument("--preset", default="smol")
+    parser.add_argument("--history", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument(
+        "--accumulate", type=int, default=1, help="take a step's batch in so many passes"
+    )
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--prompts", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=123)
+    parser.add_argument("--batch", type=int, default=512)
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these recipes alone")
+    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser.parse_args(words)
+    known = {recipe.name for recipe in recipes()}
+    if unknown := sorted(set(chosen.only) - known):
+        return complain(f"there is no recipe {', '.join(unknown)}: {', '.join(sorted(known))}")
+    reports = compare(chosen)
+    print(table(reports))
+    if chosen.write:
+        facts = provenance(
+            shlex.join(["python", "-m", "benchmarks", "recipes", *words]),
+            Seed=chosen.seed,
+            Training=f"{chosen.preset} from {chosen.init.name}, {chosen.steps} steps each",
+            Data=f"{chosen.data.name}; prompts of 35 tokens from {chosen.held_out.name}",
+            Sampling="temperature 0.9, top-k 50, at most 256 actions",
+            Evaluator=chosen.init.name,
+        )
+        chosen.write.write_text(f"# Ways to train, in short runs\n\n{facts}\n{table(reports)}")
+    return 0

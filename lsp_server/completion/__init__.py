@@ -1,0 +1,1 @@
+"""Suggestions at the cursor: made, cached, and cut to what fits."""

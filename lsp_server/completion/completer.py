@@ -1,0 +1,198 @@
+"""Suggestions at a cursor: from the cache where they are known, else from the model, one request at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal
+
+from lsp_server.completion.suggestions import (
+    Cache,
+    Context,
+    Pace,
+    Removal,
+    first_unit,
+    repeats,
+    trim,
+    whole_words,
+    without_repetition,
+)
+from lsp_server.documents.document import Document
+from lsp_server.documents.surroundings import line_ending, surroundings
+from lsp_server.settings import Settings
+from lsp_server.worker.client import Engine
+from lsp_server.worker.tasks import ModelKey, Task
+
+logger = logging.getLogger(__name__)
+
+Kind = Literal["inline", "list"]
+
+# What follows the cursor is read anew at every key, so a suggestion looks at little of it.
+_AFTER = 160
+# Attempts beyond those asked for, since some say nothing new.
+_SPARE = 2
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A request under way, and which text it is about."""
+
+    kind: Kind
+    document: str
+    version: int
+    work: asyncio.Task[list[str]]
+
+
+class Completer:
+    """Suggests; at most one request of a kind is under way, and a newer one ends an older."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Callable[[], Settings],
+        key: Callable[[], ModelKey],
+        show: Callable[[], None],
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._key = key
+        self._show = show
+        self._cache = Cache()
+        self._pace = Pace()
+        self._removals: dict[str, Removal] = {}
+        self._requests: list[_Request] = []
+        self._turn = asyncio.Lock()
+        self.busy = False
+        self.superseded = 0
+        self.from_cache = 0
+
+    def removal(self, uri: str) -> Removal:
+        """What the user of a document removed last."""
+        return self._removals.setdefault(uri, Removal())
+
+    def typed(self) -> None:
+        self._pace.key(time.monotonic())
+
+    def close(self, uri: str) -> None:
+        self._removals.pop(uri, None)
+        for request in self._requests:
+            if request.document == uri:
+                request.work.cancel()
+
+    def forget(self) -> None:
+        """The model is another one."""
+        self._cache.forget()
+
+    def stop(self) -> None:
+        """End whatever is under way."""
+        for request in self._requests:
+            request.work.cancel()
+
+    async def suggest(
+        self, kind: Kind, document: Document, offset: int, count: int, *, invoked: bool
+    ) -> list[str]:
+        """Up to `count` texts for the cursor; none if a newer request has taken this one's place."""
+        self._supersede(kind, document)
+        work = asyncio.ensure_future(self._suggest(kind, document, offset, count, invoked))
+        request = _Request(kind, document.uri, document.version, work)
+        self._requests.append(request)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return []
+        finally:
+            self._requests.remove(request)
+
+    def _supersede(self, kind: Kind, document: Document) -> None:
+        for request in self._requests:
+            same_text = (request.document, request.version) == (document.uri, document.version)
+            if request.kind == kind or not same_text:
+                self.superseded += 1
+                request.work.cancel()
+
+    async def _suggest(
+        self, kind: Kind, document: Document, offset: int, count: int, invoked: bool
+    ) -> list[str]:
+        settings = self._settings().completion
+        around = surroundings(document.text, offset, offset, _AFTER)
+        if kind == "inline" and not invoked and around.after[:1].isalnum():
+            return []  # inside a word, nobody wants to be interrupted
+        context = Context(document.uri, around.before, around.after)
+        removed = self.removal(document.uri).near(offset)
+        ending = line_ending(document.text)
+        shown = self._shown(self._cache.find(context), context, removed)
+        if len(shown) >= count:
+            self.from_cache += 1
+            return [text.replace("\n", ending) for text in shown[:count]]
+        await self._engine.warm(self._key())
+        if not invoked:
+            least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
+            steps = settings.max_actions
+            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most, steps))
+        async with self._turn:
+            self._set_busy(True)
+            try:
+                for attempt in range(count + _SPARE):
+                    suggestion = await self._ask(context, attempt, invoked)
+                    self._cache.put(context, suggestion)
+                    shown = self._shown(self._cache.find(context), context, removed)
+                    if len(shown) >= count:
+                        break
+            finally:
+                self._set_busy(False)
+        return [text.replace("\n", ending) for text in shown[:count]]
+
+    def _set_busy(self, busy: bool) -> None:
+        self.busy = busy
+        self._show()
+
+    def _shown(self, suggestions: Iterable[str], context: Context, removed: str) -> list[str]:
+        """What of them is fit to be shown, each once."""
+        unit = self._settings().completion.unit
+        texts: dict[str, None] = {}
+        for suggestion in suggestions:
+            text = without_repetition(trim(suggestion, unit), context.after)
+            if text.strip() and not repeats(text, removed):
+                texts[text] = None
+        return list(texts)
+
+    async def _ask(self, context: Context, attempt: int, invoked: bool) -> str:
+        """One run of the model; the first is its likeliest, the others are drawn."""
+        settings = self._settings()
+        completion = settings.completion
+        task = Task(
+            id=0,
+            key=self._key(),
+            document=context.document,
+            text=context.before + context.after,
+            start=len(context.before),
+            end=len(context.before),
+            max_actions=completion.max_actions_invoked if invoked else completion.max_actions,
+            temperature=settings.temperature if attempt else 0.0,
+            top_k=settings.top_k,
+            seed=attempt,
+        )
+        held, written, ending, steps = 0, "", "", 0
+        async with aclosing(self._engine.write(task)) as events:
+            async for event in events:
+                if event.kind == "begun":
+                    held = event.held
+                elif event.kind == "step":
+                    written = event.written
+                    self._pace.step(time.monotonic(), first=not steps)
+                    steps += 1
+                    # Enough is written once the model has gone on to the next word, line or sentence.
+                    at_end = event.cursor == len(written)
+                    if at_end and first_unit(written[held:], completion.unit) is not None:
+                        break
+                elif event.kind == "done":
+                    ending = event.ending
+        text = written[held:]
+        return text if ending == "stop" else whole_words(text)

@@ -1,0 +1,255 @@
+"""What makes a suggestion fit to show: its length, what follows it, what the user removed, what is known.
+
+Nothing here talks to a model or to an editor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lsp_server.documents.document import Change
+from lsp_server.settings import Unit
+
+_WORD = re.compile(r"\s*\S+")
+_LINE = re.compile(r"[\r\n]*[^\r\n]+")
+_SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n))""", re.DOTALL)
+_UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
+_UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\w\Z", re.DOTALL)
+# A word or a mark; and what tells that a text is said again: a word, or a mark that closes something.
+_PART = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_TELLS = re.compile(r"""[\w)\]}"”’»]""")
+# What no prose has and no editor shows well; a suggestion ends before it.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f-\x9f\ufffd]")
+
+
+def first_unit(text: str, unit: Unit) -> str | None:
+    """The first word, line or sentence of `text` if more follows it, so that it is known to be whole."""
+    found = _UNITS[unit].match(text)
+    return found.group() if found and found.end() < len(text) else None
+
+
+def whole_words(text: str) -> str:
+    """`text` without its last word, which may be cut short, unless it has no other."""
+    found = _UNFINISHED_WORD.fullmatch(text)
+    return found.group(1) if found else text
+
+
+def trim(text: str, unit: Unit) -> str:
+    """What of `text` to show."""
+    text = _UNPRINTABLE.split(text, maxsplit=1)[0]
+    whole = first_unit(text, unit)
+    return text if whole is None else whole
+
+
+def without_repetition(text: str, after: str) -> str:
+    """`text` without what `after` says already, however often it says it."""
+    while (shorter := _without_one_repetition(text, after)) != text:
+        text = shorter
+    return text
+
+
+def _without_one_repetition(text: str, after: str) -> str:
+    """`text` without its end, or without all from where it starts to repeat `after`."""
+    lead = _lead(after)
+    if lead and (at := _find_whole(text, lead)) is not None:
+        text = text[:at]
+    if _goes_on_in_line(after):
+        text = _without_shared_words(text, after)
+    for size in range(min(len(text), len(after)), 0, -1):
+        if text.endswith(after[:size]) and _parts_words(text, len(text) - size, after, size):
+            text = text[:-size]
+            break
+    # Between the suggestion and a line's end, or a space, another space has no use.
+    return text.rstrip() if not after or after[0].isspace() else text
+
+
+def _goes_on_in_line(after: str) -> bool:
+    """Whether more of the cursor's own line follows. The next line may well begin as the suggestion does."""
+    return re.match(r"[^\S\r\n]*[^\s]", after) is not None
+
+
+def _without_shared_words(text: str, after: str) -> str:
+    """`text` up to where it says what the line says next: at once, with two words on its way, or at its end."""
+    parts = list(_PART.finditer(text))
+    words = [part.group() for part in parts]
+    following = _PART.findall(after)
+    pair = next((n for n in range(2, len(following) + 1) if _count_words(following[:n]) == 2), 0)
+    for index in range(len(words)):
+        ahead = words[index:]
+        shared = _shared_start(ahead, following)
+        said = any(map(_TELLS.match, following[:shared]))
+        if said and (index == 0 or shared == len(ahead) or (pair and shared >= pair)):
+            head = text[: parts[index].start()]
+            # Its last space is needed where the line has none there itself.
+            return head if head.strip() and not after[0].isspace() else head.rstrip(" \t")
+    return text
+
+
+def _shared_start(one: list[str], other: list[str]) -> int:
+    differing = (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
+def _count_words(parts: list[str]) -> int:
+    return sum(part[0].isalnum() for part in parts)
+
+
+def _lead(after: str) -> str:
+    """The first words of what follows: enough of them that they are no coincidence."""
+    found = re.match(r"\W*\w+(?:\W+\w+){1,3}", after)
+    lead = found.group() if found else re.split(r"[\r\n]", after.lstrip(), maxsplit=1)[0]
+    return lead.strip() if len(lead.strip()) >= 4 else ""
+
+
+def _find_whole(text: str, part: str) -> int | None:
+    """Where `part` starts in `text` without cutting a word; space before it belongs to it."""
+    at = text.find(part)
+    while at >= 0:
+        if not _inside_word(text, at):
+            return len(text[:at].rstrip())
+        at = text.find(part, at + 1)
+    return None
+
+
+def _parts_words(text: str, at: int, after: str, size: int) -> bool:
+    """Whether an overlap is more than a chance letter: it starts or ends where a word does."""
+    return not _inside_word(text, at) or (
+        not _inside_word(after, size) and any(map(str.isalnum, after[:size]))
+    )
+
+
+def _inside_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _is_letter(text[at - 1]) and _is_letter(text[at])
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character in "'’_"
+
+
+def repeats(text: str, removed: str) -> bool:
+    """Whether a suggestion brings back, or starts to bring back, what was removed."""
+    new, old = " ".join(text.split()), " ".join(removed.split())
+    if not new or not old:
+        return False
+    return _starts_with(new, old) or _starts_with(old, new)
+
+
+def _starts_with(text: str, start: str) -> bool:
+    return text.startswith(start) and not _inside_word(text, len(start))
+
+
+@dataclass
+class Removal:
+    """What the user removed last, and where; forgotten when they write something else there."""
+
+    at: int = 0
+    text: str = ""
+
+    def follow(self, change: Change) -> None:
+        if not change.removed:
+            self._follow_insertion(change)
+        elif change.inserted:
+            # A replacement: an editor's own completion, or a correction.
+            self.text = ""
+        elif self.text and change.end == self.at:
+            self.at, self.text = change.start, change.removed + self.text
+        elif self.text and change.start == self.at:
+            self.text += change.removed
+        else:
+            self.at, self.text = change.start, change.removed
+
+    def _follow_insertion(self, change: Change) -> None:
+        if not self.text or change.start > self.at:
+            return
+        if change.start == self.at and change.inserted.strip():
+            # Typing the removed text again takes it back, letter by letter.
+            known = self.text.startswith(change.inserted)
+            self.text = self.text[len(change.inserted) :] if known else ""
+        self.at += len(change.inserted)
+
+    def near(self, offset: int) -> str:
+        """What was removed where the cursor now is."""
+        return self.text if self.at == offset else ""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the model is shown of a document around a cursor, with `\\n` as the only line ending."""
+
+    document: str
+    before: str
+    after: str
+
+
+class Cache:
+    """Suggestions by the place they were made for, found again while the user types what they say."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._size = size
+        self._known: OrderedDict[Context, list[str]] = OrderedDict()
+
+    def put(self, context: Context, text: str) -> None:
+        known = self._known.setdefault(context, [])
+        if text not in known:
+            known.append(text)
+        self._known.move_to_end(context)
+        while len(self._known) > self._size:
+            self._known.popitem(last=False)
+
+    def find(self, context: Context) -> Iterator[str]:
+        """What is left of known suggestions after what has been typed of them, latest first."""
+        for place, texts in reversed(self._known.items()):
+            if place.document != context.document or place.after != context.after:
+                continue
+            if not context.before.startswith(place.before):
+                continue
+            typed = context.before[len(place.before) :]
+            for text in texts:
+                if len(text) > len(typed) and text.startswith(typed):
+                    yield text[len(typed) :]
+
+    def forget(self) -> None:
+        """Another model would say something else."""
+        self._known.clear()
+
+
+class Pace:
+    """How fast the user types and how fast the model answers, and so how long to wait before asking it.
+
+    A model that answers between two keys is asked at once. Asking a slower one at every key would only
+    keep the processor busy, so it waits for a pause: a little longer than the usual gap.
+    """
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._gap: float | None = None
+        self._last_step: float | None = None
+        self._step: float | None = None
+
+    def key(self, now: float) -> None:
+        """A key was struck at `now`, in seconds."""
+        if self._last is not None and (gap := now - self._last) < 2.0:
+            self._gap = _blend(self._gap, gap)
+        self._last = now
+
+    def step(self, now: float, *, first: bool = False) -> None:
+        """The model took a step. Before the first it may have been loaded, or have read a whole text."""
+        if not first and self._last_step is not None:
+            self._step = _blend(self._step, now - self._last_step)
+        self._last_step = now
+
+    def delay(self, now: float, least: float, most: float, steps: int) -> float:
+        """How long to wait from now with a request of so many steps; the time since the last key counts."""
+        gap = self._gap or 0.0
+        # Reading what was typed costs about as much as a step or two.
+        quick = self._step is not None and self._step * (steps + 2) < 0.8 * gap
+        pause = least if quick else min(max(1.3 * gap, least), max(least, most))
+        elapsed = now - self._last if self._last is not None else pause
+        return max(pause - elapsed, 0.0)
+
+
+def _blend(average: float | None, value: float) -> float:
+    return value if average is None else 0.7 * average + 0.3 * value

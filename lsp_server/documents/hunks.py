@@ -1,0 +1,169 @@
+"""What a revision changed, change by change: each is kept or put back, whatever the user does around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from lsp_server.documents.document import Change, placed_change
+
+_WORD = re.compile(r"\r\n|\w+|.", re.DOTALL)
+_ENDS_LINE = re.compile(r"[\r\n]\Z").search
+_STARTS_LINE = re.compile(r"[\r\n]").match
+_GAP = re.compile(r"[^\S\r\n]*\Z")
+
+
+@dataclass(eq=False)
+class Hunk:
+    """One change of a run: `new` stands at character `start`, where `old` stood before.
+
+    It is `hidden` if the old text seems to stand there all the same, as where one of two equal words is gone.
+    """
+
+    start: int
+    old: str
+    new: str
+    id: str = ""
+    kept: bool = False
+    hidden: bool = False
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.new)
+
+    def follow(self, change: Change) -> bool:
+        """Move with a change; False if the change is about this very text."""
+        low, high = change.start, change.end
+        if low == high == self.start == self.end:
+            # Lines above or below are beside the gap; anything else fills it.
+            before = _ENDS_LINE(change.inserted)
+            self.start += change.growth if before else 0
+            return bool(before or _STARTS_LINE(change.inserted))
+        if high <= self.start:
+            self.start += change.growth
+            return True
+        return low >= self.end
+
+    def shows_old(self, text: str, low: int, high: int) -> bool:
+        """Whether the old text stands around the new, between two places."""
+        skips = range(min(len(self.old) - len(self.new), self.start - low) + 1)
+        places = (self.start - skip for skip in skips if self.old.startswith(self.new, skip))
+        return any(text.startswith(self.old, place, high) for place in places)
+
+
+class Hunks:
+    """The changes of one run that are still known, in their order in the document.
+
+    There were `total` at first; the old text of `restored` of them has been put back. `original` is what stood before
+    the run where it revised, from character `start` to `end` of the document as it is now.
+    """
+
+    def __init__(self, hunks: Iterable[Hunk], start: int, end: int, original: str) -> None:
+        self._hunks = list(hunks)
+        self._start, self._end = start, end
+        self._original = original
+        self.total = len(self._hunks)
+        self.restored = 0
+
+    def __iter__(self) -> Iterator[Hunk]:
+        return iter(self._hunks)
+
+    def __len__(self) -> int:
+        return len(self._hunks)
+
+    @property
+    def pending(self) -> list[Hunk]:
+        """Those that nobody has decided about."""
+        return [hunk for hunk in self._hunks if not hunk.kept]
+
+    def follow(self, change: Change) -> None:
+        """Take over a change of the document; what it changes again is the user's from now on."""
+        core = change.core
+        if core.removed or core.inserted:
+            self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
+            self._follow(core)
+
+    def _follow(self, change: Change) -> None:
+        if change.end < self._start:
+            self._start += change.growth
+            self._end += change.growth
+        elif change.start <= self._end:
+            # At the edge too: what an editor undoes there is reported so.
+            self._start = min(self._start, change.start)
+            self._end = max(self._end, change.end) + change.growth
+
+    def check(self, text: str) -> None:
+        """Forget what does not stand where it should, and what was undone: the document is right.
+
+        One change may look as if it still stood there, as where a full stop was inserted before another and the editor
+        took out the other one. What stood there at first is there again, so it is all undone.
+        """
+        low, high = self._start, self._end
+        undone = text[low:high] == self._original
+        self._hunks = [
+            hunk
+            for hunk in self._hunks
+            if not undone
+            and text.startswith(hunk.new, hunk.start)
+            and (hunk.hidden or not hunk.shows_old(text, low, high))
+        ]
+
+    def forget(self, hunks: Collection[Hunk]) -> None:
+        self._hunks = [hunk for hunk in self._hunks if hunk not in hunks]
+
+    def restoration(self, text: str, chosen: Collection[Hunk]) -> Change:
+        """The one change that puts the old text of some hunks back into a document."""
+        hunks = [hunk for hunk in self._hunks if hunk in chosen]
+        first, last = hunks[0].start, hunks[-1].end
+        parts: list[str] = []
+        end = first
+        for hunk in hunks:
+            parts += [text[end : hunk.start], hunk.old]
+            end = hunk.end
+        return placed_change(text, Change(first, text[first:last], "".join(parts)))
+
+    def put_back(self, chosen: Collection[Hunk]) -> None:
+        """The old text of these has been put back: they are gone, and those behind them move."""
+        growth = 0
+        for hunk in self._hunks:
+            hunk.start += growth
+            if hunk in chosen:
+                growth += len(hunk.old) - len(hunk.new)
+                self.restored += 1
+        self._end += growth
+        self.forget(chosen)
+
+
+def hunks_between(start: int, old: str, new: str) -> list[Hunk]:
+    """The changes from one text to another that starts at `start`; changed words side by side are one."""
+    olds, news = _WORD.findall(old), _WORD.findall(new)
+    hunks: list[Hunk] = []
+    gap = ""
+    for kind, i, j, k, m in SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
+        before, after = "".join(olds[i:j]), "".join(news[k:m])
+        if kind == "equal":
+            gap = after
+        elif hunks and _GAP.match(gap):
+            hunks[-1].old += gap + before
+            hunks[-1].new += gap + after
+        else:
+            hunks.append(Hunk(start, before, after))
+        start += len(after)
+    return hunks
+
+
+def joined(hunks: Iterable[Hunk]) -> Iterator[Hunk]:
+    """The same changes, those that touch as one."""
+    last: Hunk | None = None
+    for hunk in hunks:
+        if last is not None and last.end == hunk.start:
+            last.old += hunk.old
+            last.new += hunk.new
+            continue
+        if last is not None:
+            yield last
+        last = hunk
+    if last is not None:
+        yield last

@@ -1,0 +1,1 @@
+"""What the server does when an editor asks: features of the protocol, and commands."""

@@ -1,0 +1,276 @@
+"""The commands, each a short function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pygls.exceptions import JsonRpcInternalError
+
+from lsp_server.documents.document import Document
+from lsp_server.documents.hunks import Hunk
+from lsp_server.documents.surroundings import paragraph
+from lsp_server.messages import ChangesParams, RunParams, Status, Target
+from lsp_server.protocol import invalid
+from lsp_server.runs.editor import place
+from lsp_server.runs.live_run import LiveRun
+from lsp_server.server import ReviserServer
+from reviser.core.errors import ReviserError
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+_LARGEST = 2**31 - 1  # of the protocol's numbers
+_SHOWN = 60
+
+_commands: list[tuple[str, Any]] = []
+
+
+def command(name: str) -> Callable[[Handler], Handler]:
+    """Marks the handler of a command; it takes one object, described by `Target`, or nothing."""
+
+    def mark(handler: Handler) -> Handler:
+        _commands.append((name, handler))
+        return handler
+
+    return mark
+
+
+def register(server: ReviserServer) -> None:
+    """Give a server all that is marked here."""
+    for name, handler in _commands:
+        server.command(name)(handler)
+
+
+@command("reviser.continue")
+async def continue_(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    document, target = await _writable(ls, arguments)
+    at = target.position or (target.range and target.range.end)
+    offset = document.offset(place(at)) if at else None
+    return ls.editor.describe(await ls.runs.continue_(document, offset))
+
+
+@command("reviser.infill")
+async def infill(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    document, target = await _writable(ls, arguments)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.infill needs a range or a position")
+    start, end = _span(document, target)
+    return ls.editor.describe(await ls.runs.infill(document, start, end))
+
+
+@command("reviser.revise")
+async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    """Revise a range, or the paragraph at a position."""
+    document, target = await _writable(ls, arguments)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.revise needs a range or a position")
+    start, end = _span(document, target)
+    if start == end:
+        start, end = paragraph(document.text, start)
+    if not document.text[start:end].strip():
+        raise invalid("there is no text here to revise")
+    return ls.editor.describe(await ls.runs.revise(document, start, end))
+
+
+@command("reviser.stop")
+async def stop(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    run = await ls.runs.stop()
+    return ls.editor.describe(run) if run else None
+
+
+@command("reviser.undo")
+@command("reviser.reject")
+async def take_back(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    """`reviser.undo` and `reviser.reject`: the last run, or the one named, leaves as one edit."""
+    run = _run(ls, arguments)
+    try:
+        await ls.runs.take_back(run)
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    return ls.editor.describe(run)
+
+
+@command("reviser.accept")
+async def accept(ls: ReviserServer, *arguments: Any) -> RunParams | None:
+    run = _run(ls, arguments)
+    await ls.runs.accept(run)
+    return ls.editor.describe(run)
+
+
+@command("reviser.acceptChange")
+def accept_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    """Keep one change of a revision: the one named, or the one at a position."""
+    document, hunks = _changes(ls, arguments)
+    ls.runs.keep_changes(document.uri, hunks)
+    return ls.editor.describe_changes(document)
+
+
+@command("reviser.rejectChange")
+async def reject_change(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    """Put the old text of one change back: the one named, or the one at a position."""
+    document, hunks = _changes(ls, arguments)
+    return await _put_back(ls, document, hunks)
+
+
+@command("reviser.acceptAllChanges")
+def accept_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    document = ls.document(_target(ls, arguments).uri)
+    ls.runs.keep_changes(document.uri, ls.runs.changes(document.uri))
+    return ls.editor.describe_changes(document)
+
+
+@command("reviser.rejectAllChanges")
+async def reject_all_changes(ls: ReviserServer, *arguments: Any) -> ChangesParams:
+    document = ls.document(_target(ls, arguments).uri)
+    return await _put_back(ls, document, ls.runs.changes(document.uri))
+
+
+async def _put_back(ls: ReviserServer, document: Document, hunks: list[Hunk]) -> ChangesParams:
+    try:
+        await ls.runs.put_back_changes(document.uri, hunks)
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    return ls.editor.describe_changes(document)
+
+
+def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, list[Hunk]]:
+    """The change that a command is about: the one named, at a place, or else nearest to it in its line."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    hunks = ls.runs.changes(document.uri)
+    if target.change_id is not None:
+        found = [hunk for hunk in hunks if hunk.id == target.change_id]
+    elif target.range is None and target.position is None:
+        raise invalid("say which change: with its changeId, a position or a range")
+    else:
+        start, end = _span(document, target)
+        found = [hunk for hunk in hunks if hunk.start <= end and start <= hunk.end]
+        if start == end:
+            found = sorted(found or _in_line(document, hunks, start), key=_nearest_to(start))[:1]
+    if not found:
+        raise invalid("there is no change here to keep or put back")
+    return document, found
+
+
+def _in_line(document: Document, hunks: list[Hunk], offset: int) -> list[Hunk]:
+    line = document.place(offset).line
+    return [
+        hunk
+        for hunk in hunks
+        if document.place(hunk.start).line <= line <= document.place(hunk.end).line
+    ]
+
+
+def _nearest_to(offset: int) -> Callable[[Hunk], int]:
+    return lambda hunk: max(hunk.start - offset, offset - hunk.end)
+
+
+def _span(document: Document, target: Target) -> tuple[int, int]:
+    """The offsets of a target's range, in their order, or of its position."""
+    first = target.range.start if target.range else target.position
+    last = target.range.end if target.range else target.position
+    assert first is not None
+    assert last is not None
+    start, end = sorted((document.offset(place(first)), document.offset(place(last))))
+    return start, end
+
+
+@command("reviser.setModel")
+def set_model(ls: ReviserServer, *arguments: Any) -> Status:
+    from reviser.checkpoints.library import find_model
+
+    model = _target(ls, arguments).model
+    try:
+        if model:
+            find_model(model)
+    except ReviserError as error:
+        raise invalid(str(error)) from None
+    ls.choose_model(model or None)
+    return ls.status()
+
+
+@command("reviser.setEnabled")
+def set_enabled(ls: ReviserServer, *arguments: Any) -> Status:
+    """On or off for one document; without a word on which, the other of what it is."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    on = not ls.allows(document) if target.enabled is None else target.enabled
+    ls.switch(document, on)
+    return ls.status(document)
+
+
+@command("reviser.status")
+def status(ls: ReviserServer, *arguments: Any) -> Status:
+    uri = _target(ls, arguments).uri
+    return ls.status(ls.document(uri) if uri else None)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_place(value: Any) -> bool:
+    numbers = [value.get(name) for name in ("line", "character")] if isinstance(value, dict) else []
+    return bool(numbers) and all(type(at) is int and 0 <= at <= _LARGEST for at in numbers)
+
+
+def _is_range(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_place(value.get(name)) for name in ("start", "end"))
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_TEXT = ("a string", _is_text)
+_ARGUMENT: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "uri": _TEXT,
+    "position": ('an object with the numbers "line" and "character"', _is_place),
+    "range": ('an object with the positions "start" and "end"', _is_range),
+    "runId": _TEXT,
+    "changeId": _TEXT,
+    "enabled": ("true or false", _is_switch),
+    "model": _TEXT,
+}
+
+
+def _target(ls: ReviserServer, arguments: tuple[Any, ...]) -> Target:
+    """What a command is about; a plain sentence if it cannot be told."""
+    if len(arguments) > 1:
+        raise invalid(f"the commands of Reviser take one object, not {len(arguments)} arguments")
+    argument = arguments[0] if arguments else {}
+    if not isinstance(argument, dict):
+        raise invalid(f"the commands of Reviser take one object, not {_shown(argument)}")
+    for name, (wanted, fits) in _ARGUMENT.items():
+        value = argument.get(name)
+        if value is not None and not fits(value):
+            raise invalid(f'"{name}" must be {wanted}, not {_shown(value)}')
+    known = {name: argument[name] for name in _ARGUMENT if argument.get(name) is not None}
+    return ls.protocol._converter.structure(known, Target)
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+async def _writable(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, Target]:
+    """The document a run is asked for, if the editor and the settings let it be written in."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    await ls.settled()
+    if not ls.client.applies_edits:
+        raise invalid("this editor does not let servers edit (workspace/applyEdit)")
+    if not ls.allows(document):
+        raise invalid(f"Reviser is switched off for this document ({document.language})")
+    ls.completer.stop()
+    return document, target
+
+
+def _run(ls: ReviserServer, arguments: tuple[Any, ...]) -> LiveRun:
+    target = _target(ls, arguments)
+    run = ls.runs.find(target.uri, target.run_id)
+    if run is None:
+        raise invalid("there is no run to do this to")
+    return run

@@ -1,0 +1,161 @@
+"""The editor at the other end of the protocol, as live runs see it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from lsp_server.documents.document import Change, Document, Place
+from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
+from lsp_server.runs.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from lsp_server.server import ReviserServer
+
+logger = logging.getLogger(__name__)
+
+
+def position(place: Place) -> types.Position:
+    return types.Position(place.line, place.column)
+
+
+def place(position: types.Position) -> Place:
+    return Place(position.line, position.character)
+
+
+def range_of(document: Document, start: int, end: int) -> types.Range:
+    return types.Range(position(document.place(start)), position(document.place(end)))
+
+
+class LspEditor:
+    """Edits, progress and news of live runs, sent to a client that may support only some of it."""
+
+    def __init__(self, server: ReviserServer) -> None:
+        self._server = server
+        self._shown_changes: dict[str, ChangesParams] = {}
+
+    async def apply(self, label: str, document: Document, change: Change) -> bool:
+        """Ask for an edit; the edits of a run have one label, so that a client can group them."""
+        edit = types.TextEdit(range_of(document, change.start, change.end), change.inserted)
+        params = types.ApplyWorkspaceEditParams(
+            edit=self._workspace_edit(document, edit), label=label
+        )
+        reply = self._server.workspace_apply_edit_async(params)
+        # A reply to a request that was given up would be an error inside pygls: it is let come.
+        try:
+            result = await asyncio.shield(reply)
+        except JsonRpcException as error:
+            logger.warning("the editor cannot carry out an edit: %s", error)
+            return False
+        return bool(result.applied)
+
+    def _workspace_edit(self, document: Document, edit: types.TextEdit) -> types.WorkspaceEdit:
+        if not self._server.client.versions_edits:
+            return types.WorkspaceEdit(changes={document.uri: [edit]})
+        versioned = types.OptionalVersionedTextDocumentIdentifier(
+            uri=document.uri, version=document.version
+        )
+        return types.WorkspaceEdit(
+            document_changes=[types.TextDocumentEdit(text_document=versioned, edits=[edit])]
+        )
+
+    def show(self, run: LiveRun) -> None:
+        self._server.show_status()
+        if (params := self.describe(run)) and self._server.client.draws_runs:
+            self._server.protocol.notify(RUN, params)
+        if run.running and run.actions:
+            message = f"{run.actions} actions, {self._server.runs.rate:.0f} a second"
+            self._report(run, types.WorkDoneProgressReport(message=message))
+
+    def describe(self, run: LiveRun) -> RunParams | None:
+        """Where a run stands; None if its document is closed."""
+        document = self._server.documents.get(run.uri)
+        if document is None:
+            return None
+        start = min(run.region.start, document.length)
+        end = min(run.region.end, document.length)
+        fresh = [(start + low, start + high) for low, high in [run.fresh or (0, 0)] if low < high]
+        return RunParams(
+            uri=run.uri,
+            version=document.version,
+            run_id=run.id,
+            kind=run.kind,
+            state=run.state,
+            region=range_of(document, start, end),
+            cursor=position(document.place(min(start + run.cursor, end))),
+            fresh=[range_of(document, low, min(high, end)) for low, high in fresh if low < end],
+            actions=run.actions,
+            actions_per_second=round(self._server.runs.rate, 1),
+            reason=run.reason or None,
+            said=run.failed,
+        )
+
+    def show_changes(self, document: Document) -> None:
+        """Tell a client that draws them, whenever there is something new to tell."""
+        params = self.describe_changes(document)
+        known = self._shown_changes.get(document.uri)
+        if params == known or not (params.changes or (known and known.changes)):
+            return
+        self._shown_changes[document.uri] = params
+        if self._server.client.draws_runs:
+            self._server.protocol.notify(CHANGES, params)
+
+    def describe_changes(self, document: Document) -> ChangesParams:
+        """The changes of a document that wait to be kept or put back."""
+        changes = [
+            PendingChange(
+                id=hunk.id,
+                run_id=hunk.id.partition(".")[0],
+                range=range_of(document, hunk.start, hunk.end),
+                old=hunk.old,
+                new=hunk.new,
+            )
+            for hunk in self._server.runs.changes(document.uri)
+        ]
+        return ChangesParams(document.uri, document.version, changes)
+
+    def say(self, message: str, *, warns: bool = False) -> None:
+        kind = types.MessageType.Warning if warns else types.MessageType.Info
+        self._server.window_show_message(types.ShowMessageParams(kind, f"Reviser: {message}"))
+
+    def begin(self, run: LiveRun) -> None:
+        if not self._server.client.shows_progress:
+            return
+        progress = self._server.work_done_progress
+        token = _token(run)
+        begun = types.WorkDoneProgressBegin(
+            title="Reviser",
+            message="revising" if run.kind == "revise" else "writing",
+            cancellable=True,
+            percentage=None,
+        )
+
+        def begin(_: Future[Any]) -> None:
+            if run.running:
+                progress.begin(token, begun)
+
+        progress.create(token).add_done_callback(begin)
+
+    def end(self, run: LiveRun) -> None:
+        tokens = self._server.work_done_progress.tokens
+        if _token(run) in tokens:
+            ended = types.WorkDoneProgressEnd(message=run.reason or run.state)
+            self._server.work_done_progress.end(_token(run), ended)
+            del tokens[_token(run)]
+
+    def _report(self, run: LiveRun, report: types.WorkDoneProgressReport) -> None:
+        if _token(run) in self._server.work_done_progress.tokens:
+            self._server.work_done_progress.report(_token(run), report)
+
+
+def _token(run: LiveRun) -> str:
+    return f"reviser-run-{run.id}"
+
+
+def is_token_of(run: LiveRun, token: int | str) -> bool:
+    return token == _token(run)

@@ -1,0 +1,301 @@
+"""A run of the model inside a document that its user may be editing: where its text stands, whose it is.
+
+The run writes one region, or revises the passages of it one by one. An edit on its way to the editor is expected back as a change; any change
+that comes is therefore either that edit, or the user's. The user's changes elsewhere move the region;
+one inside it ends the run. Nothing here talks to a model or to an editor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Literal
+
+from lsp_server.documents.document import Change, minimal_change
+from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
+
+Kind = Literal["continue", "infill", "revise"]
+State = Literal["loading", "writing", "finished", "stopped", "accepted", "rejected"]
+Origin = Literal["ours", "elsewhere", "inside"]
+
+_ANY_ENDING = re.compile(r"\r\n|\r|\n")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass
+class Region:
+    """A stretch of a document: `text` stands at character `start`."""
+
+    start: int
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def explain(self, change: Change, wanted: str) -> int | None:
+        """Where the region starts after `change`, if the change leaves `wanted` in it.
+
+        Editors may report several edits as one change, so a change that reaches over the region's
+        edge is accepted if the region can be found in what it leaves. None: it cannot.
+        """
+        text, start, low, high = self.text, self.start, change.start, change.end
+        if text == wanted and high <= start and (high < start or text):
+            return start + change.growth
+        if text == wanted and (low > self.end or (low == self.end and not change.inserted)):
+            return start
+        if high < start or low > self.end:
+            return None
+        # What the change leaves where the region was, with the region's untouched ends.
+        left = text[: max(low - start, 0)] + change.inserted + text[max(high - start, 0) :]
+        if low >= start and high <= self.end:
+            found = 0 if left == wanted else -1
+        elif low >= start:
+            found = 0 if left.startswith(wanted) else -1
+        elif high <= self.end:
+            found = len(left) - len(wanted) if left.endswith(wanted) else -1
+        else:
+            found = left.find(wanted) if wanted and left.count(wanted) == 1 else -1
+        return None if found < 0 else min(start, low) + found
+
+
+@dataclass
+class Ownership:
+    """Which characters a run wrote, as spans that shrink and part where the user edits them.
+
+    `anchor` is where the first began, whatever is left of it.
+    """
+
+    anchor: int
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+    def follow(self, change: Change) -> None:
+        low, high, growth = change.start, change.end, change.growth
+        if high <= self.anchor:
+            self.anchor += growth
+        elif low < self.anchor:
+            self.anchor = low
+        spans: list[tuple[int, int]] = []
+        for start, end in self.spans:
+            if high <= start:
+                spans.append((start + growth, end + growth))
+            elif low >= end:
+                spans.append((start, end))
+            else:
+                spans += [(start, low), (high + growth, end + growth)]
+        self.spans = [(start, end) for start, end in spans if start < end]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Characters `first` to `last` of what stood in a region, what has become of them, and the cursor in it."""
+
+    first: int
+    last: int
+    text: str
+    cursor: int = field(compare=False)
+
+
+class LiveRun:
+    """One run: where it writes, what the editor shows of it, and what was there before."""
+
+    def __init__(
+        self, id: str, uri: str, region: Region, *, ending: str = "\n", kind: Kind = "infill"
+    ) -> None:
+        self.id = id
+        self.uri = uri
+        self.kind = kind
+        self.region = region
+        self.original = region.text
+        self.fresh: tuple[int, int] | None = None
+        self.state: State = "loading"
+        self.reason = ""
+        self.failed = False
+        self.actions = 0
+        self.whole = False
+        self.refusals = 0
+        self.hunks = Hunks([], 0, 0, "")
+        self._ending = ending
+        self._written: list[Passage] = []
+        self._shown: list[Passage] = []
+        self._pending: list[Passage] | None = None
+        self._sent: Change | None = None
+        self._sent_at = region.start
+        self._owned: Ownership | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.state in ("loading", "writing")
+
+    @property
+    def label(self) -> str:
+        """The name of its edits in the editor."""
+        return f"Reviser run {self.id}"
+
+    @property
+    def cursor(self) -> int:
+        """Where in the region the model is, or was when it wrote what the editor shows next."""
+        if not self._written:
+            return len(self.original)
+        *before, passage = self._next()
+        rest = len(self.original) - passage.first
+        return len(self._text(before)) - rest + passage.cursor
+
+    @property
+    def awaits_echo(self) -> bool:
+        """Whether an edit is on its way that the editor has not shown to be carried out."""
+        return self._pending is not None
+
+    def take_in(self, held: int, text: str) -> None:
+        """Let the region begin `held` characters earlier: they are the model's to write again."""
+        start = max(self.region.start - held, 0)
+        # The user may have removed the space while the model was being loaded.
+        if text[start : self.region.start].isspace():
+            self.region = Region(start, text[start : self.region.end])
+            self.original = self.region.text
+
+    def advance(self, written: str, cursor: int, passage: tuple[int, int] | None = None) -> None:
+        """Take over what the model has written in place of a passage of the original, or of it all."""
+        first, last = passage or (0, len(self.original))
+        if self._written and self._written[-1].first == first:
+            self._written.pop()
+        reached = len(self._as_shown(written[:cursor]))
+        self._written.append(Passage(first, last, self._as_shown(written), reached))
+        self.actions += 1
+        if self.state == "loading":
+            self.state = "writing"
+
+    def _as_shown(self, written: str) -> str:
+        """With the document's own line endings, and without what editors cannot hold."""
+        known = self.original if self.kind == "revise" else ""
+        plain = _CONTROL.sub(lambda found: found[0] if found[0] in known else "", written)
+        return _ANY_ENDING.sub(self._ending, plain)
+
+    def _text(self, passages: list[Passage]) -> str:
+        """The region with these passages."""
+        parts, end = [], 0
+        for passage in passages:
+            parts += [self.original[end : passage.first], passage.text]
+            end = passage.last
+        return "".join([*parts, self.original[end:]])
+
+    def _next(self) -> list[Passage]:
+        """What the editor is to show next: an edit is about one passage, and leaves what is between two."""
+        count = len(self._shown)
+        if count and self._shown[-1] != self._written[count - 1]:
+            return self._written[:count]
+        for index, passage in enumerate(self._written[count:], start=count + 1):
+            if passage.text != self.original[passage.first : passage.last]:
+                return self._written[:index]
+        return self._written
+
+    def next_change(self, text: str) -> Change | None:
+        """The one change that brings a document of this text up to date, or nearer to it; None: it is."""
+        return minimal_change(text, self.region.start, self.region.text, self._text(self._next()))
+
+    def sent(self, change: Change) -> None:
+        """The next change is on its way to the editor."""
+        self._pending = list(self._next())
+        self._sent = change
+        self._sent_at = self.region.start
+
+    def lost(self) -> None:
+        """The change on its way was not carried out, and will not be."""
+        self._pending = None
+
+    def expects(self, change: Change) -> bool:
+        """Whether a change is what the edit on its way must cause."""
+        return (
+            self._owned is None
+            and self._pending is not None
+            and self.region.explain(change, self._text(self._pending)) is not None
+        )
+
+    def follow(self, change: Change) -> Origin:
+        """Take over a change of the document, and say whose it is."""
+        if self._owned is not None:
+            self._owned.follow(change)
+            self.hunks.follow(change)
+            return "elsewhere"
+        region = self.region
+        astray = self._is_astray(change)
+        if self._pending is not None and not astray:
+            wanted = self._text(self._pending)
+            start = region.explain(change, wanted)
+            if start is not None:
+                self.fresh = _inserted(region.text, wanted)
+                self.region = Region(start, wanted)
+                self._shown, self._pending = self._pending, None
+                return "ours"
+        start = region.explain(change, region.text)
+        if start is not None and not astray:
+            region.start = start
+            return "elsewhere"
+        typed = "you typed where the model was writing"
+        self.halt("stopped", "the editor made an edit in the wrong place" if astray else typed)
+        self._own()
+        self.follow(change)
+        return "inside"
+
+    def _is_astray(self, change: Change) -> bool:
+        """Whether a change is the edit on its way, made where the region no longer is."""
+        sent = self._sent
+        return (
+            self._pending is not None
+            and sent is not None
+            and self.region.start != self._sent_at
+            and (change.start, change.inserted) == (sent.start, sent.inserted)
+        )
+
+    def halt(self, state: State, reason: str = "") -> None:
+        """End the run; what the editor shows stays as it is."""
+        if self.running:
+            self.state, self.reason = state, reason
+
+    def settle(self) -> None:
+        """Nothing of the run is on its way any more: from now on its text is the user's to edit."""
+        self._pending = None
+        if self._owned is None:
+            self._own()
+
+    def _own(self) -> None:
+        region = self.region
+        self._owned = Ownership(region.start, [(region.start, region.end)])
+        if self.kind == "revise":
+            self.hunks = Hunks(joined(self._hunks()), region.start, region.end, self.original)
+            for number, hunk in enumerate(self.hunks, start=1):
+                hunk.id = f"{self.id}.{number}"
+                inside = replace(hunk, start=hunk.start - region.start)
+                hunk.hidden = inside.shows_old(region.text, 0, len(region.text))
+
+    def _hunks(self) -> Iterator[Hunk]:
+        """What is shown of the run, as changes of what stood there."""
+        shift = self.region.start
+        for passage in self._shown:
+            before = self.original[passage.first : passage.last]
+            yield from hunks_between(passage.first + shift, before, passage.text)
+            shift += len(passage.text) - len(before)
+
+    @property
+    def left(self) -> bool:
+        """Whether nothing of what the run wrote is left."""
+        return self._owned is not None and not self._owned.spans
+
+    def restoration(self, text: str) -> Change | None:
+        """The one change that takes the run's text out of a document and leaves the user's in."""
+        if self._owned is None:
+            return minimal_change(text, self.region.start, self.region.text, self.original)
+        spans = self._owned.spans
+        if not spans:
+            return Change(self._owned.anchor, "", self.original) if self.original else None
+        first, last = spans[0][0], spans[-1][1]
+        kept = "".join(text[end:start] for (_, end), (start, _) in pairwise(spans))
+        return minimal_change(text, first, text[first:last], self.original + kept)
+
+
+def _inserted(old: str, new: str) -> tuple[int, int]:
+    """Which part of `new` is not in `old`."""
+    change = minimal_change(old, 0, old, new)
+    return (0, 0) if change is None else (change.start, change.start + len(change.inserted))

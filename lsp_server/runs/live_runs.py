@@ -1,0 +1,368 @@
+"""Live runs: the model's actions become edits in the editor, a few each second, merged with the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections.abc import Callable, Collection
+from typing import Protocol
+
+from lsp_server.documents.document import Change, Document, Documents, joined_change
+from lsp_server.documents.hunks import Hunk
+from lsp_server.documents.surroundings import (
+    end_of_writing,
+    line_ending,
+    offset_before,
+    surroundings,
+)
+from lsp_server.runs.live_run import Kind, LiveRun, Region
+from lsp_server.runs.restoring import Restorer
+from lsp_server.settings import Settings
+from lsp_server.worker.client import Engine
+from lsp_server.worker.tasks import Event, ModelKey, Task
+from reviser.core.errors import ReviserError
+
+logger = logging.getLogger(__name__)
+
+_AFTER = 8_192
+_KEPT = 20  # runs of a document that can be taken back
+_REPLY_PATIENCE = 10.0
+_ECHO_PATIENCE = 4.0  # seconds, by which a busy machine may be late
+_RETRIES = 50
+
+
+class Editor(Protocol):
+    """The editor at the other end."""
+
+    async def apply(self, label: str, document: Document, change: Change) -> bool:
+        """Ask for an edit of this very version of the document; False if it is refused."""
+
+    def show(self, run: LiveRun) -> None:
+        """Say where a run stands."""
+
+    def show_changes(self, document: Document) -> None:
+        """Show which changes of a document wait to be kept or put back."""
+
+    def say(self, message: str, *, warns: bool = False) -> None:
+        """Tell the user something."""
+
+    def begin(self, run: LiveRun) -> None:
+        """Show that work is under way, with a way to cancel it."""
+
+    def end(self, run: LiveRun) -> None:
+        """Show that it is over."""
+
+
+class LiveRuns:
+    """The run under way, and those of each document that can still be taken back."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        documents: Documents,
+        editor: Editor,
+        settings: Callable[[], Settings],
+        key: Callable[[], ModelKey],
+    ) -> None:
+        self._engine = engine
+        self._documents = documents
+        self._editor = editor
+        self._settings = settings
+        self._key = key
+        self._runs: dict[str, list[LiveRun]] = {}
+        self._current: LiveRun | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._model: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._seeds = itertools.count(1)
+        self._started = 0.0
+        self._restorer = Restorer(
+            documents, editor.apply, lambda: self._await_change(_ECHO_PATIENCE)
+        )
+
+    @property
+    def current(self) -> LiveRun | None:
+        """The run under way."""
+        run = self._current
+        return run if run is not None and run.running else None
+
+    def last(self, uri: str) -> LiveRun | None:
+        """The latest run of a document that has not been taken back."""
+        return next(
+            (run for run in reversed(self._runs.get(uri, ())) if run.state != "rejected"), None
+        )
+
+    def find(self, uri: str | None, id: str | None) -> LiveRun | None:
+        """The run of that id; else the latest of a document, or of the document written in last."""
+        if id is not None:
+            runs = itertools.chain.from_iterable(self._runs.values())
+            return next((run for run in runs if run.id == id and run.state != "rejected"), None)
+        uri = uri or (self._current.uri if self._current else "")
+        return self.last(uri)
+
+    @property
+    def rate(self) -> float:
+        """Actions per second of the run under way."""
+        run = self.current
+        return run.actions / max(time.monotonic() - self._started, 1e-3) if run else 0.0
+
+    async def continue_(self, document: Document, offset: int | None) -> LiveRun:
+        """Write on at `offset`, by default at the end, without a look at what follows."""
+        start = end_of_writing(document.text) if offset is None else offset
+        return await self._start("continue", document, start, start)
+
+    async def infill(self, document: Document, start: int, end: int) -> LiveRun:
+        """Write between what is before `start` and what is after `end`."""
+        return await self._start("infill", document, start, end)
+
+    async def revise(self, document: Document, start: int, end: int) -> LiveRun:
+        """Revise what stands between `start` and `end`, passage by passage."""
+        return await self._start("revise", document, start, end)
+
+    async def stop(self, reason: str = "you stopped it") -> LiveRun | None:
+        """Stop the run under way, and see its last edit settled."""
+        run = self.current
+        self.halt(reason)
+        if self._work is not None:
+            await asyncio.shield(self._work)
+        return run
+
+    def halt(self, reason: str) -> None:
+        """Stop the run under way, without waiting."""
+        if self.current:
+            self.current.halt("stopped", reason)
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """A run has been halted: the model's work on it ends now, whatever the editor is being asked for."""
+        if self._model is not None:
+            self._model.cancel()
+        self._news.set()
+
+    async def take_back(self, run: LiveRun) -> bool:
+        """Take a run's text out of the document as one edit; False if there is nothing to take out."""
+        if run.running:
+            await self.stop()
+        taken = await self._restorer.take_back(run)
+        run.state, run.reason = "rejected", ""
+        self._editor.show(run)
+        self._show_changes(run.uri)
+        return taken
+
+    async def accept(self, run: LiveRun) -> None:
+        """Keep a run's text."""
+        if run.running:
+            await self.stop()
+        for hunk in run.hunks:
+            hunk.kept = True
+        run.state, run.reason = "accepted", ""
+        self._editor.show(run)
+        self._show_changes(run.uri)
+
+    def changes(self, uri: str) -> list[Hunk]:
+        """The changes of a document that wait to be kept or put back, in their order."""
+        hunks = (hunk for run in self._runs.get(uri, ()) for hunk in run.hunks.pending)
+        return sorted(hunks, key=lambda hunk: (hunk.start, hunk.end))
+
+    def keep_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
+        """Keep the new text of some changes."""
+        for hunk in chosen:
+            hunk.kept = True
+        self._conclude(uri)
+
+    async def put_back_changes(self, uri: str, chosen: Collection[Hunk]) -> None:
+        """Put the old text of some changes back, as one edit for each run that made them."""
+        try:
+            for run in list(self._runs.get(uri, ())):
+                await self._restorer.put_back(run, [hunk for hunk in run.hunks if hunk in chosen])
+        finally:
+            self._conclude(uri)
+
+    def _conclude(self, uri: str) -> None:
+        """A run whose changes are all decided about is over."""
+        for run in self._runs.get(uri, ()):
+            undecided = run.kind == "revise" and run.state in ("finished", "stopped")
+            if undecided and run.hunks.total and not run.hunks.pending:
+                rejected = run.hunks.restored == run.hunks.total
+                run.state, run.reason = "rejected" if rejected else "accepted", ""
+                self._editor.show(run)
+        self._show_changes(uri)
+
+    def _show_changes(self, uri: str) -> None:
+        if document := self._documents.get(uri):
+            self._editor.show_changes(document)
+
+    def as_sent(self, document: Document, before: str, changes: list[Change]) -> list[Change]:
+        """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
+        if len(changes) < 2:
+            return changes
+        joined = joined_change(before, changes, document.text)
+        run = self._current
+        expected = run is not None and run.uri == document.uri and run.expects(joined)
+        return [joined] if expected or self._restorer.expects(document) else changes
+
+    def follow(self, document: Document, change: Change) -> bool:
+        """Take over a change of a document; True if it is an edit of a run's own."""
+        ours = False
+        restored = self._restorer.settle(document)
+        for run in self._runs.get(document.uri, ()):
+            origin = "elsewhere" if run is restored else run.follow(change)
+            ours = ours or origin == "ours"
+            if origin == "inside":
+                self._give_up()
+        return ours
+
+    def followed(self, document: Document) -> None:
+        """All changes of a message have been taken over."""
+        for run in self._runs.get(document.uri, ()):
+            run.hunks.check(document.text)
+        self._conclude(document.uri)
+        self._changed.set()
+
+    def close(self, uri: str) -> None:
+        """A document is about to be closed: its run ends, and none of its runs can be taken back any more."""
+        run = self.current
+        if run and run.uri == uri:
+            self.halt("the document was closed")
+            # Now, since without its document nobody can say where it stood.
+            self._editor.show(run)
+        self._runs.pop(uri, None)
+
+    async def _start(self, kind: Kind, document: Document, start: int, end: int) -> LiveRun:
+        await self.stop("another run was started")
+        text, settings = document.text, self._settings()
+        around = surroundings(text, start, end, 0 if kind == "continue" else _AFTER)
+        revises = kind == "revise"
+        run = LiveRun(
+            str(next(self._seeds)),
+            document.uri,
+            Region(start, text[start:end]),
+            ending=line_ending(text),
+            kind=kind,
+        )
+        task = Task(
+            id=0,
+            key=self._key(),
+            document=document.uri,
+            text=around.text,
+            start=around.start,
+            end=around.end,
+            max_actions=settings.revise.max_actions if revises else settings.live.max_actions,
+            temperature=settings.revise.temperature if revises else settings.temperature,
+            top_k=settings.top_k,
+            seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
+            revises=revises,
+            sureness=settings.revise.sureness if revises else 0.0,
+        )
+        runs = self._runs.setdefault(document.uri, [])
+        runs.append(run)
+        del runs[:-_KEPT]
+        self._current = run
+        self._news.clear()
+        self._work = asyncio.create_task(self._drive(run, task))
+        return run
+
+    async def _drive(self, run: LiveRun, task: Task) -> None:
+        """See a run through; whatever happens, its last word is said to the editor."""
+        self._started = time.monotonic()
+        self._model = model = asyncio.create_task(self._listen(run, task))
+        try:
+            self._editor.begin(run)
+            self._editor.show(run)
+            await self._write_out(run)
+        except Exception:  # nothing of a run may bring the server down
+            logger.exception("run %s failed", run.id)
+            run.halt("stopped", "of an error in the server")
+        finally:
+            model.cancel()
+            run.halt("finished")
+            run.settle()
+            self._editor.show(run)
+            self._editor.end(run)
+            self._show_changes(run.uri)
+            self._sum_up(run)
+
+    def _sum_up(self, run: LiveRun) -> None:
+        """Say what the user would look for in vain in the document."""
+        if run.failed:
+            self._editor.say(run.reason, warns=True)
+        elif run.kind == "revise" and run.state == "finished" and not run.hunks:
+            self._editor.say("there is nothing to change")
+
+    async def _listen(self, run: LiveRun, task: Task) -> None:
+        """Take over what the model does, as fast as it does it."""
+        try:
+            async with contextlib.aclosing(self._engine.write(task)) as events:
+                async for event in events:
+                    if event.kind == "begun" and event.held:
+                        run.take_in(event.held, self._documents[run.uri].text)
+                    elif event.kind == "step":
+                        run.advance(event.written, event.cursor, _passage(run, event))
+                        if run.actions == 1:
+                            self._started = time.monotonic()
+                    self._news.set()
+        except ReviserError as error:
+            run.failed = run.running
+            run.halt("stopped", str(error))
+        finally:
+            run.whole = True
+            self._news.set()
+
+    async def _write_out(self, run: LiveRun) -> None:
+        """Bring the editor up to date, not more often than the user set, until all is written."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            document = self._documents.get(run.uri)
+            if not run.running or document is None:
+                return
+            change = run.next_change(document.text)
+            if change is not None:
+                await self._edit(run, document, change)
+            elif run.whole:
+                return
+            if run.running:
+                self._editor.show(run)
+            await asyncio.sleep(1 / self._settings().live.edits_per_second)
+            if run.whole or run.next_change(document.text) is not None:
+                self._news.set()
+
+    async def _edit(self, run: LiveRun, document: Document, change: Change) -> None:
+        """One edit: sent for the version at hand, and judged by what comes back as a change."""
+        version = document.version
+        run.sent(change)
+        try:
+            applied = await asyncio.wait_for(
+                self._editor.apply(run.label, document, change), _REPLY_PATIENCE
+            )
+        except TimeoutError:
+            run.halt("stopped", "the editor does not answer")
+            return
+        unchanged = document.version == version
+        if run.awaits_echo and (applied or unchanged):
+            # Editors may say "applied" and skip the edit: the change that it must cause is the proof. And
+            # the change because of which they refused one may come after their answer.
+            await self._await_change(_ECHO_PATIENCE)
+        if not run.awaits_echo:
+            run.refusals = 0
+            return
+        run.lost()
+        run.refusals += 1
+        if document.version == version or run.refusals > _RETRIES:
+            run.halt("stopped", "the editor refused an edit")
+
+    async def _await_change(self, patience: float) -> None:
+        self._changed.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), patience)
+
+
+def _passage(run: LiveRun, event: Event) -> tuple[int, int] | None:
+    """Which part of what stood in a run's region a step is about; None: all of it."""
+    if not event.last:
+        return None
+    return offset_before(run.original, event.first), offset_before(run.original, event.last)

@@ -1,0 +1,120 @@
+"""Putting text back into a document that its user may be editing: asked for, and seen to be done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from lsp_server.documents.document import Change, Document, Documents
+from lsp_server.documents.hunks import Hunk
+from lsp_server.runs.live_run import LiveRun
+from reviser.core.errors import ReviserError
+
+_RETRIES = 50
+_REFUSED = "the editor refused to take the text back"
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """An edit on its way that puts the old text of some changes back, and the text it must lead to."""
+
+    run: LiveRun
+    hunks: list[Hunk]
+    wanted: str
+
+
+class Restorer:
+    """Asks for edits that take text back, again if the user's come between, one after the other."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        apply: Callable[[str, Document, Change], Awaitable[bool]],
+        await_change: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._documents = documents
+        self._apply = apply
+        self._await_change = await_change
+        self._restoring: Restoring | None = None
+        self._turn = asyncio.Lock()
+
+    async def take_back(self, run: LiveRun) -> bool:
+        """Take all of a run's text out as one edit; False if there is nothing to take out."""
+        async with self._turn:
+            if run.kind == "revise":
+                hunks = list(run.hunks)
+                await self._put_back(run, hunks, run.label)
+                return bool(hunks)
+            return await self._take_out(run)
+
+    async def put_back(self, run: LiveRun, hunks: list[Hunk]) -> None:
+        """Put the old text of some of a run's changes back as one edit."""
+        label = " ".join(["Reviser change", *(hunk.id for hunk in hunks)])
+        async with self._turn:
+            await self._put_back(run, hunks, label)
+
+    def expects(self, document: Document) -> bool:
+        """Whether a document has become what the edit on its way is to make of it."""
+        restoring = self._restoring
+        return (
+            restoring is not None
+            and restoring.run.uri == document.uri
+            and restoring.wanted == document.text
+        )
+
+    def settle(self, document: Document) -> LiveRun | None:
+        """If the edit on its way has just been carried out: the run whose changes it put back."""
+        restoring = self._restoring
+        if restoring is None or not self.expects(document):
+            return None
+        self._restoring = None
+        restoring.run.hunks.put_back(restoring.hunks)
+        return restoring.run
+
+    async def _take_out(self, run: LiveRun) -> bool:
+        for _ in range(_RETRIES):
+            document = self._document(run)
+            change = run.restoration(document.text)
+            if change is None:
+                return False
+            wanted = change.apply_to(document.text)
+            await self._ask(run.label, document, change)
+            if document.text == wanted or run.left:
+                return True
+        raise ReviserError(_REFUSED)
+
+    async def _put_back(self, run: LiveRun, hunks: list[Hunk], label: str) -> None:
+        for _ in range(_RETRIES):
+            hunks = [hunk for hunk in run.hunks if hunk in hunks]
+            if not hunks:
+                return
+            document = self._document(run)
+            change = run.hunks.restoration(document.text, hunks)
+            self._restoring = Restoring(run, hunks, change.apply_to(document.text))
+            try:
+                applied = await self._ask(label, document, change)
+            finally:
+                self._restoring = None
+            if applied:
+                # A change of the user's came between, or with ours. Where the text does not tell whether
+                # the old one was put back, better once too few than twice.
+                run.hunks.forget([hunk for hunk in hunks if hunk.hidden])
+        raise ReviserError(_REFUSED)
+
+    async def _ask(self, label: str, document: Document, change: Change) -> bool:
+        """Ask for an edit, and see the document changed; whether the editor says that it did it."""
+        version = document.version
+        applied = await self._apply(label, document, change)
+        if applied and document.version == version:
+            await self._await_change()
+        if document.version == version:
+            raise ReviserError(_REFUSED)
+        return applied
+
+    def _document(self, run: LiveRun) -> Document:
+        """A run's document, which may have been closed meanwhile."""
+        document = self._documents.get(run.uri)
+        if document is None:
+            raise ReviserError("the document was closed")
+        return document

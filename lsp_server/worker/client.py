@@ -1,0 +1,222 @@
+"""The server's end of the engine: a process that starts with the first task and ends when idle.
+
+The process is this server's own, or one that several editors share. Whichever it is, closing the
+connection lets go of the model, so an idle server costs no memory and no time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lsp_server.worker.tasks import (
+    LINE_LIMIT,
+    Event,
+    ModelKey,
+    Task,
+    decode_event,
+    encode_cancel,
+    encode_load,
+    encode_task,
+)
+from reviser.core.errors import ReviserError
+
+logger = logging.getLogger(__name__)
+
+_PATIENCE = 20.0  # seconds for a shared engine to come up
+_LONGEST_REST = 60.0  # seconds before an engine that ends by itself is started again
+_FAREWELL = 2.0  # seconds for a process to end by itself
+
+
+class EngineLost(ReviserError):
+    """The engine's process ended in the middle of a task."""
+
+
+@dataclass
+class Connection:
+    """Streams to an engine, and its process where it is this server's own."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    process: asyncio.subprocess.Process | None = None
+
+
+class Engine:
+    """Tasks in, events out. Connects when first needed; leaves after `idle_after()` seconds of rest."""
+
+    def __init__(self, idle_after: Callable[[], float], shared: Callable[[], Path | None]) -> None:
+        self._idle_after = idle_after
+        self._shared = shared
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._pump: asyncio.Task[None] | None = None
+        self._listeners: dict[int, asyncio.Queue[Event | None]] = {}
+        self._ids = itertools.count(1)
+        self._idle: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.Future[None] | None = None
+        self._failures = 0
+        self._not_before = 0.0
+        self.evaluated = 0
+        self.before = 0
+        self.reused = 0
+        self.tasks = 0
+
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
+    async def warm(self, key: ModelKey) -> None:
+        """Have the model loaded ahead of the task that will need it."""
+        if self._connection is None:
+            (await self._connect()).writer.write(encode_load(key))
+            self._rest()
+
+    async def write(self, task: Task) -> AsyncGenerator[Event, None]:
+        """The events of a task. Leaving the iteration early cancels it between two actions."""
+        connection = await self._connect()
+        task = replace(task, id=next(self._ids))
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._listeners[task.id] = events
+        self._stir()
+        self.tasks += 1
+        over = False
+        try:
+            connection.writer.write(encode_task(task))
+            while not over:
+                event = await events.get()
+                if event is None:
+                    over = True
+                    raise EngineLost("the engine ended unexpectedly")
+                over = event.is_last
+                if event.kind == "failed":
+                    raise ReviserError(event.message)
+                yield event
+        finally:
+            self._listeners.pop(task.id, None)
+            if not over and self._connection is connection:
+                connection.writer.write(encode_cancel(task.id))
+            if not self._listeners:
+                self._rest()
+
+    async def close(self) -> None:
+        """Let go of the engine; its process ends, or serves others."""
+        self._stir()
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        logger.info("the model is unloaded")
+        connection.writer.close()
+        if connection.process is not None:
+            try:
+                await asyncio.wait_for(connection.process.wait(), _FAREWELL)
+            except TimeoutError:
+                connection.process.kill()
+
+    async def _connect(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None:
+                if time.monotonic() < self._not_before:
+                    raise EngineLost("the engine has ended several times; it rests for a while")
+                path = self._shared()
+                opened = await (start_process() if path is None else join_shared(path))
+                self._connection = opened
+                self._pump = asyncio.create_task(self._receive(opened))
+            return self._connection
+
+    async def _receive(self, connection: Connection) -> None:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            while line := await connection.reader.readline():
+                self._failures = 0
+                event = decode_event(line)
+                self._count(event)
+                if listener := self._listeners.get(event.id):
+                    listener.put_nowait(event)
+        if self._connection is connection:
+            logger.warning("the engine ended unexpectedly")
+            self._connection = None
+            self._failures += 1
+            # Once may be an accident; an engine that cannot live must not be started at every key.
+            rest = min(2.0**self._failures, _LONGEST_REST) if self._failures > 1 else 0.0
+            self._not_before = time.monotonic() + rest
+        for listener in self._listeners.values():
+            listener.put_nowait(None)
+
+    def _count(self, event: Event) -> None:
+        # Here, since nobody listens to the end of a task that was left early.
+        self.evaluated += event.evaluated
+        self.before += event.before
+        self.reused += event.reused
+
+    def _stir(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _rest(self) -> None:
+        self._stir()
+        loop = asyncio.get_running_loop()
+        self._idle = loop.call_later(self._idle_after(), self._leave)
+
+    def _leave(self) -> None:
+        if not self._listeners:
+            self._leaving = asyncio.ensure_future(self.close())
+
+
+async def start_process() -> Connection:
+    """An engine of this server's own."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "lsp_server.worker.process",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=LINE_LIMIT,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return Connection(process.stdout, process.stdin, process)
+
+
+async def join_shared(path: Path) -> Connection:
+    """The engine that listens on `path`, started if there is none."""
+    from lsp_server.worker.process import check_private
+
+    check_private(path.parent)
+    deadline = asyncio.get_running_loop().time() + _PATIENCE
+    process: asyncio.subprocess.Process | None = None
+    while True:
+        try:
+            reader, writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
+            return Connection(reader, writer)
+        except (FileNotFoundError, ConnectionRefusedError):
+            if asyncio.get_running_loop().time() > deadline:
+                raise ReviserError(f"no engine came up at {path}") from None
+        except OSError as error:
+            raise ReviserError(f"no engine can be reached at {path}: {error}") from None
+        if process is None or process.returncode is not None:
+            process = await _start_shared(path)
+        await asyncio.sleep(0.05)
+
+
+async def _start_shared(path: Path) -> asyncio.subprocess.Process:
+    # A session of its own: the engine outlives the editor that happened to start it.
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "reviser",
+        "serve",
+        "--socket",
+        os.fspath(path),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )

@@ -1,0 +1,344 @@
+"""The engine's process: models, loaded when first asked for, working on one task at a time.
+
+It serves one language server through its standard streams, or several through a local socket that only
+its owner may open. It ends when the last of them has gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from lsp_server.worker.tasks import Event, ModelKey, Task, decode_order, encode_event
+from reviser.core.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.core.tokenizer import Tokenizer
+    from reviser.session.engine import Engine
+    from reviser.session.session import Generation, Session
+
+logger = logging.getLogger(__name__)
+
+_SESSIONS = 16
+# How long a shared process without anyone to serve stays, in seconds: an editor may be restarting.
+GRACE = 2.0
+
+
+@dataclass(eq=False)
+class Peer:
+    """A language server at the other end of two streams."""
+
+    reader: BinaryIO
+    writer: BinaryIO
+    key: ModelKey | None = None
+    cancelled: set[int] = field(default_factory=set)
+    gone: bool = False
+    sessions: OrderedDict[tuple[ModelKey, str], Session] = field(default_factory=OrderedDict)
+
+    def send(self, event: Event) -> None:
+        try:
+            self.writer.write(encode_event(event))
+            self.writer.flush()
+        except (OSError, ValueError):
+            self.gone = True
+
+    def wants(self, task: Task) -> bool:
+        """Whether anyone still waits for this task; asked between two actions."""
+        return not self.gone and task.id not in self.cancelled
+
+
+class Host:
+    """Takes orders from peers in threads of their own, and carries them out in one."""
+
+    def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
+        self._load = load
+        self._engines: dict[ModelKey, Engine] = {}
+        self._orders: queue.SimpleQueue[tuple[Peer, Task | ModelKey]] = queue.SimpleQueue()
+        self._peers: set[Peer] = set()
+        self._change = threading.Condition()
+
+    def admit(self, peer: Peer) -> threading.Thread:
+        """Listen to a peer until it goes."""
+        with self._change:
+            self._peers.add(peer)
+            self._change.notify_all()
+        thread = threading.Thread(target=self._listen, args=(peer,), daemon=True)
+        thread.start()
+        return thread
+
+    def work(self) -> None:
+        """Carry out orders, one at a time, for ever."""
+        while True:
+            peer, order = self._orders.get()
+            if isinstance(order, Task):
+                self._write(peer, order)
+            elif not peer.gone:
+                self._prepare(peer, order)
+
+    def wait_until_left(self, grace: float) -> None:
+        """Return once nobody has been here for `grace` seconds."""
+        with self._change:
+            while True:
+                self._change.wait_for(lambda: not self._peers)
+                if not self._change.wait_for(lambda: bool(self._peers), timeout=grace):
+                    return
+
+    def _listen(self, peer: Peer) -> None:
+        try:
+            for line in peer.reader:
+                order = decode_order(line)
+                if isinstance(order, int):
+                    peer.cancelled.add(order)
+                else:
+                    self._orders.put((peer, order))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            logger.warning("a language server sent something else than an order: %s", error)
+        peer.gone = True
+        with suppress(OSError, ValueError):
+            peer.writer.close()
+        with self._change:
+            self._peers.discard(peer)
+            self._change.notify_all()
+
+    def _prepare(self, peer: Peer, key: ModelKey) -> None:
+        with suppress(ReviserError):  # the task that needs the model will say what is wrong
+            self._engine(peer, key)
+
+    def _write(self, peer: Peer, task: Task) -> None:
+        try:
+            self._carry_out(peer, task)
+        except ReviserError as error:
+            peer.send(Event(task.id, "failed", message=str(error)))
+        except Exception as error:  # whatever happens to one task, the next one is answered
+            logger.exception("task %s failed", task.id)
+            peer.send(Event(task.id, "failed", message=f"the model failed: {error!r}"))
+        peer.cancelled.discard(task.id)
+
+    def _carry_out(self, peer: Peer, task: Task) -> None:
+        if not peer.wants(task):
+            peer.send(Event(task.id, "done", ending="cancelled"))
+            return
+        if task.key not in self._engines:
+            peer.send(Event(task.id, "loading"))
+        engine = self._engine(peer, task.key)
+        session = self._session(peer, engine, task)
+        session.text = task.text
+        used, before, reused = _evaluated(engine), 0, 0
+        ending = "stop"
+        for run, first, last in _generations(session, task):
+            evaluated = _evaluated(engine)
+            peer.send(Event(task.id, "begun", held=len(run.window.held)))
+            home = len(run.window.before) + len(run.window.prefix)
+            while peer.wants(task) and (frame := next(run, None)) is not None:
+                if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
+                    needed, known = _known(run, _evaluated(engine) - evaluated)
+                    before, reused = before + needed, reused + known
+                peer.send(
+                    Event(
+                        task.id,
+                        "step",
+                        written=run.written,
+                        first=first,
+                        last=last,
+                        cursor=frame.cursor.chars - home,
+                        label=frame.label,
+                    )
+                )
+            ending = run.rollout.ending or "cancelled"
+            if not peer.wants(task):
+                break
+        used = _evaluated(engine) - used
+        peer.send(
+            Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
+        )
+
+    def _engine(self, peer: Peer, key: ModelKey) -> Engine:
+        peer.key = key
+        if key not in self._engines:
+            in_use = {other.key for other in self._peers}
+            for unused in set(self._engines) - in_use:
+                del self._engines[unused]
+            try:
+                self._engines[key] = self._load(key)
+            except ReviserError:
+                raise
+            except Exception as error:  # whatever a damaged file makes libraries say
+                said = " ".join(str(error).split()) or type(error).__name__
+                raise ReviserError(f"the model cannot be loaded: {said}") from error
+        return self._engines[key]
+
+    def _session(self, peer: Peer, engine: Engine, task: Task) -> Session:
+        """The session of a document, kept so that its window stays put between two tasks."""
+        sessions = peer.sessions
+        place = (task.key, task.document)
+        session = sessions.pop(place, None)
+        if session is None or session.policy is not engine.policy:
+            session = engine.session("")
+        sessions[place] = session
+        while len(sessions) > _SESSIONS:
+            sessions.popitem(last=False)
+        return session
+
+
+def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
+    """The runs of a task, one after the other, each with the part of the text that it revises."""
+    from reviser.decoding.rollout import Sampler
+
+    sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
+    if not task.revises:
+        yield session.infill(task.start, task.end, sampler, max_actions=task.max_actions), 0, 0
+        return
+    grown = 0
+    for first, last in session.passages(task.start, task.end):
+        if not _is_held(task.text[first:last], session.tokenizer):
+            continue
+        run = session.revise(
+            first + grown,
+            last + grown,
+            sampler,
+            max_actions=task.max_actions,
+            sureness=task.sureness,
+        )
+        yield run, first - task.start, last - task.start
+        grown += len(run.written) - (last - first)
+
+
+def _is_held(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
+    from reviser.core.text import TextLayer
+
+    return TextLayer(tokenizer, tokenizer.encode(text)).text == text
+
+
+def _evaluated(engine: Engine) -> int:
+    """How many ids have gone through the model, where it counts them."""
+    return int(getattr(engine.policy, "evaluated", 0))
+
+
+def _known(run: Generation, evaluated: int) -> tuple[int, int]:
+    """How many ids before the place of writing were needed, and how many of them the model knew."""
+    before = 1 + run.rollout.canvas.low
+    # What was thought of beyond the first action is not what the model had to read for it.
+    evaluated -= getattr(run.rollout.policy, "ahead", 0)
+    return before, min(before, run.rollout.seeded - evaluated)
+
+
+def load(key: ModelKey) -> Engine:
+    from reviser.session.engine import load_engine
+
+    return load_engine(key.model, threads=key.threads)
+
+
+def serve_streams() -> None:
+    """Serve one language server through standard input and output, and end with it."""
+    # An interrupt typed into the editor's terminal is meant for the editor.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # What libraries print must not get between the messages.
+    writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    host = Host(load)
+    listener = host.admit(Peer(sys.stdin.buffer, writer))
+    threading.Thread(target=host.work, daemon=True).start()
+    listener.join()
+    # A step of the model may be under way; nobody waits for it.
+    os._exit(0)
+
+
+def serve_socket(path: Path) -> None:
+    """Serve every language server of this user that connects to `path`, and end with the last."""
+    listener, lock = _listening(path)
+    with listener:
+        host = Host(load)
+        threading.Thread(target=_admit_all, args=(host, listener), daemon=True).start()
+        threading.Thread(target=host.work, daemon=True).start()
+        try:
+            host.wait_until_left(GRACE)
+        finally:
+            path.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
+            os._exit(0)
+
+
+def _admit_all(host: Host, listener: socket.socket) -> None:
+    while True:
+        connection, _ = listener.accept()
+        host.admit(Peer(connection.makefile("rb"), connection.makefile("wb")))
+
+
+def socket_path() -> Path:
+    """Where a shared engine listens: a folder of this user alone."""
+    if sys.platform == "win32":
+        raise ReviserError("an engine cannot be shared on Windows")
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        return Path(runtime) / "reviser" / "engine.sock"
+    import tempfile
+
+    return Path(tempfile.gettempdir()) / f"reviser-{os.getuid()}" / "engine.sock"
+
+
+def check_private(folder: Path) -> None:
+    """Make `folder` if need be, and refuse one that somebody else could look into."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = folder.lstat()
+    if not folder.is_dir() or folder.is_symlink() or state.st_uid != os.getuid():
+        raise ReviserError(f"{folder} is not a folder of yours, so no engine can be shared in it")
+    if state.st_mode & 0o077:
+        raise ReviserError(f"{folder} is open to others; make it yours alone with chmod 700")
+
+
+def _listening(path: Path) -> tuple[socket.socket, Path]:
+    """A socket that this process alone listens on, and the file whose lock says so.
+
+    A stale socket of a dead process makes way. Whatever is refused, nothing is left behind.
+    """
+    check_private(path.parent)
+    if path.exists() and not path.is_socket():
+        raise ReviserError(f"{path} is there already, and is not a socket")
+    lock = path.with_name(f"{path.name}.lock")
+    if not _take(lock):
+        raise ReviserError(f"an engine is already listening on {path}")
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        lock.unlink(missing_ok=True)
+        raise ReviserError(f"cannot listen on {path}: {error.strerror or error}") from None
+    finally:
+        os.umask(before)
+    listener.listen()
+    return listener, lock
+
+
+def _take(lock: Path) -> bool:
+    """Lock a file until this process ends, made if need be; False if another process has done so."""
+    import fcntl
+
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        # The process that had it before may just have removed it.
+        if os.fstat(handle).st_nlink:
+            return True
+        os.close(handle)
+
+
+if __name__ == "__main__":
+    serve_streams()

@@ -1,0 +1,108 @@
+"""What the server and the engine's process say to each other: one JSON object a line.
+
+The server sends a `Task` to write, the id of a task to cancel, or a model to load ahead of time. The
+engine answers each task with one event for each action and a last one.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+# Long enough for any document's surroundings of a cursor; a longer line is no message of ours.
+LINE_LIMIT = 1 << 24
+
+
+@dataclass(frozen=True)
+class ModelKey:
+    """Which model, and how many threads it may use."""
+
+    model: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
+
+    When it revises, `max_actions` are for each passage, and it is as sure of its changes as `sureness` says.
+    """
+
+    id: int
+    key: ModelKey
+    document: str
+    text: str
+    start: int
+    end: int
+    max_actions: int
+    temperature: float
+    top_k: int
+    seed: int
+    revises: bool = False
+    sureness: float = 0.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """What became of a task.
+
+    `begun` says how many characters before `start` are the model's to write again (see
+    `reviser.session.session.Window.held`). A `step` carries all that is written so far, those characters
+    included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
+    to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
+    went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
+    """
+
+    id: int
+    kind: Literal["loading", "begun", "step", "done", "failed"]
+    held: int = 0
+    written: str = ""
+    first: int = 0
+    last: int = 0
+    cursor: int = 0
+    label: str = ""
+    ending: str = ""
+    evaluated: int = 0
+    before: int = 0
+    reused: int = 0
+    message: str = ""
+
+    @property
+    def is_last(self) -> bool:
+        return self.kind in ("done", "failed")
+
+
+def encode(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode("ascii") + b"\n"
+
+
+def encode_task(task: Task) -> bytes:
+    return encode({"write": asdict(task)})
+
+
+def encode_cancel(id: int) -> bytes:
+    return encode({"cancel": id})
+
+
+def encode_load(key: ModelKey) -> bytes:
+    return encode({"load": asdict(key)})
+
+
+def encode_event(event: Event) -> bytes:
+    return encode({name: value for name, value in asdict(event).items() if value or name == "id"})
+
+
+def decode_event(line: bytes) -> Event:
+    return Event(**json.loads(line))
+
+
+def decode_order(line: bytes) -> Task | ModelKey | int:
+    """A task, a model to load, or the id of a task to cancel."""
+    message = json.loads(line)
+    if "write" in message:
+        fields = message["write"]
+        return Task(**(fields | {"key": ModelKey(**fields["key"])}))
+    if "load" in message:
+        return ModelKey(**message["load"])
+    return int(message["cancel"])

@@ -1,0 +1,1 @@
+"""The formats of other programs: GGUF, Hugging Face folders, released torch files."""

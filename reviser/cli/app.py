@@ -1,0 +1,80 @@
+"""The `reviser` command: one file per command group, heavy imports only where they are used."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from reviser import __version__
+from reviser.cli.commands.apply import apply
+from reviser.cli.commands.bench import app as bench
+from reviser.cli.commands.generate import continue_, infill
+from reviser.cli.commands.lsp import lsp, serve
+from reviser.cli.commands.mcp import mcp
+from reviser.cli.commands.models import app as models
+from reviser.cli.commands.replay import replay
+from reviser.cli.commands.revise import revise
+from reviser.cli.commands.train import PASS_ON, tokenise, train
+from reviser.cli.commands.tui import tui
+from reviser.cli.entry import complain
+
+app = typer.Typer(
+    name="reviser",
+    help="Text editing with a language model that writes as you do: with a cursor.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("continue")(continue_)
+app.command()(infill)
+app.command()(revise)
+app.command()(apply)
+app.command()(replay)
+app.add_typer(models)
+app.command(context_settings=PASS_ON)(train)
+app.command(context_settings=PASS_ON)(tokenise)
+app.add_typer(bench)
+app.command()(lsp)
+app.command()(serve)
+app.command()(mcp)
+app.command()(tui)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"reviser {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def run_app() -> int:
+    """Run the command line; returns its exit status. Errors come out, save those of its words."""
+    usage_error: type[Any] = typer.BadParameter.__mro__[1]
+    try:
+        status = app(standalone_mode=False)
+    except typer.Abort:
+        return 1
+    except usage_error as error:
+        return _complain_about_words(error)
+    return status if isinstance(status, int) else 0
+
+
+def _complain_about_words(error: Any) -> int:
+    """One sentence about words that the command does not understand, and where to read on."""
+    said = error.format_message().strip().rstrip(".")
+    if said:
+        place = error.ctx.command_path if error.ctx else "reviser"
+        complain(f"{said[0].lower()}{said[1:]} (see {place} --help)")
+    return int(error.exit_code)

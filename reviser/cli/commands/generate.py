@@ -1,0 +1,387 @@
+"""`reviser continue` and `reviser infill`: the model writes on, or writes in, a file."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reviser.cli.delivery import (
+    choose_one,
+    is_file_of,
+    print_diff,
+    print_text,
+    update_file,
+    write_result,
+)
+from reviser.core.errors import FileChanged, ReviserError
+
+if TYPE_CHECKING:
+    from reviser.core.trajectory import Trajectory
+    from reviser.decoding.rollout import Sampler
+    from reviser.session.documents import Document
+    from reviser.session.engine import Engine
+    from reviser.session.session import Generation, Session
+
+_SEEDS = 1 << 32
+_WATCH_INTERVAL = 0.25
+
+FileArgument = Annotated[
+    Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Name or folder of a model (see reviser models list)."),
+]
+MaxActionsOption = Annotated[int, typer.Option(help="Actions at the most in a run.", min=1)]
+TemperatureOption = Annotated[
+    float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
+]
+MoveTemperatureOption = Annotated[
+    float,
+    typer.Option(
+        help="How freely to choose where to go, above 0; never more so than --temperature."
+    ),
+]
+TopKOption = Annotated[int, typer.Option(help="Choose among the K likeliest; 0 for all.", min=0)]
+TopPOption = Annotated[
+    float, typer.Option(help="Choose among the likeliest that make up P, above 0 and up to 1.")
+]
+MinPOption = Annotated[
+    float, typer.Option(help="Leave out what is below P times the likeliest.", min=0, max=1)
+]
+SeedOption = Annotated[
+    int | None, typer.Option(help="Repeat a run: the same seed, the same actions.", min=0)
+]
+NumberOption = Annotated[
+    int, typer.Option("-n", "--number", help="How many different runs.", min=1)
+]
+InPlaceOption = Annotated[
+    bool, typer.Option("--in-place", "-i", help="Change the file itself, atomically.")
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT"
+    ),
+]
+DiffOption = Annotated[bool, typer.Option("--diff", help="Print a unified diff.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")]
+TrajectoryOption = Annotated[
+    Path | None, typer.Option(help="Record the actions (see reviser replay).", metavar="OUT")
+]
+WatchOption = Annotated[
+    bool, typer.Option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model.", min=1)]
+
+
+def continue_(
+    file: FileArgument,
+    model: ModelOption = None,
+    in_place: InPlaceOption = False,
+    output: OutputOption = None,
+    diff: DiffOption = False,
+    json: JsonOption = False,
+    trajectory: TrajectoryOption = None,
+    number: NumberOption = 1,
+    watch: WatchOption = False,
+    max_actions: MaxActionsOption = 256,
+    temperature: TemperatureOption = 0.9,
+    move_temperature: MoveTemperatureOption = 0.35,
+    top_k: TopKOption = 50,
+    top_p: TopPOption = 1.0,
+    min_p: MinPOption = 0.0,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Continue a text: print it with what the model writes after it.
+
+    The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
+    a pipe goes the finished text, in the file's encoding and with its line endings. Exit status 1 means
+    that the file was changed by someone else during the run: then it stays, and the result is kept beside it.
+    """
+    job = Job(
+        file,
+        Output(in_place, output, diff, json, trajectory),
+        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
+        max_actions,
+        model,
+        threads,
+    )
+    job.run(lambda session, sampler: session.continue_(sampler, max_actions=max_actions), watch)
+
+
+def infill(
+    file: FileArgument,
+    at: Annotated[
+        str,
+        typer.Option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
+    ] = None,
+    model: ModelOption = None,
+    in_place: InPlaceOption = False,
+    output: OutputOption = None,
+    diff: DiffOption = False,
+    json: JsonOption = False,
+    trajectory: TrajectoryOption = None,
+    number: NumberOption = 1,
+    watch: WatchOption = False,
+    max_actions: MaxActionsOption = 256,
+    temperature: TemperatureOption = 0.9,
+    move_temperature: MoveTemperatureOption = 0.35,
+    top_k: TopKOption = 50,
+    top_p: TopPOption = 1.0,
+    min_p: MinPOption = 0.0,
+    seed: SeedOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Write between the text before a place and the text after it.
+
+    The file stays as it is unless --in-place is given. Exit status 1 means that it was changed by
+    someone else during the run: then it stays, and the result is kept beside it.
+    """
+    job = Job(
+        file,
+        Output(in_place, output, diff, json, trajectory),
+        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
+        max_actions,
+        model,
+        threads,
+    )
+
+    def start(session: Session, sampler: Sampler) -> Generation:
+        first = offset_of(session.text, at)
+        last = first if to is None else offset_of(session.text, to)
+        if last < first:
+            raise ReviserError(f"--to {to} lies before --at {at}")
+        return session.infill(first, last, sampler, max_actions=max_actions)
+
+    job.run(start, watch)
+
+
+def offset_of(text: str, place: str) -> int:
+    """The character offset of LINE:COL, both counted from 1."""
+    from reviser.session.documents import offset_at
+
+    found = re.fullmatch(r"(\d+):(\d+)", place)
+    if not found:
+        raise ReviserError(f"{place} is not a place; write LINE:COL, such as 3:14")
+    line, column = (int(part) for part in found.groups())
+    return offset_at(text, line, column)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results go."""
+
+    in_place: bool
+    file: Path | None
+    diff: bool
+    json: bool
+    trajectory: Path | None
+
+    def check(self, source: Path, runs: int) -> None:
+        from reviser.core.files import check_output
+        from reviser.session.documents import check_writable
+
+        choose_one(in_place=self.in_place, output=self.file, diff=self.diff, json=self.json)
+        if runs > 1 and (self.in_place or self.file):
+            raise ReviserError("a file can take one result; leave out --number")
+        if self.in_place:
+            check_writable(source)
+        for target in (self.file, self.trajectory):
+            if target:
+                check_output(target)
+
+    @property
+    def live(self) -> bool:
+        """Whether to show the run as it happens."""
+        return sys.stdout.isatty() and not self.json and not self.diff
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """How the model's actions are chosen."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    min_p: float
+    seed: int | None
+    number: int
+    move_temperature: float = 0.35
+
+    def samplers(self) -> Iterator[Sampler]:
+        from reviser.decoding.rollout import Sampler
+
+        first = secrets.randbelow(_SEEDS) if self.seed is None else self.seed
+        for offset in range(self.number):
+            yield Sampler(
+                self.temperature,
+                self.top_k or None,
+                self.top_p,
+                self.min_p,
+                seed=first + offset,
+                move_temperature=self.move_temperature,
+            )
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished run."""
+
+    text: str
+    trajectory: Trajectory
+    ending: str
+    actions: int
+    moves: int
+    seconds: float
+    written: str
+
+    def summary(self, file: Path) -> dict[str, Any]:
+        return {
+            "file": str(file),
+            "model": self.trajectory.model,
+            "seed": self.trajectory.seed,
+            "text": self.text,
+            "written": self.written,
+            "actions": self.actions,
+            "moves": self.moves,
+            "ending": self.ending,
+            "seconds": round(self.seconds, 3),
+            "actions_per_s": round(self.actions / self.seconds, 1) if self.seconds else None,
+        }
+
+
+@dataclass(frozen=True)
+class Job:
+    """One command: a file, a model, and what to do with what the model writes."""
+
+    file: Path
+    output: Output
+    choosing: Choosing
+    max_actions: int
+    model: str | None
+    threads: int | None
+
+    def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
+        if watch and str(self.file) == "-":
+            raise ReviserError("standard input cannot be watched")
+        samplers = list(self.choosing.samplers())
+        self.output.check(self.file, len(samplers))
+        document = self._read()
+        engine = self._load()
+        session = engine.session(document.text)
+        while True:
+            results = []
+            for sampler in samplers:
+                session.text = document.text
+                results.append(self._generate(start(session, sampler), engine))
+            written = self._deliver(document, results, watch)
+            if not watch:
+                return
+            document = self._wait_for_change(written)
+
+    def _read(self) -> Document:
+        from reviser.core.files import input_name
+        from reviser.session.documents import Document
+
+        document = Document.read(self.file)
+        if not document.text.strip():
+            raise ReviserError(
+                f"{input_name(self.file)} is empty; write a few words for the model to go on from"
+            )
+        return document
+
+    def _load(self) -> Engine:
+        from reviser.cli.live import working
+        from reviser.session.engine import load_engine
+
+        with working("loading the model"):
+            return load_engine(self.model, threads=self.threads)
+
+    def _generate(self, run: Generation, engine: Engine) -> Result:
+        from reviser.cli.live import watch_generation, working
+        from reviser.core.trajectory import Trajectory
+
+        started = time.perf_counter()
+        if self.output.live:
+            frames = watch_generation(run)
+        else:
+            with working("writing"):
+                frames = list(run)
+        return Result(
+            run.text,
+            Trajectory.record(run.rollout, engine.tokenizer, engine.name),
+            str(run.rollout.ending),
+            len(frames),
+            sum(frame.step.action.kind == "move" for frame in frames),
+            time.perf_counter() - started,
+            run.written,
+        )
+
+    def _deliver(self, document: Document, results: list[Result], watch: bool) -> str:
+        """Hand the results over; returns the text that the file now holds, or held when it was read."""
+        from reviser.core.files import STREAM, write_output
+        from reviser.core.trajectory import dump_trajectories
+
+        text = results[0].text
+        if self.output.trajectory:
+            recorded = dump_trajectories(result.trajectory for result in results)
+            write_output(self.output.trajectory, recorded.encode("utf-8"))
+        file = self.file if self.output.in_place else self.output.file
+        if watch and is_file_of(document, file):
+            return self._update_watched(document, text)
+        if file and file != STREAM:
+            write_result(document, text, file)
+        elif not self.output.live:
+            self._print(document, results)
+        return document.text
+
+    def _update_watched(self, document: Document, text: str) -> str:
+        """Change the file, unless it was changed meanwhile; that starts another run, from the new text."""
+        try:
+            update_file(document, text)
+        except FileChanged as error:
+            typer.echo(f"reviser: {error}; it is read again", err=True)
+            return document.text
+        return text
+
+    def _print(self, document: Document, results: list[Result]) -> None:
+        import json
+
+        if self.output.json:
+            summaries = [result.summary(self.file) for result in results]
+            shown = summaries if len(summaries) > 1 else summaries[0]
+            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        elif self.output.diff:
+            for result in results:
+                print_diff(document, result.text)
+        elif len(results) == 1:
+            print_text(document, results[0].text)
+        else:
+            texts = (result.text.removesuffix("\n") for result in results)
+            parts = (f"== {number}\n{text}\n" for number, text in enumerate(texts, start=1))
+            print_text(document, "\n".join(parts))
+
+    def _wait_for_change(self, known: str) -> Document:
+        """The document as soon as it says something else than `known`."""
+        while True:
+            time.sleep(_WATCH_INTERVAL)
+            try:
+                document = self._read()
+            except ReviserError:
+                continue  # being rewritten by an editor
+            if document.text != known:
+                return document

@@ -1,0 +1,355 @@
+"""`reviser models`: list, inspect, import, export and pull models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import torch
+
+    from reviser.checkpoints.building import Progress
+    from reviser.checkpoints.home import Checkpoint, Summary
+    from reviser.core.vocabulary import Vocabulary
+
+app = typer.Typer(
+    name="models",
+    help="List, inspect, import, export and pull models.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class ExportFormat(StrEnum):
+    """Whom an export is for."""
+
+    hf = "hf"
+    gguf = "gguf"
+    reviser = "reviser"
+
+
+class Precision(StrEnum):
+    """How numbers are stored."""
+
+    f32 = "f32"
+    f16 = "f16"
+    bf16 = "bf16"
+    q8_0 = "q8_0"
+
+
+class Bits(StrEnum):
+    """How many bits a quantised weight takes."""
+
+    four = "4"
+    eight = "8"
+
+
+class Stored(StrEnum):
+    """How numbers are stored in a model folder."""
+
+    f32 = "f32"
+    f16 = "f16"
+    bf16 = "bf16"
+
+
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Name = Annotated[
+    str | None,
+    typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source"),
+]
+_To = Annotated[
+    Path | None,
+    typer.Option(help="Folder to write instead of the user's model folder.", metavar="DIR"),
+]
+_Dtype = Annotated[
+    Stored | None, typer.Option(help="How to store the weights.", show_default="as they are read")
+]
+
+
+@app.command("list")
+def list_models(json: _Json = False) -> None:
+    """List the models that have a name here."""
+    from reviser.checkpoints import library
+
+    entries = library.list_models()
+    if json:
+        _print_json(
+            [
+                {
+                    "name": entry.name,
+                    "folder": str(entry.folder),
+                    "embedded": entry.embedded,
+                    "bytes": library.stored_bytes(entry.folder),
+                    "note": library.note(entry.folder),
+                }
+                for entry in entries
+            ]
+        )
+        return
+    for entry in entries:
+        size = _size(library.stored_bytes(entry.folder))
+        place = "embedded" if entry.embedded else str(entry.folder)
+        typer.echo("  ".join(filter(None, (entry.name, size, place, library.note(entry.folder)))))
+    if not entries:
+        typer.echo(
+            f"no models in {library.user_folder()}; try: reviser models pull smollm2", err=True
+        )
+
+
+@app.command()
+def info(
+    model: Annotated[str, typer.Argument(help="Name or folder of a model.", show_default=False)],
+    json: _Json = False,
+) -> None:
+    """Show what a model is, without reading its weights."""
+    from reviser.checkpoints.home import inspect
+    from reviser.checkpoints.library import find_model
+
+    summary = inspect(find_model(model))
+    if json:
+        _print_json(summary.to_dict())
+    else:
+        for label, value in _lines(summary):
+            typer.echo(f"{label:<12} {value}")
+
+
+@app.command("import")
+def import_(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A released .pt file, a .gguf file, a Hugging Face or Reviser folder, or a hub id.",
+            show_default=False,
+        ),
+    ],
+    name: _Name = None,
+    to: _To = None,
+    dtype: _Dtype = None,
+) -> None:
+    """Import a model from a file, a folder or the hub."""
+    from reviser.checkpoints.importing import import_model, is_hub_id
+
+    if not is_hub_id(source) and not Path(source).exists():
+        from reviser.core.errors import ReviserError
+
+        raise ReviserError(f"there is no file or folder {source}")
+    name = name or _name_from(source)
+    target = _free_place(name, to)
+    with _progress_bar() as progress:
+        _keep(import_model(source, name=name, progress=progress), target, dtype, progress)
+    typer.echo(f"wrote {target}", err=True)
+
+
+@app.command()
+def export(
+    model: Annotated[str, typer.Argument(help="Name or folder of a model.", show_default=False)],
+    out: Annotated[
+        Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)
+    ],
+    format: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            help="Whom the export is for.", show_default="hf; reviser if --quantise is given"
+        ),
+    ] = None,
+    dtype: Annotated[
+        Precision | None,
+        typer.Option(help="How to store the weights.", show_default="as they are; f16 for gguf"),
+    ] = None,
+    quantise: Annotated[
+        Bits | None,
+        typer.Option(help="Bits of a weight: small, and quick to start.", show_default=False),
+    ] = None,
+    shard_mb: Annotated[
+        int,
+        typer.Option(help="Megabytes at the most in a file of quantised weights.", min=1),
+    ] = 45,
+) -> None:
+    """Export a model: for transformers and vLLM (hf), llama.cpp (gguf), or as a Reviser folder."""
+    format = format or (ExportFormat.reviser if quantise else ExportFormat.hf)
+    if quantise and (format != ExportFormat.reviser or dtype):
+        raise typer.BadParameter(
+            "is for Reviser folders, and takes the place of --dtype", param_hint="--quantise"
+        )
+    if format != ExportFormat.gguf and dtype == Precision.q8_0:
+        raise typer.BadParameter("q8_0 is for gguf only", param_hint="--dtype")
+    from reviser.checkpoints.home import load
+    from reviser.checkpoints.library import find_model
+
+    checkpoint = load(find_model(model))
+    with _progress_bar() as progress:
+        progress("quantising" if quantise else "writing", 0, 0)
+        if format == ExportFormat.gguf:
+            from reviser.checkpoints.formats.gguf_files import GgufType, write_gguf
+
+            write_gguf(checkpoint, out, GgufType(dtype or Precision.f16), progress)
+        elif format == ExportFormat.hf:
+            from reviser.checkpoints.formats.llama import write_llama
+
+            write_llama(checkpoint, out, dtype=_torch_dtype(dtype))
+        elif quantise:
+            from reviser.checkpoints.home import save_checkpoint
+            from reviser.model.layout import Quantisation
+
+            save_checkpoint(
+                out,
+                checkpoint,
+                quantisation=Quantisation(4 if quantise == Bits.four else 8),
+                shard_bytes=shard_mb * 1_000_000,
+            )
+        else:
+            from reviser.checkpoints.home import save_checkpoint
+
+            save_checkpoint(out, checkpoint, dtype=_torch_dtype(dtype))
+    typer.echo(f"wrote {out}", err=True)
+
+
+@app.command()
+def pull(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="smollm2, reviser-100m, reviser-300m, or a hub id.", show_default=False
+        ),
+    ],
+    name: _Name = None,
+    to: _To = None,
+    dtype: _Dtype = None,
+) -> None:
+    """Fetch a model from the network, unless it is here already."""
+    from reviser.checkpoints.library import place_for
+
+    target = to or place_for(name or _name_from(model))
+    if (target / "config.json").is_file():
+        typer.echo(f"{target} is here already", err=True)
+        return
+    from reviser.checkpoints.pulling import pull as fetch
+
+    with _progress_bar() as progress:
+        _keep(fetch(model, progress), target, dtype, progress)
+    typer.echo(f"wrote {target}", err=True)
+
+
+def _name_from(source: str) -> str:
+    path = Path(source)
+    return path.stem if path.is_file() else path.resolve().name
+
+
+def _free_place(name: str, to: Path | None) -> Path:
+    """Where a new model goes; asked before the work, so that a taken name costs no time."""
+    from reviser.checkpoints.library import place_for
+    from reviser.core.errors import ReviserError
+
+    target = to or place_for(name)
+    if (target / "config.json").exists():
+        raise ReviserError(f"{target} already exists; choose another --name")
+    return target
+
+
+def _keep(checkpoint: Checkpoint, target: Path, dtype: Stored | None, progress: Progress) -> None:
+    from reviser.checkpoints.home import save_checkpoint
+
+    progress("writing", 0, 0)
+    save_checkpoint(target, checkpoint, dtype=_torch_dtype(dtype))
+
+
+def _torch_dtype(precision: StrEnum | None) -> torch.dtype | None:
+    if precision is None:
+        return None
+    import torch
+
+    names = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+    return names[precision.value]
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Progress]:
+    """A bar on a terminal's error stream, gone when the work is done; elsewhere plain lines."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _ProgressLines().show
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show(what: str, done: int, total: int) -> None:
+            # An unknown total makes the bar pulse.
+            bar.update(task, description=what, completed=done, total=total or None)
+
+        yield show
+
+
+class _ProgressLines:
+    """A line on standard error at each new step, and for long ones at each tenth of the way."""
+
+    def __init__(self) -> None:
+        self._said = ("", 0)
+
+    def show(self, what: str, done: int, total: int) -> None:
+        tenths = done * 10 // total if total else 0
+        if self._said != (what, tenths):
+            self._said = (what, tenths)
+            typer.echo(f"{what}: {tenths}0 %" if tenths else what, err=True)
+
+
+def _print_json(data: object) -> None:
+    import json
+
+    typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+def _lines(summary: Summary) -> list[tuple[str, str]]:
+    config, vocabulary = summary.config, summary.vocabulary
+    heads = f"{config.heads} heads"
+    if config.kv_heads != config.heads:
+        heads += f" ({config.kv_heads} key/value)"
+    stored = str(summary.quantisation or ", ".join(summary.dtypes))
+    lines = [
+        ("folder", str(summary.folder)),
+        (
+            "model",
+            f"{config.kind}, {config.layers} layers of {config.width}, {heads}, feed-forward {config.ff}",
+        ),
+        ("parameters", f"{summary.parameters / 1e6:.1f} million"),
+        ("stored as", f"{stored}, {_size(summary.file_bytes)}"),
+        ("context", f"{config.context} ids"),
+        (
+            "vocabulary",
+            f"{vocabulary.size} ids: {vocabulary.base_size} tokens and {vocabulary.size - vocabulary.base_size} operators",
+        ),
+        ("actions", ", ".join(_kinds(vocabulary))),
+        ("tokenizer", summary.tokenizer),
+    ]
+    if config.uses_canvas:
+        lines.append(("sees", "the canvas beside the history"))
+    lines += [(key, _plain(value)) for key, value in summary.metadata.items()]
+    if summary.metadata.get("operators") == "untrained":
+        lines.append(("note", "it can write but not edit yet: train it first"))
+    return lines
+
+
+def _kinds(vocabulary: Vocabulary) -> list[str]:
+    """The kinds of action that have ids and are in use."""
+    from reviser.core.vocabulary import EXTENSIONS
+
+    absent = set(EXTENSIONS) - set(vocabulary.extensions)
+    return [kind for kind in vocabulary.to_dict()["kinds"] if kind not in absent]
+
+
+def _plain(value: object) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

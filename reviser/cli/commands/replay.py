@@ -1,0 +1,184 @@
+"""`reviser replay`: check, print, play or export recorded trajectories."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from reviser.core.tokenizer import Tokenizer
+    from reviser.core.trajectory import Trajectory
+    from reviser.session.replay import Replayed
+
+
+class Format(StrEnum):
+    """What `replay` prints."""
+
+    text = "text"
+    json = "json"
+    actions = "actions"
+    diff = "diff"
+
+
+def replay(
+    file: Annotated[
+        Path,
+        typer.Argument(help="Trajectory file (JSON); - reads standard input.", show_default=False),
+    ],
+    index: Annotated[
+        int | None,
+        typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0),
+    ] = None,
+    format: Annotated[Format, typer.Option(help="What to print.")] = Format.text,
+    play: Annotated[
+        bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")
+    ] = False,
+    speed: Annotated[
+        float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")
+    ] = 1.0,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a self-contained page that plays them; - prints it.", metavar="OUT"
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            help="Tokenizer of the trajectories: gpt2, or a tokenizer.json; by default that of the model "
+            "that made them, or gpt2."
+        ),
+    ] = None,
+) -> None:
+    """Replay recorded trajectories: print, check, play or export them.
+
+    Exit status 1 means that a trajectory does not give the text its file states.
+    """
+    if not 0 < speed < math.inf:
+        raise typer.BadParameter("the speed must be above 0, and finite", param_hint="--speed")
+    if html:
+        from reviser.core.files import check_output
+
+        check_output(html)
+    chosen = _load(file, index)
+    readers = _readers(chosen, tokenizer)
+    if play:
+        from reviser.cli.live import play_trajectory
+
+        done = {
+            number: play_trajectory(run, readers[number], speed) for number, run in chosen.items()
+        }
+    else:
+        done = _replay_all(chosen, readers, file)
+    if html:
+        _write_page(done, html)
+    elif not play:
+        typer.echo(_render(done, format), nl=False)
+    if any(run.matches is False for run in done.values()):
+        raise typer.Exit(1)
+
+
+def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
+    from reviser.core.errors import BadTrajectory
+    from reviser.core.files import input_name, read_utf8
+    from reviser.core.trajectory import load_trajectories
+
+    trajectories = dict(enumerate(load_trajectories(file, read_utf8(file))))
+    if index is None:
+        return trajectories
+    if index not in trajectories:
+        raise BadTrajectory(
+            f"{input_name(file)} has no trajectory {index}; the last one is {len(trajectories) - 1}"
+        )
+    return {index: trajectories[index]}
+
+
+def _readers(chosen: dict[int, Trajectory], given: str | None) -> dict[int, Tokenizer]:
+    """The tokenizer of each trajectory: the one that was given, or else its model's."""
+    from reviser.core.tokenizer import load_tokenizer
+
+    known: dict[tuple[str, str | None], Tokenizer] = {}
+    readers = {}
+    for number, run in chosen.items():
+        kind = (run.vocabulary.name, run.model)
+        if kind not in known:
+            known[kind] = load_tokenizer(given) if given else _tokenizer_of(run)
+        readers[number] = known[kind]
+    return readers
+
+
+def _tokenizer_of(run: Trajectory) -> Tokenizer:
+    """GPT-2's if that fits, or that of a model that is here and has the same vocabulary."""
+    from reviser.checkpoints.description import describe
+    from reviser.checkpoints.description import load_tokenizer as tokenizer_in
+    from reviser.checkpoints.library import find_model
+    from reviser.core.errors import ReviserError
+    from reviser.core.tokenizer import load_tokenizer
+
+    plain = load_tokenizer("gpt2")
+    wanted = run.vocabulary
+    if wanted.base_size == plain.size:
+        return plain
+    # The model that made it may be gone, and another one with its vocabulary still be here.
+    for name in (run.model, None):
+        try:
+            description = describe(find_model(name))
+        except ReviserError:
+            continue
+        vocabulary = description.vocabulary
+        if (vocabulary.name, vocabulary.base_size) == (wanted.name, wanted.base_size):
+            return tokenizer_in(description)[1]
+    return plain
+
+
+def _replay_all(
+    chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], file: Path
+) -> dict[int, Replayed]:
+    from reviser.core.errors import BadTrajectory
+    from reviser.core.files import input_name
+    from reviser.session.replay import replay as run
+
+    done = {}
+    for number, trajectory in chosen.items():
+        try:
+            done[number] = run(trajectory, readers[number])
+        except BadTrajectory as error:
+            raise BadTrajectory(f"{input_name(file)}, trajectory {number}: {error}") from None
+    return done
+
+
+def _render(done: dict[int, Replayed], format: Format) -> str:
+    import json
+
+    match format:
+        case Format.json:
+            summaries = [run.summary() for run in done.values()]
+            return json.dumps(summaries, ensure_ascii=False, indent=2) + "\n"
+        case Format.diff:
+            return "".join(run.diff(number) for number, run in done.items())
+        case Format.text:
+            parts = {number: run.final_text for number, run in done.items()}
+        case Format.actions:
+            parts = {
+                number: "\n".join(frame.label for frame in run.frames)
+                for number, run in done.items()
+            }
+    if len(done) == 1:
+        return "".join(parts.values()) + "\n"
+    return "\n".join(
+        f"== {number}: {done[number].name}\n{part}\n" for number, part in parts.items()
+    )
+
+
+def _write_page(done: dict[int, Replayed], path: Path) -> None:
+    from reviser.core.files import STREAM, write_output
+    from reviser.viewer import render_page
+
+    page = render_page([run.for_viewer() for run in done.values()])
+    write_output(path, page.encode("utf-8"))
+    if path != STREAM:
+        typer.echo(f"wrote {path}", err=True)

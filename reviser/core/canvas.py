@@ -1,0 +1,187 @@
+"""The mutable canvas: tokens, a cursor, protected ends, and the one place where state changes.
+
+The tokens live in a gap buffer made of two stacks: those left of the gap, and those right of it in
+reverse. Edits and moves near the gap cost what they touch, whatever the length of the canvas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reviser.core.actions import Action, Plan, Splice, Stop
+from reviser.core.errors import InvalidAction, ReviserError
+from reviser.core.vocabulary import ValidIds, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """One applied action, with what undo and redo need."""
+
+    splices: tuple[Splice, ...]
+    cursor_before: int
+    cursor_after: int
+    stops: bool
+
+
+class Canvas:
+    """Tokens under edit, a cursor between two of them, and the regions that must not change.
+
+    The first `prefix` and the last `suffix` tokens are protected: the cursor stays between them and
+    no action changes them. `max_length` bounds the whole canvas.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        tokens: Iterable[int] = (),
+        *,
+        cursor: int | None = None,
+        prefix: int = 0,
+        suffix: int = 0,
+        max_length: int | None = None,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.max_length = max_length
+        self.stopped = False
+        self._left = list(tokens)
+        if max_length is not None and len(self._left) > max_length:
+            raise ReviserError(f"{len(self._left)} tokens do not fit on a canvas of {max_length}")
+        self._right: list[int] = []
+        self._done: list[_Done] = []
+        self._undone: list[_Done] = []
+        self.protect(prefix, suffix, cursor)
+
+    def protect(self, prefix: int, suffix: int = 0, cursor: int | None = None) -> None:
+        """Protect the first `prefix` and last `suffix` tokens; history so far can no longer be undone."""
+        if prefix < 0 or suffix < 0 or prefix + suffix > self.length:
+            raise ReviserError(
+                f"cannot protect {prefix} and {suffix} tokens of a canvas of {self.length}"
+            )
+        self.low = prefix
+        self._suffix = suffix
+        place = self.high if cursor is None else cursor
+        if not self.low <= place <= self.high:
+            raise ReviserError(
+                f"cursor {place} is outside the editable text ({self.low} to {self.high})"
+            )
+        self._cursor = place
+        self._bring_gap(place)
+        self._done.clear()
+        self._undone.clear()
+
+    @property
+    def tokens(self) -> list[int]:
+        """All tokens, as a new list."""
+        return self._left + self._right[::-1]
+
+    @property
+    def cursor(self) -> int:
+        return self._cursor
+
+    @property
+    def length(self) -> int:
+        return len(self._left) + len(self._right)
+
+    @property
+    def high(self) -> int:
+        return self.length - self._suffix
+
+    @property
+    def prefix(self) -> int:
+        return self.low
+
+    @property
+    def suffix(self) -> int:
+        return self._suffix
+
+    @property
+    def room(self) -> int:
+        """How many more tokens fit; without a maximum, always one more than can be asked for."""
+        return 1 << 60 if self.max_length is None else self.max_length - self.length
+
+    def between(self, start: int, end: int) -> tuple[int, ...]:
+        """The tokens from boundary `start` to boundary `end`, at the cost of their number."""
+        gap = len(self._left)
+        if end <= gap:
+            return tuple(self._left[start:end])
+        if start >= gap:
+            size = self.length
+            return tuple(reversed(self._right[size - end : size - start]))
+        return self.between(start, gap) + self.between(gap, end)
+
+    def objection(self, action: Action) -> str | None:
+        """Why `action` is invalid now, in words, or None if it is valid."""
+        if self.stopped:
+            return "the run has stopped"
+        return self.vocabulary.objection(action) or action.objection(self)
+
+    def valid_actions(self) -> ValidIds:
+        """The ids that may come next; the cost does not grow with the canvas."""
+        if self.stopped:
+            return ValidIds(self.vocabulary, False, False, ())
+        return self.vocabulary.valid_on(self)
+
+    def action(self, id: int) -> Action:
+        """The action that `id` means at the present cursor."""
+        return self.vocabulary.action(id, self._cursor)
+
+    def apply(self, action: Action) -> tuple[Splice, ...]:
+        """Carry out `action` and return what it changed; an invalid one raises and changes nothing."""
+        if reason := self.objection(action):
+            raise InvalidAction(f"invalid action {action}: {reason}")
+        plan: Plan = action.plan(self)
+        done = _Done(plan.splices, self._cursor, plan.cursor, isinstance(action, Stop))
+        self._carry_out(done.splices, done.cursor_after)
+        self.stopped = done.stops
+        self._done.append(done)
+        self._undone.clear()
+        return done.splices
+
+    @property
+    def undoable(self) -> int:
+        """How many actions can be undone."""
+        return len(self._done)
+
+    @property
+    def redoable(self) -> int:
+        """How many actions can be redone."""
+        return len(self._undone)
+
+    def undo(self) -> tuple[Splice, ...]:
+        """Take back the last action and return the splices that did it."""
+        if not self._done:
+            raise InvalidAction("there is nothing to undo")
+        done = self._done.pop()
+        splices = tuple(splice.inverse() for splice in reversed(done.splices))
+        self._carry_out(splices, done.cursor_before)
+        self.stopped = False
+        self._undone.append(done)
+        return splices
+
+    def redo(self) -> tuple[Splice, ...]:
+        """Carry out again the action last undone and return its splices."""
+        if not self._undone:
+            raise InvalidAction("there is nothing to redo")
+        done = self._undone.pop()
+        self._carry_out(done.splices, done.cursor_after)
+        self.stopped = done.stops
+        self._done.append(done)
+        return done.splices
+
+    def _carry_out(self, splices: tuple[Splice, ...], cursor: int) -> None:
+        for splice in splices:
+            self._bring_gap(splice.start + len(splice.removed))
+            del self._left[splice.start :]
+            self._left.extend(splice.inserted)
+        self._cursor = cursor
+        self._bring_gap(cursor)
+
+    def _bring_gap(self, boundary: int) -> None:
+        shift = boundary - len(self._left)
+        if shift < 0:
+            self._right.extend(reversed(self._left[boundary:]))
+            del self._left[boundary:]
+        elif shift > 0:
+            self._left.extend(reversed(self._right[-shift:]))
+            del self._right[-shift:]

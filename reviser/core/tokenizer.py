@@ -1,0 +1,268 @@
+"""Tokenizers behind one small protocol: GPT-2's BPE from the package, and any Hugging Face tokenizer.json.
+
+A canvas is edited token by token, so what matters is the bytes of each single token: `token_bytes` is
+the heart of the protocol, and the text of a canvas is its tokens' bytes in a row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from reviser.core.errors import ReviserError
+from reviser.core.text import visible_text
+from reviser.core.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT, LARGEST_BASE
+
+if TYPE_CHECKING:
+    import tiktoken
+    from tokenizers import Tokenizer as Backend
+
+GPT2_PATTERN = (
+    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+)
+# The regular expressions of tiktoken give up on a very long run of white space before a word.
+_LONG_SPACE = re.compile(
+    r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]{4096,}"
+)
+
+_BPE_OPTIONS = (
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+)
+_SAMPLE = "The quick, brown fox:\n it's 7 o'clock."
+
+
+class Tokenizer(Protocol):
+    """What the engine asks of a tokenizer."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def size(self) -> int:
+        """Number of ids, markers included; operators are appended behind them."""
+
+    @property
+    def markers(self) -> frozenset[int]:
+        """Ids that stand for no text and are never inserted."""
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text`; nothing in it is taken for a marker."""
+
+    def token_bytes(self, token: int) -> bytes: ...
+
+
+def decode(tokenizer: Tokenizer, tokens: Iterable[int]) -> str:
+    """The text that tokens show, incomplete characters left out."""
+    return visible_text(b"".join(map(tokenizer.token_bytes, tokens)))
+
+
+class Gpt2Tokenizer:
+    """GPT-2's byte-pair encoding, from the ranks file in this package: no download."""
+
+    name = "gpt2"
+    size = GPT2_BASE_SIZE
+    markers = frozenset({GPT2_END_OF_TEXT})
+
+    def __init__(self) -> None:
+        self._ranks = gpt2_ranks()
+        self._bytes = list(self._ranks)
+
+    def encode(self, text: str) -> list[int]:
+        encode = _tiktoken_gpt2().encode_ordinary
+        text = _without_surrogates(text)
+        tokens: list[int] = []
+        start = 0
+        for run in _LONG_SPACE.finditer(text):
+            # All but the last character of a run, which belongs to the word behind it, is one piece.
+            tokens += encode(text[start : run.start()])
+            start = run.end() if run.end() == len(text) else run.end() - 1
+            tokens += encode(text[run.start() : start])
+        return tokens + encode(text[start:])
+
+    def token_bytes(self, token: int) -> bytes:
+        return self._bytes[token] if 0 <= token < len(self._bytes) else b""
+
+
+@cache
+def gpt2_ranks() -> dict[bytes, int]:
+    """GPT-2's tokens in the order of their ids."""
+    packed = resources.files("reviser.core").joinpath("gpt2.ranks").read_text("ascii")
+    return {bytes.fromhex(line): rank for rank, line in enumerate(packed.split())}
+
+
+@cache
+def _tiktoken_gpt2() -> tiktoken.Encoding:
+    import tiktoken
+
+    return tiktoken.Encoding(
+        "gpt2", pat_str=GPT2_PATTERN, mergeable_ranks=gpt2_ranks(), special_tokens={}
+    )
+
+
+class HuggingFaceTokenizer:
+    """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
+
+    def __init__(self, source: Path | bytes, name: str | None = None) -> None:
+        """From a tokenizer.json at a path, or from its content, which has to be given a name."""
+        if isinstance(source, Path):
+            self.name, described = name or source.parent.name, str(source)
+        else:
+            self.name, described = name or "", f"the tokenizer of {name}"
+        try:
+            content = source.read_bytes() if isinstance(source, Path) else source
+            data = json.loads(content.decode("utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ReviserError(f"{described} is not a readable tokenizer.json: {error}") from None
+        self._load(data, described)
+
+    def encode(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(
+            _without_surrogates(text), add_special_tokens=False
+        ).ids
+        return ids
+
+    def token_bytes(self, token: int) -> bytes:
+        # Few of the tokens are ever met, so each is worked out when it is.
+        if token not in self._bytes:
+            self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
+        return self._bytes[token]
+
+    def _load(self, data: Any, described: str) -> None:
+        try:
+            self._take(data)
+            kept = decode(self, self.encode(_SAMPLE)) == _SAMPLE
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # The backend raises bare Exception for any fault in the file, and a panic that is none.
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            raise ReviserError(f"{described} is not a usable tokenizer.json: {reason}") from None
+        if not kept:
+            raise ReviserError(
+                f"{described} does not keep text as it is, so it cannot hold a document"
+            )
+
+    def _take(self, data: dict[str, Any]) -> None:
+        added = data.get("added_tokens", [])
+        # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
+        self._tokenizer = _backend(_without_dummy_prefix(data) | {"added_tokens": []})
+        # Asking the backend for what the file already says takes as long as reading the file.
+        known = data["model"]["vocab"]
+        vocabulary: dict[str, int] = (
+            known if isinstance(known, dict) else self._tokenizer.get_vocab(with_added_tokens=False)
+        )
+        self.markers = frozenset(_id(token) for token in added if token.get("special"))
+        self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
+        self._texts = {id: text for text, id in vocabulary.items() if id not in self.markers}
+        self._bytes: dict[int, bytes] = {
+            _id(token): token["content"].encode() for token in added if not token.get("special")
+        }
+        self.size = 1 + max([*self._texts, *self._bytes, *self.markers])
+        if self.size > LARGEST_BASE:
+            raise ValueError(f"it has ids up to {self.size - 1}")
+
+
+def _id(token: dict[str, Any]) -> int:
+    """The id of an added token."""
+    id = token["id"]
+    if type(id) is not int or id < 0:
+        raise ValueError(f"the id of {token['content']} is {id}")
+    return id
+
+
+def _backend(data: dict[str, Any]) -> Backend:
+    """The tokenizer that a tokenizer.json describes."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import BPE
+
+    model = data["model"]
+    if model.get("type") != "BPE":
+        return Backend.from_str(json.dumps(data))
+    # Most are of this kind, and large. Written out to be read again, they would take twice the time.
+    pairs = [
+        tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
+    ]
+    options = {key: model[key] for key in _BPE_OPTIONS if model.get(key) is not None}
+    empty = model | {"vocab": {}, "merges": [], "unk_token": None}
+    backend = Backend.from_str(json.dumps(data | {"model": empty}))
+    backend.model = BPE(vocab=model["vocab"], merges=pairs, **options)
+    return backend
+
+
+def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """Every component of a tokenizer.json, sequences taken apart."""
+    for key in ("normalizer", "pre_tokenizer", "decoder"):
+        part = data.get(key) or {}
+        yield part
+        yield from (
+            part.get("normalizers") or part.get("pretokenizers") or part.get("decoders") or ()
+        )
+
+
+def _is_byte_level(data: dict[str, Any]) -> bool:
+    return any(part.get("type") == "ByteLevel" for part in _components(data))
+
+
+def _without_dummy_prefix(data: dict[str, Any]) -> dict[str, Any]:
+    """The same tokenizer without the space that some put before the first word: a canvas has it or not."""
+    # All but the vocabulary, which is large and stays as it is, is copied before it is changed.
+    data = deepcopy({key: part for key, part in data.items() if key != "model"}) | {
+        "model": data["model"]
+    }
+    for part in _components(data):
+        if "prepend_scheme" in part:
+            part["prepend_scheme"] = "never"
+        if "add_prefix_space" in part:
+            part["add_prefix_space"] = False
+        if part.get("type") == "Prepend":
+            part["prepend"] = ""
+    return data
+
+
+@cache
+def byte_of_character() -> dict[str, int]:
+    """Byte-level BPE writes each byte as a printable character: itself, or one from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in printable]
+    table = {chr(byte): byte for byte in printable}
+    return table | {chr(0x100 + index): byte for index, byte in enumerate(others)}
+
+
+def _byte_level_bytes(text: str) -> bytes:
+    table = byte_of_character()
+    if all(character in table for character in text):
+        return bytes(table[character] for character in text)
+    return text.encode()
+
+
+def _sentencepiece_bytes(text: str) -> bytes:
+    if len(text) == 6 and text.startswith("<0x") and text.endswith(">"):
+        return bytes.fromhex(text[3:5])
+    return text.replace("▁", " ").encode()
+
+
+def _without_surrogates(text: str) -> str:
+    return text.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def load_tokenizer(name_or_path: str) -> Tokenizer:
+    """`gpt2`, or the path of a tokenizer.json or of a folder that holds one."""
+    if name_or_path == "gpt2":
+        return Gpt2Tokenizer()
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "tokenizer.json"
+    if not path.is_file():
+        raise ReviserError(f"there is no tokenizer at {name_or_path}")
+    return HuggingFaceTokenizer(path)

@@ -1,0 +1,96 @@
+"""Room after a sentence: where a text ends with a full stop, no word is written right behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.canvas import Canvas
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rollout import Policy, Scores
+
+_LONGEST_WORD = 80
+_LONGEST_CHARACTER = 3  # tokens before the last of a character that is written byte by byte
+_OPENING = r"""["'“‘«(\[*_]*"""
+_CLOSING = r"""["'”’»)\]*_]*"""
+# A dot also stands in numbers, addresses and abbreviations: behind those a word may well follow at once.
+_LAST_WORD = re.compile(
+    rf"""{_OPENING}(?:
+        (?!www\.)(?=[^\W\d_]{{2}})[^\W\d_]+(?:['’–—-][^\W\d_]+)*\.
+        | [\w'’–—-]*\w[!?]+
+    ){_CLOSING}""",
+    re.VERBOSE,
+)
+_OPENS = "“‘«("
+
+
+def ends_sentence(text: str) -> bool:
+    """Whether a text ends with the end of a sentence, without a space behind it."""
+    tail = text[-_LONGEST_WORD:]
+    if not tail or tail[-1].isspace():
+        return False
+    return _LAST_WORD.fullmatch(tail.split()[-1]) is not None
+
+
+_known: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
+
+
+def _beginnings(tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
+    if tokenizer in _known:
+        return _known[tokenizer]
+
+    def begins(token: int) -> bool:
+        if token in tokenizer.markers:
+            return False
+        first = tokenizer.token_bytes(token).decode("utf-8", "ignore")[:1]
+        return first.isalnum() or (first != "" and first in _OPENS)
+
+    found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
+    _known[tokenizer] = found
+    return found
+
+
+class Spaced:
+    """A policy for a canvas whose prefix ends a sentence: what comes next to it is no word without a space."""
+
+    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
+        self._policy = policy
+        self._tokenizer = tokenizer
+        self._glued = _beginnings(tokenizer)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self._policy.vocabulary
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        scores = self._policy.scores(history, canvas)
+        apart = canvas.cursor - canvas.low
+        if scores is None or apart > _LONGEST_CHARACTER:
+            return scores
+        scores = scores.copy()
+        vocabulary = self.vocabulary
+        if self._shows_nothing(canvas.between(canvas.low, canvas.cursor)):
+            self._forbid(scores, 0)
+        # The token next to the prefix can be replaced from here, or removed, which brings the one behind it there.
+        if apart == 1 and vocabulary.first_replace_id is not None:
+            self._forbid(scores, vocabulary.first_replace_id)
+        if apart == 1 and canvas.cursor < canvas.high and self._is_glued(canvas):
+            scores[vocabulary.delete_id] = -np.inf
+        return scores
+
+    def _shows_nothing(self, tokens: Sequence[int]) -> bool:
+        """Whether tokens are at most a part of a character, as of a closing quotation mark."""
+        return not b"".join(map(self._tokenizer.token_bytes, tokens)).decode("utf-8", "ignore")
+
+    def _forbid(self, scores: Scores, first: int) -> None:
+        scores[first : first + len(self._glued)][self._glued] = -np.inf
+
+    def _is_glued(self, canvas: Canvas) -> bool:
+        (behind,) = canvas.between(canvas.cursor, canvas.cursor + 1)
+        return behind < len(self._glued) and bool(self._glued[behind])

@@ -1,0 +1,1 @@
+"""The server for agents, through the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""Triton kernels for GPUs: drop-in functions for what the decoder computes."""

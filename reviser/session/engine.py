@@ -1,0 +1,81 @@
+"""A model ready to write: checkpoint, decoder and tokenizer under one name.
+
+A quantised model goes from its files straight into the native decoder, which takes a moment and no
+torch. Any other model, or a machine without the native library, needs torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reviser.checkpoints.description import (
+    Description,
+    describe,
+    load_tokenizer,
+    quantised_arrays,
+)
+from reviser.checkpoints.library import find_model, name_of
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.policy import ModelPolicy
+from reviser.model.config import ModelConfig
+from reviser.model.layout import Quantisation
+from reviser.native import NativeDecoder, available, make_decoder
+from reviser.session.session import Session, SessionPolicy
+
+# Longer histories than this are beyond what models here are trained on, and would cost memory.
+CAPACITY = 2048
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a session needs of a model."""
+
+    name: str
+    policy: SessionPolicy
+    tokenizer: Tokenizer
+
+    def session(self, text: str) -> Session:
+        return Session(self.policy, self.tokenizer, text)
+
+
+def load_engine(model: str | Path | None = None, *, threads: int | None = None) -> Engine:
+    """The engine of the model of that name or path; by default the one that `find_model` chooses."""
+    folder = find_model(model)
+    description = describe(folder)
+    if description.quantisation is not None and available():
+        return _engine_from_files(description, description.quantisation, threads)
+    return _engine_in_torch(folder, threads)
+
+
+def _engine_from_files(
+    description: Description, quantisation: Quantisation, threads: int | None
+) -> Engine:
+    _, tokenizer = load_tokenizer(description)
+    config = description.config
+    arrays = quantised_arrays(description, quantisation)
+    decoder = NativeDecoder(config, arrays, threads=threads, capacity=_capacity(config))
+    policy = ModelPolicy(decoder, description.vocabulary, config.canvas_length)
+    return Engine(name_of(description.folder), policy, tokenizer)
+
+
+def _engine_in_torch(folder: Path, threads: int | None) -> Engine:
+    import torch
+
+    from reviser.checkpoints.home import load
+    from reviser.decoding.torch_policy import CanvasPolicy
+
+    # Processors without bfloat16 emulate it, very slowly; single precision is quick everywhere.
+    checkpoint = load(folder, dtype=torch.float32)
+    config = checkpoint.model.config
+    if config.uses_canvas:
+        policy: SessionPolicy = CanvasPolicy(checkpoint.model, checkpoint.vocabulary)
+    else:
+        # Eight bits are quick to make from full weights and lose next to nothing.
+        decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=_capacity(config))
+        policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
+    return Engine(name_of(folder), policy, checkpoint.tokenizer)
+
+
+def _capacity(config: ModelConfig) -> int:
+    return min(config.context, CAPACITY)

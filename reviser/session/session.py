@@ -1,0 +1,421 @@
+"""A session binds a document to a policy: runs of the model become edits of the document's text.
+
+The model sees a window of the document that fits its context, cut at a line or a sentence; the rest is
+never touched. The window's start stays put while the document grows, so that the model's cache keeps
+its worth from one keystroke to the next. What is to be revised is seen between its nearest neighbours
+alone, as models learn it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from reviser.core.actions import Splice
+from reviser.core.errors import ReviserError
+from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.lookahead import SURENESS, Deliberate
+from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
+from reviser.decoding.spacing import Spaced, ends_sentence
+from reviser.session.frames import Frame, step_label
+
+DEFAULT_WINDOW = 1024
+DEFAULT_ACTIONS = 256
+NEIGHBOURS = 128
+"""Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
+PASSAGE = 128
+"""Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
+
+# A piece of a text may take a few tokens more than it did in the whole.
+_PIECE_SPARE = 4
+
+_LINE_START = re.compile(r"\n")
+_SENTENCE_START = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
+_WORD_START = re.compile(r"\s+")
+
+
+class SessionPolicy(Policy, Protocol):
+    """A policy that says how much it can read and how much text it can hold."""
+
+    @property
+    def context(self) -> int: ...
+    @property
+    def max_length(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """A document in five parts: what the model writes goes between `held` and `suffix`.
+
+    It reads `prefix` and `suffix`. It does not see `before` and `after`, nor `held`, a single space
+    at the prefix's end: words are learned with the space before them, so it is the model's to write.
+    """
+
+    before: str
+    prefix: str
+    held: str
+    suffix: str
+    after: str
+
+
+class Session:
+    """A document and a policy. One run at a time acts on the document."""
+
+    def __init__(
+        self,
+        policy: SessionPolicy,
+        tokenizer: Tokenizer,
+        text: str = "",
+        *,
+        window: int = DEFAULT_WINDOW,
+    ) -> None:
+        if policy.vocabulary.base_size < tokenizer.size:
+            raise ReviserError("the model and the tokenizer do not belong together")
+        self.policy = policy
+        self.tokenizer = tokenizer
+        self._text = text
+        self._window = window
+        self._window_start = 0
+        self._run: Generation | None = None
+
+    @property
+    def text(self) -> str:
+        """The document as it stands, a run's edits included."""
+        return self._text if self._run is None else self._run.text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        """Take over what the document has become by other hands; a run in progress is cancelled."""
+        self._leave_run()
+        self._take_over(text)
+
+    def continue_(
+        self, sampler: Sampler | None = None, *, max_actions: int = DEFAULT_ACTIONS
+    ) -> Generation:
+        """Write on at the end of the document; a final line ending stays the final one."""
+        self._leave_run()
+        end = len(self._text) - len(final_line_ending(self._text))
+        return self._start(end, end, sampler, max_actions, sees_suffix=False)
+
+    def infill(
+        self,
+        start: int,
+        end: int | None = None,
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = DEFAULT_ACTIONS,
+    ) -> Generation:
+        """Write between character offsets `start` and `end`; the text between them makes room first."""
+        self._leave_run()
+        end = start if end is None else end
+        if not 0 <= start <= end <= len(self._text):
+            raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
+        return self._start(start, end, sampler, max_actions, sees_suffix=True)
+
+    def revise(
+        self,
+        start: int = 0,
+        end: int | None = None,
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = DEFAULT_ACTIONS,
+        sureness: float = SURENESS,
+    ) -> Generation:
+        """Revise the text between two character offsets, which must not be too long for the model.
+
+        See `passages` for pieces of a text that suit it. What the model sees around such a piece
+        depends on the document alone, so that it can be revised again, and in any order. A change is
+        made where it is at least `sureness` times as likely as leaving the text alone; with 0, where
+        the model begins one.
+        """
+        self._leave_run()
+        check_revises(self.policy.vocabulary)
+        end = len(self._text) if end is None else end
+        if not 0 <= start <= end <= len(self._text):
+            raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
+        draft = self.tokenizer.encode(self._text[start:end])
+        if len(draft) > self.longest_draft:
+            raise ReviserError(
+                f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
+            )
+        window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
+        return self._begin(window, sampler, max_actions, self._text[start:end], draft, sureness)
+
+    @property
+    def longest_draft(self) -> int:
+        """How many tokens can be revised at once: with their neighbours, and as many actions again."""
+        context = self.policy.context
+        return min(context, self.policy.max_length or context) // 3
+
+    def passages(self, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+        """The lines between two offsets that say something, too long ones cut at sentences or words."""
+        check_revises(self.policy.vocabulary)
+        end = len(self._text) if end is None else end
+        longest = min(self.longest_draft, PASSAGE)
+        found = []
+        for line in re.finditer(r"[^\r\n]+", self._text[start:end]):
+            first, last = start + line.start(), start + line.end()
+            while self._text[first:last].strip():
+                cut = last
+                if not self._fits(self._text[first:last], longest):
+                    room = max(longest - _PIECE_SPARE, 1)
+                    cut = min(self._suffix_end(first, room), last)
+                    # The space between two passages belongs to the second, as to a word.
+                    cut = first + max(len(self._text[first:cut].rstrip()), 1)
+                found.append((first, cut))
+                first = cut
+        return found
+
+    def _start(
+        self,
+        start: int,
+        end: int,
+        sampler: Sampler | None,
+        max_actions: int,
+        *,
+        sees_suffix: bool,
+    ) -> Generation:
+        room = self._room(max_actions, sees_suffix)
+        window = self._choose_window(start, end, room, sees_suffix)
+        return self._begin(window, sampler, max_actions, self._text[start:end])
+
+    def _begin(
+        self,
+        window: Window,
+        sampler: Sampler | None,
+        max_actions: int,
+        replaced: str,
+        draft: list[int] | None = None,
+        sureness: float = 0.0,
+    ) -> Generation:
+        prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
+        canvas, history = seed(
+            self.policy.vocabulary,
+            prefix,
+            suffix,
+            draft=draft,
+            max_length=self.policy.max_length,
+        )
+        allowed = min(max_actions, self.policy.context - len(history))
+        policy: Policy = self.policy
+        if draft is None and not window.held and ends_sentence(window.prefix):
+            policy = Spaced(policy, self.tokenizer)
+        if sureness:
+            policy = Deliberate(policy, sureness, limit=allowed)
+        rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
+        layer = TextLayer(self.tokenizer, canvas.tokens)
+        self._run = Generation(
+            rollout, self.tokenizer, layer, window, replaced, stays=draft is not None
+        )
+        return self._run
+
+    def _leave_run(self) -> None:
+        if self._run is not None:
+            self._run.cancel()
+            self._take_over(self._run.text)
+            self._run = None
+
+    def _take_over(self, text: str) -> None:
+        """Make `text` the document; a window that starts behind a change has lost its place."""
+        if text[: self._window_start] != self._text[: self._window_start]:
+            self._window_start = 0
+        self._text = text
+
+    def _room(self, actions: int, sees_suffix: bool, draft: int = 0) -> int:
+        """How many tokens of the document the model can see beside a draft and the actions of a run."""
+        context = self.policy.context
+        # The start marker, the moves back over a suffix, and room for the run itself.
+        actions = min(actions, context // (3 if draft else 2))
+        room = context - 1 - actions - draft - (12 if sees_suffix else 0)
+        return max(min(self._window, room, (self.policy.max_length or context) - draft), 0)
+
+    def _choose_window(self, start: int, end: int, room: int, sees_suffix: bool) -> Window:
+        text = self._text
+        suffix_end = end
+        if sees_suffix:
+            suffix_end = self._suffix_end(end, room // 4)
+            room -= len(self.tokenizer.encode(text[end:suffix_end]))
+        self._window_start = first = self._prefix_start(start, room)
+        prefix = text[first:start]
+        held = " " if re.search(r"\S \Z", prefix) else ""
+        return Window(
+            text[:first],
+            prefix.removesuffix(held) if held else prefix,
+            held,
+            text[end:suffix_end],
+            text[suffix_end:],
+        )
+
+    def _neighbourhood(self, start: int, end: int, room: int) -> Window:
+        """What is near a draft, as much on either side; the windows of other runs stay where they are."""
+        text = self._text
+        side = min(room, NEIGHBOURS) // 2
+        first = self._nearest_start(start, side, min(_PIECE_SPARE, side // 4))
+        last = self._suffix_end(end, side)
+        return Window(text[:first], text[first:start], "", text[end:last], text[last:])
+
+    def _prefix_start(self, end: int, room: int) -> int:
+        """Where the window starts: where it did, if that still fits, else with a quarter to spare."""
+        kept = self._window_start
+        if kept <= end and self._fits(self._text[kept:end], room):
+            return kept
+        return self._nearest_start(end, room, room // 4)
+
+    def _nearest_start(self, end: int, room: int, spare: int) -> int:
+        """Where the text before `end` starts that fits: the document's start, or a good cut in it."""
+        if self._fits(self._text[:end], room):
+            return 0
+        tail = self._text[max(0, end - 16 * room) : end]
+        tokens = self.tokenizer.encode(tail)[-(room - spare) :]
+        shown = TextLayer(self.tokenizer, tokens).text
+        return end - len(shown) + _first_good_cut(shown)
+
+    def _fits(self, text: str, room: int) -> bool:
+        # A token holds at least one byte; most hold several, so long texts need no encoding to fail.
+        if len(text) > 16 * room:
+            return False
+        return len(self.tokenizer.encode(text)) <= room
+
+    def _suffix_end(self, start: int, room: int) -> int:
+        head = self._text[start : start + 16 * room]
+        tokens = self.tokenizer.encode(head)
+        if len(tokens) <= room and start + len(head) == len(self._text):
+            return len(self._text)
+        shown = TextLayer(self.tokenizer, tokens[:room]).text
+        return start + _last_good_cut(shown)
+
+
+def check_revises(vocabulary: Vocabulary) -> None:
+    """Refuse a model that has not learned to change what is there."""
+    if not vocabulary.revises:
+        raise ReviserError("this model was not trained to revise; it can only continue and infill")
+
+
+def final_line_ending(text: str) -> str:
+    """The line ending that `text` ends with, or nothing."""
+    return next((ending for ending in ("\r\n", "\n", "\r") if text.endswith(ending)), "")
+
+
+def _first_good_cut(text: str) -> int:
+    """After the first line, else the first sentence, else the first word, if it comes early enough."""
+    for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
+        found = pattern.search(text, 0, max(len(text) // 3, 1))
+        if found:
+            return found.end()
+    return 0
+
+
+def _last_good_cut(text: str) -> int:
+    """After the last line, else the last sentence, else the last word, if it comes late enough."""
+    for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
+        ends = [found.end() for found in pattern.finditer(text, len(text) // 3)]
+        if ends:
+            return ends[-1]
+    return len(text)
+
+
+class Generation(Iterator[Frame]):
+    """A run on a document: each `next` is one action, with its edits in the document's coordinates.
+
+    `opening` is the edit to make before the first action: the removal of the text that an infill
+    replaces. What is revised `stays` until actions change it. A caller pauses by not asking for more, steps by asking once, and stops with `cancel`.
+    """
+
+    def __init__(
+        self,
+        rollout: Rollout,
+        tokenizer: Tokenizer,
+        layer: TextLayer,
+        window: Window,
+        replaced: str = "",
+        *,
+        stays: bool = False,
+    ) -> None:
+        self.rollout = rollout
+        self.window = window
+        self._tokenizer = tokenizer
+        self._layer = layer
+        self._replaced = replaced
+        self._origin = Extent.of(window.before)
+        self._written = replaced if stays else window.held
+        removed = replaced and not stays
+        self.opening = self._edit(window.held + replaced, window.held) if removed else None
+
+    def __next__(self) -> Frame:
+        return self._frame(next(self.rollout))
+
+    def take(self, id: int) -> Frame:
+        """Carry out the caller's own choice of the next action."""
+        return self._frame(self.rollout.take(id))
+
+    def take_back(self) -> tuple[TextEdit, ...]:
+        """Undo the last action; returns the edits that undo it in the document."""
+        return self._follow(self.rollout.take_back())
+
+    def cancel(self) -> None:
+        """Stop before the next action; may be called from another thread."""
+        self.rollout.cancel()
+
+    def reject(self) -> TextEdit | None:
+        """Take back the whole run, and give back what it replaced, as one edit (None: no change)."""
+        self.cancel()
+        written = self.written
+        while self.rollout.actions_taken:
+            self.take_back()
+        original = self.window.held + self._replaced
+        self._written = original
+        return None if written == original else self._edit(written, original)
+
+    @property
+    def written(self) -> str:
+        """What stands between prefix and suffix now."""
+        if not self.rollout.actions_taken:
+            return self._written
+        canvas = self.rollout.canvas
+        return self._with_held(self._layer.between(canvas.low, canvas.high))
+
+    @property
+    def text(self) -> str:
+        """The whole document now."""
+        window = self.window
+        return window.before + window.prefix + self.written + window.suffix + window.after
+
+    @property
+    def cursor(self) -> Extent:
+        """Where the model's cursor stands in the document."""
+        canvas = self.rollout.canvas
+        if not self.window.held:
+            return self._origin + self._layer.position(canvas.cursor)
+        reached = self._layer.between(canvas.low, canvas.cursor)
+        leads = self._layer.between(canvas.low, canvas.high).startswith(self.window.held)
+        shown = reached if leads else self.window.held + reached
+        return self._origin + Extent.of(self.window.prefix + shown)
+
+    def _frame(self, step: Step) -> Frame:
+        edits = self._follow(step.splices)
+        return Frame(step, step_label(step, self._tokenizer), edits, self.cursor)
+
+    def _follow(self, splices: tuple[Splice, ...]) -> tuple[TextEdit, ...]:
+        """Take splices over into the text; returns the edits of the document."""
+        edits = [edit for splice in splices if (edit := self._layer.apply(splice)) is not None]
+        if not self.window.held:
+            return tuple(edit.moved(self._origin) for edit in edits)
+        # The held space is shown until the model has written one in its place.
+        canvas = self.rollout.canvas
+        before = self._written
+        self._written = self._with_held(self._layer.between(canvas.low, canvas.high))
+        return () if before == self._written else (self._edit(before, self._written),)
+
+    def _with_held(self, region: str) -> str:
+        return region if region.startswith(self.window.held) else self.window.held + region
+
+    def _edit(self, old: str, new: str) -> TextEdit:
+        """The document edit that turns what was written from `old` into `new`."""
+        prefix = self.window.prefix
+        home = self._origin + Extent.of(prefix[:-1])
+        after = self.window.suffix[:1] or self.window.after[:1]
+        return minimal_edit(home, prefix[-1:], old, new, after)

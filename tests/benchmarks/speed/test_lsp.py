@@ -1,0 +1,101 @@
+"""The replay of a typing session against a real server with a tiny random model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import benchmarks.speed.lsp as bench
+from benchmarks.speed.lsp import DRAFT, Key, Request, main, measure, recorded, report
+from tests.lsp_server.models import save_tiny_model
+
+SESSION = [
+    *(Key(0.08, "type", letter) for letter in " The rain"),
+    Key(0.8, "accept"),
+    Key(0.2, "erase"),
+    Key(0.2, "go", "It was late."),
+    *(Key(0.08, "type", letter) for letter in " The cat"),
+    Key(0.5, "type", " "),
+]
+TEXT = "It was late. The rain fell on the mat.\n\nThe cat sat on the mat. It was a quiet day."
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def test_the_command_measures_a_session(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "recorded", lambda: SESSION)
+    monkeypatch.setattr(bench, "DRAFT", TEXT)
+    monkeypatch.setattr(bench, "REST", 0.5)
+    out = tmp_path / "latency.md"
+    assert main(["--model", str(model), "--json", "--write", str(out)]) == 0
+    result = json.loads(capsys.readouterr().out)
+    # Every key but the one that only goes elsewhere asks, and so does an accepted suggestion.
+    asked = sum(key.act in ("type", "erase") for key in SESSION)
+    assert result["requests"] in (asked, asked + 1)
+    assert (
+        result["cancelled"] + result["made"] + result["known"] + result["empty"]
+        == (result["requests"])
+    )
+    assert result["made"] > 0
+    assert 0 < result["p50_unwaited_ms"] <= result["p50_ms"] <= result["p95_ms"]
+    assert result["p50_steps"] == pytest.approx(result["p50_ms"] / result["step_ms"])
+    assert 0 < result["reuse_share"] < 1
+    assert result["rss_mb"] > result["rss_server_mb"] > 0
+    assert result["cpu_s_per_minute"] > 0
+    assert (
+        0 < result["tasks"] <= 3 * (result["requests"] + 1)
+    )  # and the first, which is not counted
+    for name in ("cpu_s_after_typing", "cpu_s_disabled", "cpu_s_others_per_minute"):
+        assert result[name] >= 0
+    written = out.read_text()
+    assert "Commit:" in written
+    assert str(model) not in written
+    assert report(result) in written
+
+
+def test_a_time_counts_from_the_request_and_apart_from_the_wait() -> None:
+    request = Request("1", sent=1.0, at_end=True, begun=1.3, answered=1.5)
+    assert (request.took, request.took_unwaited) == pytest.approx((0.5, 0.2))
+
+
+@pytest.mark.parametrize(("share", "value"), [(0.5, 10), (0.95, 19), (1.0, 20), (0.01, 1)])
+def test_quantiles_are_values_that_were_measured(share: float, value: int) -> None:
+    assert bench._quantile(range(20, 0, -1), share) == value
+
+
+def test_the_recorded_session_is_one_that_a_person_could_type() -> None:
+    keys = recorded()
+    assert {key.act for key in keys} == {"type", "erase", "accept", "go"}
+    assert all(0.1 <= key.wait < 3 for key in keys)
+    assert 45 < sum(key.wait for key in keys) < 110
+    assert all(key.text in DRAFT for key in keys if key.act == "go")
+
+
+def test_a_model_that_is_not_there_is_said_plainly(tmp_path: Path) -> None:
+    from reviser.core.errors import ReviserError
+
+    with pytest.raises(ReviserError):
+        measure(str(tmp_path / "none"))
+
+
+def test_without_the_extra_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from typer.testing import CliRunner
+
+    from reviser.cli import app
+    from reviser.core.errors import ReviserError
+
+    monkeypatch.delitem(sys.modules, "benchmarks.speed.lsp")
+    monkeypatch.setitem(sys.modules, "pygls.lsp.client", None)
+    result = CliRunner().invoke(app, ["bench", "lsp"])
+    assert isinstance(result.exception, ReviserError)
+    assert "pip install 'reviser[lsp]'" in str(result.exception)

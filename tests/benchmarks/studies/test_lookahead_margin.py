@@ -1,0 +1,184 @@
+"""Degrees of sureness, measured: as the runs of that sureness would have it, and a whole page from a tiny model."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.contestants.editing_models import MAX_ACTIONS, Revision
+from benchmarks.protocol.runs import Cache
+from benchmarks.studies.lookahead_margin import (
+    Thoughts,
+    familiar,
+    key_of_thoughts,
+    known_among,
+    main,
+    substitutions,
+    think,
+    think_of_all,
+)
+from benchmarks.studies.revision_quality import main as revising
+from reviser.core.tokenizer import decode
+from reviser.core.vocabulary import PAPER_KINDS
+from reviser.decoding.lookahead import Deliberate, Thought
+from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.scoring.loading import fingerprint
+from reviser.session.engine import Engine, load_engine
+from tests.reviser.cli.test_revise import tiny_model
+from training.edits.edits import Edit, read_edits
+
+EDITS = [
+    Edit("The cat sat.", "A cat sat.", "It was noon. ", " Nothing moved."),
+    Edit("He go home.", "He went home.", "", ""),
+    Edit("a a b", "a b", "", " c"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_model(tmp_path_factory.mktemp("models") / "revising", PAPER_KINDS | {"delete"})
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> Engine:
+    return load_engine(folder)
+
+
+def revised(engine: Engine, edit: Edit, sureness: float, horizon: int) -> Revision:
+    """What a run makes of a text that is so sure."""
+    left, draft, _, right = (engine.tokenizer.encode(part) for part in edit.parts)
+    canvas, history = seed(engine.policy.vocabulary, left, right, draft=draft)
+    policy = Deliberate(engine.policy, sureness, horizon=horizon)
+    room = min(MAX_ACTIONS, engine.policy.context - len(history))
+    run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=room)
+    steps = sum(1 for _ in run)
+    text = decode(engine.tokenizer, canvas.between(canvas.low, canvas.high))
+    assert run.ending is not None
+    return Revision(text, steps, run.ending)
+
+
+@pytest.mark.parametrize("horizon", [5, 64])
+@pytest.mark.parametrize("sureness", [1e-300, 1e-9, 1.0, 5.0])
+def test_a_degree_makes_what_a_run_of_it_makes(
+    engine: Engine, sureness: float, horizon: int
+) -> None:
+    for edit in EDITS:
+        thoughts = think(engine, edit)
+        assert thoughts.revision(sureness, horizon) == revised(engine, edit, sureness, horizon)
+        assert Thoughts.from_dict(json.loads(json.dumps(thoughts.to_dict()))) == thoughts
+
+
+def test_less_sure_is_later() -> None:
+    thoughts = Thoughts(
+        [
+            Thought("move", -0.5, -1.0),
+            Thought("change", -1.0, -4.0),
+            Thought("stop", -0.2, -0.2),
+        ],
+        ["a", "a", "b", "b"],
+    )
+    # To change it: 0.5 + 1 + 0.2 against 1.
+    assert thoughts.revision(0.6) == Revision("a", 1, "stop")
+    assert thoughts.revision(0.4) == Revision("b", 3, "stop")
+    assert thoughts.revision(0.0) == Revision("b", 3, "stop")
+
+
+def test_a_page_of_all_degrees_beside_other_models(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, kept = tmp_path / "edits.jsonl", tmp_path / "cache.sqlite"
+    file.write_text(
+        "".join(
+            json.dumps({"before": e.before, "after": e.after, "left": e.left, "right": e.right})
+            + "\n"
+            for e in EDITS
+        )
+    )
+    assert revising([str(file), "--keep", str(tmp_path / "figures")]) == 0
+    capsys.readouterr()
+    words = [str(file), str(folder), "--skip", "1", "--cache", str(kept), "--json"]
+    beside = ["--beside", str(tmp_path / "figures"), "--sureness", "0", "1"]
+    assert main([*words, *beside, "--write", str(tmp_path / "page.md")]) == 0
+    told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert list(told) == ["copying", "sureness 0", "sureness 1"]
+    assert {entry["edits"] for entry in told.values()} == {2}
+    assert told["copying"]["left_alone"] == 1
+    assert told["sureness 1"]["changed"] <= told["sureness 0"]["changed"]
+    page = (tmp_path / "page.md").read_text()
+    assert "2 edits after the first 1" in page
+    assert str(file) not in page
+    # What was thought of is not thought of again, unless by another model.
+    key = key_of_thoughts(fingerprint(str(folder)), EDITS[1])
+    with Cache(kept) as cache:
+        thoughts = Thoughts.from_dict(cache.get(key))
+        assert thoughts == think(load_engine(folder), EDITS[1])
+        cache.put(key, replace(thoughts, texts=["He knows."] * len(thoughts.texts)).to_dict())
+    assert main([*words, "--sureness", "1"]) == 0
+    (again,) = json.loads(capsys.readouterr().out)
+    assert again["changed"] == 0.5 + told["sureness 1"]["changed"]
+    other = tiny_model(tmp_path / "other", PAPER_KINDS | {"delete"}, seed=1)
+    assert main([words[0], str(other), *words[2:], "--sureness", "1"]) == 0
+    (fresh,) = json.loads(capsys.readouterr().out)
+    assert fresh["changed"] == 0
+
+
+def test_two_processes_think_what_one_does_and_are_not_forked(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fork() -> int:
+        raise AssertionError("a fork of a process in which torch has threads may wait for ever")
+
+    monkeypatch.setattr(os, "fork", fork)
+    with Cache(tmp_path / "one.sqlite") as one, Cache(tmp_path / "two.sqlite") as two:
+        thoughts = think_of_all(str(folder), EDITS, two, processes=2)
+        assert thoughts == think_of_all(str(folder), EDITS, one, processes=1)
+
+
+def test_edits_that_do_what_was_learned_are_told_from_others(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def written(name: str, pairs: list[tuple[str, str]]) -> str:
+        file = tmp_path / name
+        lines = [json.dumps({"before": before, "after": after}) for before, after in pairs]
+        file.write_text("\n".join(lines))
+        return str(file)
+
+    learned = written(
+        "learned.jsonl", [("a big house", "a large house"), ("So,it is", "So, it is")]
+    )
+    asked = [
+        ("the big sea", "the large sea"),
+        ("the big sea", "the wide sea"),
+        ("No,I do", "No, I do"),
+    ]
+    edits = list(read_edits(written("edits.jsonl", asked)))
+    assert substitutions(edits[0]) == (("big", "large"),)
+    assert known_among(edits, learned) == [True, False, True]
+    told = familiar([True, False, True], {1.0: [True, True, False], 2.0: [False, False, True]})
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines()]
+    assert rows[0][1:] == ["exact", "of 2 that do what was learned", "of 1 others"]
+    assert rows[2:] == [["sureness 1", "2", "1", "1"], ["sureness 2", "1", "1", "0"]]
+    words = [written("edits.jsonl", asked), str(folder), "--cache", str(tmp_path / "cache.sqlite")]
+    page = tmp_path / "page.md"
+    assert main([*words, "--known", learned, "--sureness", "1", "--write", str(page)]) == 0
+    assert "of 2 that do what was learned" in capsys.readouterr().out
+    assert "--known learned.jsonl" in page.read_text()
+
+
+def test_what_is_wrong_is_said_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "edits.jsonl"
+    file.write_text('{"before": "a", "after": "b"}\n')
+    plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
+    for words, said in (
+        ([str(file), str(plain)], "not trained to revise"),
+        ([str(file), str(plain), "--sureness", "1001"], "between 0 and 1000"),
+        ([str(file), str(plain), "--skip", "1"], "no edits"),
+    ):
+        assert main(words) == 2
+        assert said in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Encodings and line endings of a file come back byte for byte around what is added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviser.core.errors import ReviserError
+from reviser.session.documents import Document, check_writable
+
+CONTENTS = {
+    "utf-8": "Grüße\nzwei\n".encode(),
+    "no final newline": b"one",
+    "crlf": b"one\r\ntwo\r\n",
+    "cr": b"one\rtwo",
+    "mixed": b"one\r\ntwo\nthree\r",
+    "utf-8 with mark": b"\xef\xbb\xbfone\r\n",
+    "utf-16 little": "\ufeffone 👩‍💻\r\n".encode("utf-16-le"),
+    "utf-16 big": "\ufeffone\n".encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
+def test_what_is_read_is_what_is_written(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(content)
+    document = Document.read(path)
+    assert not document.text.startswith("\ufeff")
+    document.write(document.text)
+    assert path.read_bytes() == content
+
+
+@given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"])))
+def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.mktemp("documents") / "file.txt"
+    path.write_bytes(text.encode())
+    document = Document.read(path)
+    assert document.encode(document.text) == path.read_bytes()
+
+
+def test_added_lines_end_as_the_others_do(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes("one\r\ntwo".encode("utf-16"))
+    document = Document.read(path)
+    assert document.text == "one\ntwo"
+    document.write(document.text + "\nthree")
+    assert path.read_bytes() == "one\r\ntwo\r\nthree".encode("utf-16")
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [(b"\x00\x01\x02\xff", "binary"), (b"a\x00b", "binary"), (b"caf\xe9", "UTF-8")],
+)
+def test_what_is_not_text_is_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.bin"
+    path.write_bytes(content)
+    with pytest.raises(ReviserError, match=complaint):
+        Document.read(path)
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o444)
+    with pytest.raises(ReviserError, match="read-only"):
+        Document.read(path).write("new")
+    assert path.read_bytes() == b"old"
+    with pytest.raises(ReviserError, match="in place"):
+        check_writable(Path("-"))
+    check_writable(tmp_path / "not there yet")

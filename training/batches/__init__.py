@@ -1,0 +1,1 @@
+"""Samples to batches: packed rows, made ahead of need by threads."""

@@ -1,0 +1,289 @@
+"""Batches for a trainer: made by threads ahead of need, the same for any number of them.
+
+python -m training batches DATA --bench
+
+Samples are made and laid out in chapters of about a million ids. A chapter always gives the same number of
+rows, so the place of a training step in the stream of rows is known without making what came before,
+and chapters are dealt out to the ranks of a distributed run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from training.batches.packing import SLACK, Rows, bucketed, packed
+from training.batches.repeats import Repeats
+from training.data.corpus import Corpus
+from training.data.randomness import key, shuffled
+from training.edits.edit_samples import EditSource, MixedSamples, Revisions
+from training.edits.mistakes.source import BlendedEdits, MadeUpMistakes
+from training.edits.rewrite_samples import Rewritings
+from training.samples.generator import Histories
+from training.samples.mixture import Mixture
+from training.samples.samples import Samples
+
+CHAPTER_IDS = 2**20
+CHAPTER_BATCHES = 64
+_CHAPTER = 3
+_MEASURED_SAMPLES = 20_000
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Chapters:
+    """How an epoch is divided: in `per_epoch` chapters, each of `size` rows or batches."""
+
+    per_epoch: int
+    size: int
+
+
+class SampleSource(Protocol):
+    """Where histories come from: the same numbers give the same histories, whenever they are asked for."""
+
+    @property
+    def mixture(self) -> Mixture: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    @property
+    def seed(self) -> int: ...
+    def count(self, epoch: int) -> int: ...
+    def histories(self, epoch: int, first: int, last: int) -> Histories: ...
+
+
+def samples_of(
+    corpus: Corpus,
+    edits: Corpus | None,
+    vocabulary: Vocabulary,
+    mixture: Mixture,
+    seed: int,
+    mistakes: MadeUpMistakes | None = None,
+) -> SampleSource:
+    """The samples of a mixture: of texts, and where it has a share of them, of edits, real or made up or both."""
+    texts = Samples(corpus, vocabulary, mixture, seed)
+    if not mixture.edits:
+        return texts
+    if edits is None and mistakes is None:
+        raise ReviserError("the mixture has a share of edits, so name a folder of edits")
+    if edits is None:
+        assert mistakes is not None
+        return MixedSamples(texts, mistakes)
+    real = edit_samples(edits, vocabulary, mixture, seed)
+    if mistakes is None:
+        return MixedSamples(texts, real)
+    return MixedSamples(texts, BlendedEdits(mistakes, real, mixture.real_edits))
+
+
+def edit_samples(corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> EditSource:
+    """Samples of edits: revised, or rewritten by a model that writes from left to right only."""
+    if "move" not in vocabulary.kinds:
+        return Rewritings(corpus, vocabulary, mixture, seed)
+    return Revisions(corpus, vocabulary, mixture, seed)
+
+
+class Loader:
+    """An endless stream of batches of `batch` rows, to be entered at any batch.
+
+    Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
+    and a batch is as long as its longest. `rank` of `world` gets every `world`-th chapter. `repeats` marks in the
+    rows what would be said again.
+    """
+
+    def __init__(
+        self,
+        samples: SampleSource,
+        batch: int,
+        *,
+        row_length: int | None = None,
+        pack: bool = True,
+        rank: int = 0,
+        world: int = 1,
+        workers: int = 2,
+        multiple: int = 8,
+        repeats: Repeats | None = None,
+    ) -> None:
+        if batch < 1 or workers < 1 or not 0 <= rank < world:
+            raise ReviserError("batch and workers are 1 or more, and 0 <= rank < world")
+        self.samples = samples
+        self.batch = batch
+        self.row_length = row_length or 2 * samples.mixture.max_history
+        if pack and self.row_length < samples.mixture.max_history:
+            raise ReviserError("a row must have room for the longest history")
+        self.pack = pack
+        self.rank = rank
+        self.world = world
+        self.workers = workers
+        self.multiple = multiple
+        self.repeats = repeats
+        self.waited = 0.0
+        self.places = self.padding = 0
+        self.chapters = self._divide() if pack else self._divide_one_a_row()
+
+    @property
+    def padding_share(self) -> float:
+        """Share of the places handed out so far that hold nothing."""
+        return self.padding / max(self.places, 1)
+
+    def batches(self, first: int = 0) -> Iterator[Rows]:
+        """Batches from number `first` on, without end; what comes before is not made."""
+        for rows in self._packed(first) if self.pack else self._bucketed(first):
+            self.places += rows.ids.size
+            self.padding += rows.padding
+            yield rows
+
+    def _packed(self, first: int) -> Iterator[Rows]:
+        """Batches cut from the stream of rows, across the ends of chapters."""
+        chapter, skipped = divmod(first * self.batch, self.chapters.size)
+        held: list[Rows] = []
+        for rows in self._ahead(self._packed_chapter, chapter):
+            held.append(rows[skipped:])
+            skipped = 0
+            while sum(map(len, held)) >= self.batch:
+                rest = Rows.joined(held)
+                held = [rest[self.batch :]]
+                yield rest[: self.batch]
+
+    def _bucketed(self, first: int) -> Iterator[Rows]:
+        chapter, skipped = divmod(first, self.chapters.size)
+        for batches in self._ahead(self._bucketed_chapter, chapter):
+            yield from batches[skipped:]
+            skipped = 0
+
+    def _ahead(self, make: Callable[[int], Made], first: int) -> Iterator[Made]:
+        """Chapters of this rank from `first` on, some made while an earlier one is used."""
+        running: deque[Future[Made]] = deque()
+        with ThreadPoolExecutor(self.workers, "batches") as pool:
+            try:
+                for number in count(first):
+                    running.append(pool.submit(make, self.rank + self.world * number))
+                    if len(running) > self.workers:
+                        began = time.perf_counter()
+                        made = running.popleft().result()
+                        self.waited += time.perf_counter() - began
+                        yield made
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _histories(self, chapter: int) -> Histories:
+        """What a chapter is made from: its part of the samples of its epoch."""
+        epoch, part = divmod(chapter, self.chapters.per_epoch)
+        size, parts = self.samples.count(epoch), self.chapters.per_epoch
+        return self.samples.histories(epoch, part * size // parts, (part + 1) * size // parts)
+
+    def _packed_chapter(self, chapter: int) -> Rows:
+        rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
+        rows = self._marked(rows)
+        # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
+        return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]
+
+    def _bucketed_chapter(self, chapter: int) -> list[Rows]:
+        histories = self._histories(chapter).first(self.chapters.size * self.batch)
+        batches = bucketed(histories, self.batch, self.multiple, self._padding)
+        return [
+            self._marked(batches[self._shuffled(number, chapter)]) for number in range(len(batches))
+        ]
+
+    def _marked(self, rows: Rows) -> Rows:
+        return rows if self.repeats is None else self.repeats.marked(rows)
+
+    def _shuffled(self, index: int, chapter: int) -> int:
+        name = np.uint64(key(self.samples.seed, _CHAPTER, chapter))
+        return shuffled(index, self.chapters.size, name)
+
+    @property
+    def _padding(self) -> int:
+        return self.samples.vocabulary.start_id
+
+    def _divide(self) -> Chapters:
+        """Chapters of as many rows as nearly every chapter can fill, by the lengths of some samples."""
+        size = self.samples.count(0)
+        lengths = self.samples.histories(0, 0, min(size, _MEASURED_SAMPLES)).lengths
+        mean, spread = float(lengths.mean()), float(lengths.std())
+        per_epoch = max(1, round(size * mean / CHAPTER_IDS))
+        part = size // per_epoch
+        # Two standard errors, of a chapter's own total and of the mean it is foretold from; a chapter
+        # that falls short all the same has a little more padding.
+        doubt = 2 * spread / mean * math.sqrt(1 / part + 1 / len(lengths))
+        ids = part * mean * max(1 - doubt, 0.5) / (1 - SLACK)
+        return Chapters(per_epoch, max(1, int(ids / self.row_length)))
+
+    def _divide_one_a_row(self) -> Chapters:
+        size = self.samples.count(0)
+        per_epoch = max(1, size // (CHAPTER_BATCHES * self.batch))
+        # Epochs differ a little in size, as documents are cut anew.
+        batches = int(0.97 * (size // per_epoch)) // self.batch
+        if not batches:
+            raise ReviserError(f"the texts do not give one batch of {self.batch} samples")
+        return Chapters(per_epoch, batches)
+
+
+def _bench(loader: Loader, steps: int) -> str:
+    batches = loader.batches()
+    next(batches)
+    loader.waited = 0.0
+    began = time.perf_counter()
+    ids = counted = 0
+    for rows in islice(batches, steps):
+        ids += rows.ids.size - rows.padding
+        counted += int(rows.mask.sum())
+    spent = time.perf_counter() - began
+    return (
+        f"{steps} batches of {loader.batch} rows by {loader.workers} threads: {ids / spent:,.0f} ids/s, "
+        f"{counted / max(ids, 1):.1%} of them counted, padding {loader.padding_share:.2%}, "
+        f"waited {loader.waited / spent:.0%} of the time"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(prog="python -m training batches", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path, help="folder of token shards")
+    parser.add_argument("--bench", action="store_true", required=True, help="measure the stream")
+    parser.add_argument("--edits", type=Path, help="folder of shards of edits")
+    parser.add_argument("--mixture", type=Path, help="JSON file of the mixture")
+    parser.add_argument("--plain", action="store_true", help="left to right only, as a baseline")
+    parser.add_argument("--max-history", type=int, default=512)
+    parser.add_argument("--row-length", type=int, help="ids in a row (twice the history)")
+    parser.add_argument("--no-pack", action="store_true", help="one sample a row")
+    parser.add_argument("--batch", type=int, default=128, help="rows in a batch (128)")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=2, help="threads (2)")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args(arguments)
+    try:
+        print(_bench(_chosen_loader(chosen), chosen.steps))
+    except ReviserError as error:
+        return complain(error)
+    return 0
+
+
+def _chosen_loader(chosen: argparse.Namespace) -> Loader:
+    mixture = Mixture(max_history=chosen.max_history)
+    if chosen.plain:
+        mixture = Mixture.left_to_right(chosen.max_history)
+    elif chosen.mixture:
+        mixture = Mixture.load(chosen.mixture)
+    corpus = Corpus.open(chosen.data)
+    edits = Corpus.open(chosen.edits) if chosen.edits else None
+    samples = samples_of(corpus, edits, corpus.vocabulary(), mixture, chosen.seed)
+    return Loader(
+        samples,
+        chosen.batch,
+        row_length=chosen.row_length,
+        pack=not chosen.no_pack,
+        workers=chosen.workers,
+    )

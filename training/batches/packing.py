@@ -1,0 +1,191 @@
+"""Histories laid out in rows: several whole ones in each, or one in each with others of its length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.data.randomness import compiled
+from training.samples.generator import Histories
+
+NOWHERE = -1
+SLACK = 0.01
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of ids for a trainer, all (rows, length).
+
+    `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
+    -1 where there is padding: positions attend to earlier ones of the same number. `positions`
+    start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
+    say what the loss asks for in the place of each id. `unwanted` are ids that the loss may ask to be
+    unlikely there, -1 where there is none; or it may ask that of all that was said before: `lasting` says at how many
+    places, its own and those after it, an id is the last of its kind to have been said, 0 where it does not count.
+    """
+
+    ids: NDArray[np.int32]
+    mask: NDArray[np.bool_]
+    samples: NDArray[np.int32]
+    positions: NDArray[np.int32]
+    targets: NDArray[np.int32] | None = None
+    unwanted: NDArray[np.int32] | None = None
+    lasting: NDArray[np.int32] | None = None
+
+    @classmethod
+    def empty(cls, rows: int, length: int, padding: int) -> Rows:
+        shape = (rows, length)
+        return cls(
+            np.full(shape, padding, dtype=np.int32),
+            np.zeros(shape, dtype=bool),
+            np.full(shape, -1, dtype=np.int32),
+            np.zeros(shape, dtype=np.int32),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        if len(parts) == 1:
+            return parts[0]
+        names = {name: name for name in ("ids", "mask", "samples", "positions")}
+        if any(part.targets is not None for part in parts):
+            names["targets"] = "wanted"
+        for name in ("unwanted", "lasting"):
+            if all(getattr(part, name) is not None for part in parts):
+                names[name] = name
+        return cls(
+            **{
+                name: np.concatenate([getattr(part, source) for part in parts])
+                for name, source in names.items()
+            }
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice | list[int]) -> Rows:
+        return Rows(
+            self.ids[rows],
+            self.mask[rows],
+            self.samples[rows],
+            self.positions[rows],
+            None if self.targets is None else self.targets[rows],
+            None if self.unwanted is None else self.unwanted[rows],
+            None if self.lasting is None else self.lasting[rows],
+        )
+
+    @property
+    def wanted(self) -> NDArray[np.int32]:
+        """What the loss asks for in the place of each id."""
+        return self.ids if self.targets is None else self.targets
+
+    @property
+    def padding(self) -> int:
+        """How many places hold nothing."""
+        return int((self.samples < 0).sum())
+
+
+@compiled
+def _best_fit(
+    lengths: NDArray[np.int32],
+    order: NDArray[np.int64],
+    width: int,
+    space: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> None:
+    """Give each history, in `order`, the row in which it leaves the least space; `space` is what is left."""
+    # Rows with the same space left form a list: the first of each, and for each row the next.
+    first = np.full(width + 1, NOWHERE, dtype=np.int64)
+    following = np.full(space.size, NOWHERE, dtype=np.int64)
+    for row in range(space.size - 1, -1, -1):
+        following[row] = first[space[row]]
+        first[space[row]] = row
+    for history in order:
+        length = np.int64(lengths[history])
+        left = length
+        while left <= width and first[left] == NOWHERE:
+            left += 1
+        rows[history] = NOWHERE
+        if left <= width:
+            row = first[left]
+            rows[history] = row
+            first[left] = following[row]
+            space[row] = left - length
+            following[row] = first[left - length]
+            first[left - length] = row
+
+
+@compiled
+def _lay_out(
+    ids: NDArray[np.int32],
+    counted: NDArray[np.bool_],
+    lengths: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    row_ids: NDArray[np.int32],
+    row_mask: NDArray[np.bool_],
+    row_samples: NDArray[np.int32],
+    row_positions: NDArray[np.int32],
+) -> None:
+    used = np.zeros(row_ids.shape[0], dtype=np.int64)
+    samples = np.zeros(row_ids.shape[0], dtype=np.int32)
+    for history in range(lengths.size):
+        row = rows[history]
+        if row == NOWHERE:
+            continue
+        for at in range(lengths[history]):
+            place = used[row] + at
+            row_ids[row, place] = ids[history, at]
+            row_mask[row, place] = counted[history, at]
+            row_samples[row, place] = samples[row]
+            row_positions[row, place] = at
+        used[row] += lengths[history]
+        samples[row] += 1
+
+
+def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
+    """`rows` rows of several histories each, the longest placed first; what finds no place is left out.
+
+    Histories are taken in order, as many as the rows can hold but for a little slack, so that what is
+    left out is no special kind.
+    """
+    room = rows * length * (1 - SLACK)
+    fitting = int(np.searchsorted(np.cumsum(histories.lengths), room, side="right"))
+    lengths = histories.lengths[:fitting]
+    places = np.empty(fitting, dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    _best_fit(lengths, order, length, np.full(rows, length, dtype=np.int64), places)
+    return _rows_of(histories.first(fitting), places, rows, length, padding)
+
+
+def _rows_of(
+    histories: Histories, places: NDArray[np.int64], rows: int, length: int, padding: int
+) -> Rows:
+    """Histories laid out in the rows that `places` name."""
+    made = Rows.empty(rows, length, padding)
+    parts = (made.mask, made.samples, made.positions)
+    _lay_out(histories.ids, histories.counted, histories.lengths, places, made.ids, *parts)
+    if histories.targets is None:
+        return made
+    targets = np.full_like(made.ids, padding)
+    _lay_out(histories.targets, histories.counted, histories.lengths, places, targets, *parts)
+    return replace(made, targets=targets)
+
+
+def bucketed(histories: Histories, rows: int, multiple: int, padding: int) -> list[Rows]:
+    """Batches of `rows` histories of nearly one length, one a row, each as wide as its longest needs.
+
+    Widths are rounded up to a `multiple`, so that a compiled model sees few of them.
+    """
+    order = np.argsort(histories.lengths, kind="stable")
+    return [
+        _one_a_row(histories, order[at : at + rows], multiple, padding)
+        for at in range(0, len(order) - rows + 1, rows)
+    ]
+
+
+def _one_a_row(histories: Histories, chosen: NDArray[np.intp], multiple: int, padding: int) -> Rows:
+    width = -(-int(histories.lengths[chosen].max()) // multiple) * multiple
+    places = np.arange(len(chosen))
+    return _rows_of(histories.taken(chosen), places, len(chosen), width, padding)

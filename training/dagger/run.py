@@ -1,0 +1,431 @@
+"""`python -m training dagger PRESET --init MODEL …`: train a reviser on what it meets when it revises by itself.
+
+    python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out DAGGER
+    python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out PLAIN --plain
+
+A run has rounds. Each lets the model revise edits of the training set, the oracle acting in its place at a share of the
+steps that falls from round to round; labels every state that was visited with what the oracle would do there;
+adds these episodes to those of the rounds before; and trains on them by teacher forcing, beside the
+texts and edits of the supervised mixture. `--plain` trains as long on the mixture alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from reviser.checkpoints.home import Checkpoint
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.model import Reviser
+from training.batches.loader import Loader
+from training.dagger.oracle import Episodes
+from training.dagger.visits import EditsAndVisits, Visited, acting_copy, roll_out
+from training.data.corpus import Corpus
+from training.edits.edit_samples import EditSource, MixedSamples, Revisions
+from training.samples.mixture import Mixture
+from training.samples.samples import Samples
+from training.trainer.metrics import MetricsLog, make_view
+from training.trainer.parallel import World, join_world
+from training.trainer.run import (
+    Examiner,
+    Reporter,
+    add_settings,
+    check_history,
+    chosen_settings,
+    edit_rows,
+    evaluation_rows,
+    examiner_for,
+    loader_of,
+    run_steps,
+)
+from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
+from training.trainer.settings import PRESETS, Settings, preset_settings
+from training.trainer.trainer import Trainer, interruptible
+
+# Epochs of the supervised samples are counted from 0; those of the rollouts are others.
+_ROLLOUTS = 1 << 20
+_EVALUATION_EPISODES = 500
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The rounds of a run, and how the episodes of each are made."""
+
+    rounds: int = 4
+    updates: int = 250
+    """Optimizer steps of each round."""
+    episodes: int = 8192
+    """Edits that are revised in each round."""
+    beta: float = 0.5
+    """Share of the steps at which the oracle acts, in the first round."""
+    decay: float = 0.5
+    """What that share is multiplied by from round to round."""
+    share: float = 0.5
+    """Share of the samples of edits that are episodes."""
+    max_actions: int = 64
+    """Most actions of an episode."""
+    temperature: float = 0.0
+    """That of the policy; 0 is greedy."""
+    batch: int = 512
+    """Episodes that are under way at a time."""
+    plain: bool = False
+    """Train as long on the mixture alone, without rollouts: the baseline."""
+
+    def __post_init__(self) -> None:
+        if min(self.rounds, self.updates, self.episodes, self.max_actions, self.batch) < 1:
+            raise ReviserError("rounds, updates, episodes, max_actions and batch are 1 or more")
+        if not all(0 <= part <= 1 for part in (self.beta, self.decay, self.share)):
+            raise ReviserError("beta, decay and share lie between 0 and 1")
+
+    def oracle_share(self, number: int) -> float:
+        """How often the oracle acts in a round; rounds are counted from 0."""
+        return self.beta * self.decay**number
+
+
+@dataclass
+class Data:
+    """What a run learns from."""
+
+    texts: Samples
+    revisions: Revisions
+    held_out: Revisions | None
+
+    def source(self, visited: Sequence[Visited], share: float) -> MixedSamples:
+        edits: EditSource = self.revisions
+        if visited:
+            edits = EditsAndVisits(self.revisions, Visited.joined(visited), share)
+        return MixedSamples(self.texts, edits)
+
+
+class Rounds:
+    """The rounds of one run: its episodes are kept beside its checkpoints, a file for each round."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        data: Data,
+        trainer: Trainer,
+        reporter: Reporter,
+        parts: Checkpoint,
+        out: Path,
+        workers: int,
+    ) -> None:
+        self.plan = plan
+        self.data = data
+        self.trainer = trainer
+        self.reporter = reporter
+        self.parts = parts
+        self.out = out
+        self._workers = workers
+
+    @property
+    def current(self) -> int:
+        """The round that the next step belongs to."""
+        return self.trainer.progress.step // self.plan.updates
+
+    def forget(self, first: int) -> None:
+        """Drop episodes of round `first` and later ones, left by a run that had come further."""
+        for number in range(first, self.plan.rounds):
+            self._file(number).unlink(missing_ok=True)
+
+    def begin(self, number: int) -> None:
+        """Make the episodes of a round, unless that was done before, and the batches it is trained with."""
+        visited = []
+        if not self.plan.plain:
+            if not self._file(number).exists():
+                self._visit(number)
+            visited = [Visited.load(self._file(earlier)) for earlier in range(number + 1)]
+        source: Loader = loader_of(
+            self.data.source(visited, self.plan.share),
+            self.trainer.settings,
+            self.trainer.world,
+            self._workers,
+        )
+        source.waited = self.trainer.source.waited
+        self.trainer.source = source
+
+    def _file(self, number: int) -> Path:
+        return self.out / f"visited-{number + 1:02}.npz"
+
+    def _visit(self, number: int) -> None:
+        if self.trainer.progress.step != number * self.plan.updates:
+            raise ReviserError(f"the episodes of round {number + 1} are gone: {self._file(number)}")
+        plan, vocabulary = self.plan, self.parts.vocabulary
+        began = time.perf_counter()
+        episodes = Episodes(
+            self.data.revisions,
+            vocabulary,
+            _ROLLOUTS + number,
+            0,
+            plan.episodes,
+            number * plan.episodes,
+            oracle_share=plan.oracle_share(number),
+            max_actions=plan.max_actions,
+        )
+        self._act(episodes, plan.temperature, number)
+        seconds = time.perf_counter() - began
+        Visited.of(episodes.histories()).save(self._file(number))
+        entry = {
+            "step": self.trainer.progress.step,
+            "round": number + 1,
+            "oracle_share": plan.oracle_share(number),
+            "rollout_seconds": round(seconds, 2),
+            **_outcome(episodes, "visited"),
+        }
+        self.reporter.write(entry)
+        self.reporter.say(
+            f"round {number + 1}: {entry['visited_states']:,} states of {plan.episodes:,} edits in "
+            f"{seconds:.1f} s; {entry['visited_right']:.1%} of the actions were right"
+        )
+        self.reporter.mark()
+
+    def _act(self, episodes: Episodes, temperature: float, seed: int) -> None:
+        roll_out(
+            self._actor(),
+            self.parts.vocabulary,
+            episodes,
+            temperature=temperature,
+            rows=self.plan.batch,
+            seed=seed,
+        )
+        if self.trainer.world.device.type == "cuda":
+            # Generation takes a stream of its own each time, whose freed memory no other would reuse.
+            torch.cuda.empty_cache()
+
+    def _actor(self) -> Reviser:
+        """The model as it is, its weights rounded where it is trained with rounded ones."""
+        trainer = self.trainer
+        seen = trainer.rounding if trainer.done >= trainer.settings.round_from else None
+        with nullcontext() if seen is None else seen.applied():
+            return acting_copy(trainer.model)
+
+    def examine(self, number: int) -> None:
+        """Let the model revise held-out edits by itself, greedily: how it fares, and its loss where it comes by."""
+        held_out, trainer = self.data.held_out, self.trainer
+        if held_out is None:
+            return
+        episodes = Episodes(
+            held_out,
+            self.parts.vocabulary,
+            0,
+            0,
+            min(len(held_out), _EVALUATION_EPISODES),
+            oracle_share=0.0,
+            max_actions=self.plan.max_actions,
+        )
+        self._act(episodes, 0.0, 0)
+        rows = evaluation_rows(
+            episodes.histories(), held_out.start_id, trainer.settings, trainer.world
+        )
+        entry = {
+            "step": trainer.progress.step,
+            "round": number,
+            "held_out_visited_loss": trainer.evaluate(rows),
+            **_outcome(episodes, "held_out"),
+        }
+        self.reporter.write(entry)
+        self.reporter.say(
+            f"after {number} rounds: loss where the model comes by {entry['held_out_visited_loss']:.4f}, "
+            f"exact {entry['held_out_exact']:.1%}, left alone {entry['held_out_left_alone']:.1%}"
+        )
+        self.reporter.mark()
+
+
+def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
+    """How episodes went; exact are those that reached the person's text, of the ones that had to change."""
+    made = episodes.histories()
+    assert made.targets is not None
+    right = (made.ids == made.targets)[made.counted]
+    last = made.ids[np.arange(len(made)), made.lengths - 1]
+    reached, finished = episodes.reached(), episodes.finished
+    return {
+        f"{name}_states": int(made.counted.sum()),
+        f"{name}_right": float(right.mean()),
+        f"{name}_exact": _mean(reached[~finished]),
+        f"{name}_left_alone": _mean(reached[finished]),
+        f"{name}_stopped": float((last == episodes.stop_id).mean()),
+    }
+
+
+def _mean(of: Any) -> float:
+    return float(of.mean()) if len(of) else 0.0
+
+
+def reviser_to_train(source: str) -> Checkpoint:
+    """The model that a run starts from, which must know how to revise."""
+    from reviser.checkpoints.importing import import_model
+
+    start = import_model(source)
+    if not start.vocabulary.revises:
+        raise ReviserError(f"{source} was not trained to revise: start with python -m training run")
+    start.model.to(torch.float32)
+    return start
+
+
+def mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
+    """The supervised mixture: its file, or the one that the model was trained with."""
+    kept = start.metadata.get("mixture")
+    if path is None and not isinstance(kept, dict):
+        raise ReviserError("the model does not say what it was trained with, so name a --mixture")
+    mixture = Mixture.load(path) if path else Mixture.from_dict(kept or {})
+    if not mixture.edits:
+        raise ReviserError("the mixture has no share of edits")
+    return dataclasses.replace(mixture, max_history=history)
+
+
+def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: World) -> None:
+    """Run all rounds, or until asked to stop; either way the run is saved."""
+    out: Path = options.out
+    torch.manual_seed(settings.seed)
+    torch.set_float32_matmul_precision("high")
+    parts = reviser_to_train(options.init)
+    check_history(settings.history, parts.model)
+    mixture = mixture_for(parts, options.mixture, settings.history)
+    vocabulary, seed = parts.vocabulary, settings.seed
+    held_out_edits = None
+    if options.held_out_edits:
+        held_out_edits = Revisions(Corpus.open(options.held_out_edits), vocabulary, mixture, seed)
+    data = Data(
+        Samples(Corpus.open(options.data), vocabulary, mixture, seed),
+        Revisions(Corpus.open(options.edits), vocabulary, mixture, seed),
+        held_out_edits,
+    )
+    supervised = loader_of(data.source([], 0.0), settings, world, options.workers)
+    trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
+    if options.resume:
+        resume(out, trainer)
+    facts = {
+        "dagger": dataclasses.asdict(plan),
+        "mixture": mixture.to_dict(),
+        "init": options.init,
+        "data": str(options.data),
+        "edits": str(options.edits),
+        "command": " ".join(["python -m training dagger", *options.words]),
+    }
+    held_out = Corpus.open(options.held_out) if options.held_out else None
+    examiner = examiner_for(held_out, settings, mixture, world, parts)
+    if held_out_edits is not None:
+        examiner.edits = edit_rows(held_out_edits, settings, world)
+    out.mkdir(parents=True, exist_ok=True)
+    save_settings(out, settings, facts)
+    log = MetricsLog(out / "metrics.jsonl", trainer.progress.step if options.resume else -1)
+    view = make_view()
+    metadata = {"settings": settings.to_dict(), **facts}
+    with view, interruptible() as asked:
+        reporter = Reporter(trainer, log, view)
+        rounds = Rounds(plan, data, trainer, reporter, parts, out, options.workers)
+        if options.resume:
+            rounds.forget(rounds.current + 1)
+        else:
+            rounds.forget(0)
+            _look(rounds, examiner, 0)
+        finished = _run_rounds(rounds, examiner, metadata, asked)
+        save_run(out, trainer, parts, metadata)
+        if finished:
+            reporter.say(f"wrote {save_result(out, trainer, parts, metadata)}")
+        else:
+            reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
+    log.close()
+
+
+def _look(rounds: Rounds, examiner: Examiner, number: int) -> None:
+    trainer = rounds.trainer
+    step = trainer.progress.step
+    # Now and then a step has just been looked at, as in any run.
+    if step == 0 or step % trainer.settings.evaluate_every:
+        examiner.examine(trainer, rounds.reporter)
+    rounds.examine(number)
+
+
+def _run_rounds(
+    rounds: Rounds, examiner: Examiner, metadata: dict[str, Any], asked: list[bool]
+) -> bool:
+    """All rounds from the present one on; False if the run was asked to stop."""
+    trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
+    for number in range(rounds.current, rounds.plan.rounds):
+        rounds.begin(number)
+        last = (number + 1) * rounds.plan.updates
+        if asked or not run_steps(
+            trainer, reporter, examiner, out, parts, metadata, asked, until=last
+        ):
+            return False
+        _look(rounds, examiner, number + 1)
+        save_run(out, trainer, parts, metadata)
+        save_result(out / f"round-{number + 1:02}", trainer, parts, metadata)
+        if asked:
+            return number + 1 == rounds.plan.rounds
+    return True
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="python -m training dagger",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("preset", choices=PRESETS)
+    parser.add_argument("--init", required=True, help="the reviser to start from")
+    parser.add_argument("--data", type=Path, required=True, help="token shards of texts")
+    parser.add_argument("--edits", type=Path, required=True, help="shards of edits")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
+    parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
+    parser.add_argument(
+        "--mixture", type=Path, help="JSON file; by default that of the model's own training"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the run's last checkpoint"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
+    parser.add_argument("--plain", action="store_true", help="the mixture alone, as a baseline")
+    for field in dataclasses.fields(Plan):
+        if field.name != "plain":
+            kind = {"int": int, "float": float}[str(field.type)]
+            flag = "--" + field.name.replace("_", "-")
+            parser.add_argument(flag, type=kind, default=field.default, help=_HELP[field.name])
+    add_settings(parser, without=("steps", "minutes", "objective", "operators", "parallel"))
+    return parser
+
+
+_HELP = {
+    "rounds": "how many rounds (4)",
+    "updates": "optimizer steps of each round (250)",
+    "episodes": "edits that are revised in each round (8192)",
+    "beta": "share of the steps at which the oracle acts, in the first round (0.5)",
+    "decay": "what that share is multiplied by from round to round (0.5)",
+    "share": "share of the samples of edits that are episodes (0.5)",
+    "max_actions": "most actions of an episode (64)",
+    "temperature": "that of the policy; 0 is greedy (0)",
+    "batch": "episodes that are under way at a time (512)",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(words)
+    options.words = words
+    try:
+        plan = Plan(
+            **{field.name: getattr(options, field.name) for field in dataclasses.fields(Plan)}
+        )
+        settings = preset_settings(
+            options.preset, **chosen_settings(options), steps=plan.rounds * plan.updates
+        )
+        check_out(options.out, resumed=options.resume)
+        with join_world("none") as world:
+            train(options, settings, plan, world)
+    except ReviserError as error:
+        return complain(error)
+    return 0

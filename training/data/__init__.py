@@ -1,0 +1,1 @@
+"""Texts to token shards, and reading them back."""

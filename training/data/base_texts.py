@@ -1,0 +1,182 @@
+"""Texts that a base model writes by itself, from instructions: everyday prose in the base's own words.
+
+    python -m training base_texts BASE --out shards/ --texts 50000
+
+A corpus has some kinds of text and not others. An instruction-tuned base can write what is missing: mails, letters, essays,
+notes. Such texts are what it finds likely, so a model that is trained on them forgets little. They come out as token shards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from reviser.checkpoints.home import Checkpoint
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from reviser.core.tokenizer import decode
+from reviser.decoding.batch import generate
+from training.data.randomness import Random
+from training.data.shards import Options, tokenise
+
+KINDS = (
+    "Write a short email to a friend about {topic}.",
+    "Write an email to a colleague about {topic}.",
+    "Write a polite email to a company about {topic}.",
+    "Write an informal letter to a family member about {topic}.",
+    "Write a formal letter about {topic}.",
+    "Write a short essay about {topic}.",
+    "Write an opinion essay: do you agree that {topic} matters today? Give reasons.",
+    "Some people like {topic} and others do not. Write an essay that discusses both views.",
+    "Describe a day in which {topic} played a part.",
+    "Tell a short story about {topic}.",
+    "Tell a story in the first person about {topic}, in the past tense.",
+    "Write a diary entry about {topic}.",
+    "Write a blog post about {topic} for beginners.",
+    "Write a short review that mentions {topic}.",
+    "Explain to a child why {topic} is important.",
+    "Give advice to someone who has problems with {topic}.",
+    "Write a short report about {topic} in your town.",
+    "Write a news article about {topic} in a small city.",
+    "Describe the advantages and disadvantages of {topic}.",
+    "Write a dialogue between two friends about {topic}.",
+    "Write the introduction of a README for a small program about {topic}.",
+    "Write meeting notes in full sentences about {topic}.",
+    "Write a product description that has to do with {topic}.",
+    "Write instructions, step by step, about {topic}.",
+    "Answer a question on a forum about {topic}.",
+    "Compare how people dealt with {topic} in the past and how they do it today.",
+)
+TOPICS = (
+    "learning a language", "public transport", "a trip to the sea", "cooking at home", "a lost key", "moving to a new city",
+    "social media", "mobile phones", "pollution", "the weather", "a school exam", "a job interview", "a broken computer",
+    "a birthday party", "healthy food", "sport and exercise", "a favourite book", "a film", "old friends", "neighbours",
+    "pets", "a garden", "saving money", "shopping", "a wedding", "the hospital", "a train journey", "a holiday in the mountains",
+    "studying abroad", "part-time jobs", "working from home", "a new manager", "a delayed order", "a refund", "a meeting",
+    "a project that is late", "a software update", "a bug in a program", "a password", "an online course", "music lessons",
+    "a museum", "traditional food", "festivals", "family life", "growing up", "getting older", "sleep", "stress", "friendship",
+    "honesty", "success", "failure", "courage", "a difficult decision", "an accident", "a storm", "a power cut", "a quiet village",
+    "big cities", "tourism", "animals in danger", "trees", "water", "recycling", "electric cars", "bicycles", "traffic",
+    "space travel", "robots", "science at school", "history", "elections", "taxes", "voluntary work", "crime", "advertising",
+    "newspapers", "television", "video games", "photography", "painting", "dancing", "a football match", "swimming", "running",
+    "a bakery", "coffee", "a restaurant", "a hotel room", "renting a flat", "a noisy street", "a visit to grandparents",
+    "children", "teachers", "homework", "a university", "a library", "a scholarship", "genetic testing", "medicine", "doctors",
+    "a cold", "a dentist", "glasses", "fashion", "clothes", "a gift", "a mistake", "an apology", "a promise", "a secret",
+    "luck", "time management", "being late", "a map", "a boat", "an island", "a farm", "harvest", "winter", "summer",
+    "a letter that never arrived", "a stranger", "a dream", "a mystery", "a dog that ran away", "an old house", "a bridge",
+)  # fmt: skip
+BEGIN, END = "<|im_start|>", "<|im_end|>"
+_LONGEST = 256
+_SHORTEST = 200
+
+
+def instructions(count: int, seed: int) -> list[str]:
+    """So many instructions, drawn from all kinds and topics."""
+    random = Random(seed)
+    return [random.pick(KINDS).format(topic=random.pick(TOPICS)) for _ in range(count)]
+
+
+def written(
+    parts: Checkpoint, asked: Sequence[str], *, temperature: float, top_k: int, rows: int, seed: int
+) -> list[str]:
+    """What the base answers to each instruction, its last sentence whole."""
+    tokenizer, vocabulary = parts.tokenizer, parts.vocabulary
+    begin, end = chat_markers(parts)
+    free = dataclasses.replace(
+        vocabulary,
+        never_inserted=vocabulary.never_inserted - {begin, end},
+        kinds=frozenset({"insert"}),
+    )
+    with torch.no_grad():
+        # A base has never seen the start marker; its texts begin after the end of another, which is token 0.
+        rows_of = parts.model.embedding.weight
+        rows_of[vocabulary.start_id] = rows_of[0]
+    between = [end, *tokenizer.encode("\n"), begin, *tokenizer.encode("assistant\n")]
+    prompts = [[begin, *tokenizer.encode(f"user\n{one}"), *between] for one in asked]
+    runs = generate(
+        parts.model,
+        free,
+        prompts,
+        seeds=[seed + number for number in range(len(prompts))],
+        temperature=temperature,
+        top_k=top_k,
+        max_actions=_LONGEST,
+        rows=rows,
+        ends=[end],
+    )
+    texts = (
+        decode(tokenizer, [id for id in run.ids if id < free.base_size and id not in (begin, end)])
+        for run in runs
+    )
+    return [text for text in map(whole_sentences, texts) if len(text) >= _SHORTEST]
+
+
+def chat_markers(parts: Checkpoint) -> tuple[int, int]:
+    """The ids between which a turn of a conversation stands."""
+    added = json.loads(parts.tokenizer_json or b"{}").get("added_tokens", [])
+    ids = {one["content"]: int(one["id"]) for one in added}
+    if BEGIN not in ids or END not in ids:
+        raise ReviserError("this model's tokenizer has no markers for the turns of a conversation")
+    return ids[BEGIN], ids[END]
+
+
+def whole_sentences(text: str) -> str:
+    """A text up to its last full stop, exclamation or question mark; empty if it repeats itself or has gaps to fill in."""
+    end = max(text.rfind(mark) for mark in ".!?")
+    text = text[: end + 1].strip()
+    lines = [line for line in text.splitlines() if line.strip()]
+    if "[" in text or len(set(lines)) < len(lines):
+        return ""
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(
+        prog="python -m training base_texts", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument(
+        "base", help="an instruction-tuned model: a folder, a hub id or a GGUF file"
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of token shards")
+    parser.add_argument("--tokenizer", required=True, help="tokenizer.json of the shards")
+    parser.add_argument("--texts", type=int, default=1000, help="instructions to follow (1000)")
+    parser.add_argument("--temperature", type=float, default=0.8)
+    parser.add_argument("--top-k", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=512, help="texts that are written at once")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args(arguments)
+    try:
+        from reviser.checkpoints.importing import import_model
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        parts = import_model(chosen.base)
+        parts.model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval()
+        asked = instructions(chosen.texts, chosen.seed)
+        texts = written(
+            parts,
+            asked,
+            temperature=chosen.temperature,
+            top_k=chosen.top_k,
+            rows=chosen.rows,
+            seed=chosen.seed,
+        )
+        save(chosen.out, texts, chosen.tokenizer)
+    except ReviserError as error:
+        return complain(error)
+    print(f"{len(texts):,} texts of {len(asked):,} instructions")
+    return 0
+
+
+def save(out: Path, texts: Sequence[str], tokenizer: str) -> None:
+    """The texts as JSON lines beside their shards, and as shards."""
+    out.mkdir(parents=True, exist_ok=True)
+    source = out / "texts.jsonl"
+    lines = (json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
+    write_atomically(source, "".join(lines).encode())
+    tokenise(out, [str(source)], tokenizer, Options(), lambda line: None)

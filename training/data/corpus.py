@@ -1,0 +1,185 @@
+"""Tokenised texts on disk: memory-mapped shards, document offsets and a manifest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8, write_atomically
+from reviser.core.vocabulary import KINDS, Vocabulary
+from training.data.boundaries import Classes
+
+FORMAT = "reviser token shards 1"
+Tokens = NDArray[np.uint16] | NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """One shard in the manifest; `sha256` is that of its tokens as stored."""
+
+    name: str
+    documents: int
+    tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """A source that has been tokenised whole, and the shards it went into."""
+
+    source: str
+    sha256: str
+    date: str
+    options: dict[str, Any]
+    shards: tuple[ShardEntry, ...]
+
+    @property
+    def documents(self) -> int:
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def tokens(self) -> int:
+        return sum(shard.tokens for shard in self.shards)
+
+
+@dataclass(frozen=True)
+class TokenizerEntry:
+    """Which tokenizer made the tokens; `sha256` is over the bytes of all of them and a test text."""
+
+    name: str
+    sha256: str
+    size: int
+    markers: tuple[int, ...]
+
+    @property
+    def dtype(self) -> str:
+        return "<u2" if self.size <= 2**16 else "<u4"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of shards holds and where it came from."""
+
+    tokenizer: TokenizerEntry
+    sources: tuple[SourceEntry, ...] = ()
+    packed: bool = False
+
+    @property
+    def documents(self) -> int:
+        return sum(source.documents for source in self.sources)
+
+    @property
+    def tokens(self) -> int:
+        return sum(source.tokens for source in self.sources)
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        path = folder / "manifest.json"
+        try:
+            data = json.loads(read_utf8(path))
+            if data["format"] != FORMAT:
+                raise ReviserError(f"{path} is of another format: {data['format']}")
+            tokenizer = dict(data["tokenizer"], markers=tuple(data["tokenizer"]["markers"]))
+            sources = [
+                SourceEntry(**dict(row, shards=tuple(ShardEntry(**part) for part in row["shards"])))
+                for row in data["sources"]
+            ]
+            return cls(TokenizerEntry(**tokenizer), tuple(sources), data["packed"])
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError):
+            raise ReviserError(f"{path} is not a manifest of token shards") from None
+
+    def save(self, folder: Path) -> None:
+        totals = {"documents": self.documents, "tokens": self.tokens}
+        data = {"format": FORMAT, **totals, **asdict(self)}
+        write_atomically(folder / "manifest.json", (json.dumps(data, indent=1) + "\n").encode())
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1]."""
+
+    tokens: Tokens
+    offsets: NDArray[np.int64]
+
+
+def tokens_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.tokens.npy"
+
+
+def offsets_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.offsets.npy"
+
+
+def shard_is_whole(folder: Path, entry: ShardEntry) -> bool:
+    """Whether the files of a shard are there and of the right size."""
+    try:
+        shard = _open_shard(folder, entry.name)
+    except ReviserError:
+        return False
+    return len(shard.tokens) == entry.tokens and len(shard.offsets) == entry.documents + 1
+
+
+def _open_shard(folder: Path, name: str) -> Shard:
+    try:
+        # A plain array over the map: the compiled code does not know memory maps as such.
+        tokens = np.asarray(np.load(tokens_path(folder, name), mmap_mode="r"))
+        return Shard(tokens, np.load(offsets_path(folder, name)))
+    except (OSError, ValueError) as error:
+        raise ReviserError(f"shard {name} in {folder} cannot be read: {error}") from None
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Shards of tokens, and the class of each token."""
+
+    shards: tuple[Shard, ...]
+    classes: Classes
+    tokenizer: TokenizerEntry = field(compare=False)
+
+    @classmethod
+    def open(cls, folder: Path) -> Corpus:
+        manifest = Manifest.load(folder)
+        if manifest.packed:
+            raise ReviserError(f"{folder} is packed for transport; unpack it first")
+        if not manifest.sources:
+            raise ReviserError(f"{folder} holds no texts yet")
+        names = [shard.name for source in manifest.sources for shard in source.shards]
+        shards = tuple(_open_shard(folder, name) for name in names)
+        try:
+            classes = np.load(folder / "boundaries.npy")
+        except (OSError, ValueError) as error:
+            raise ReviserError(f"{folder} has no table of boundaries: {error}") from None
+        return cls(shards, classes, manifest.tokenizer)
+
+    @classmethod
+    def of(cls, documents: Sequence[Sequence[int]], classes: Classes) -> Corpus:
+        """Documents in memory, as one shard."""
+        tokenizer = TokenizerEntry("", "", len(classes), ())
+        flat = np.array([token for text in documents for token in text], dtype=tokenizer.dtype)
+        offsets = np.cumsum([0, *map(len, documents)], dtype=np.int64)
+        flat.setflags(write=False)
+        return cls((Shard(flat, offsets),), classes, tokenizer)
+
+    @cached_property
+    def tokens(self) -> int:
+        return sum(len(shard.tokens) for shard in self.shards)
+
+    def vocabulary(
+        self, extensions: Iterable[str] = (), kinds: Iterable[str] = KINDS
+    ) -> Vocabulary:
+        """The vocabulary whose base is this corpus's tokenizer, with no spare rows."""
+        return Vocabulary(
+            self.tokenizer.size,
+            frozenset(self.tokenizer.markers),
+            tuple(extensions),
+            frozenset(kinds),
+            self.tokenizer.name,
+        )

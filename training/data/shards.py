@@ -1,0 +1,543 @@
+"""Turns texts into token shards, once, so that every later run maps them into memory.
+
+python -m training data OUT --tokenizer gpt2 SOURCE…
+
+A source is a JSONL file (`.jsonl`, one object with a `text` a line), any other file (one document), a
+folder of such files, or `hf:NAME@CONFIG#SPLIT`, a data set of the Hugging Face hub. Files may be
+compressed (`.xz`, `.gz`, `.zst`). Sources that are already in OUT are skipped, so an interrupted
+run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import sys
+import textwrap
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import chain, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from reviser.core.tokenizer import Tokenizer, load_tokenizer
+from training.data.boundaries import boundary_classes
+from training.data.corpus import (
+    Manifest,
+    ShardEntry,
+    SourceEntry,
+    TokenizerEntry,
+    offsets_path,
+    shard_is_whole,
+    tokens_path,
+)
+
+SHARD_TOKENS = 2**26
+PART_TOKENS = 2**23
+# An edit is its neighbour on the left, the text before and after, and its neighbour on the right.
+PARTS = 4
+_CHUNK_CHARACTERS = 2**18
+_HUB = "hf:"
+_TEXT_OF_TOKENIZER = "The quick, brown fox:\n it's 7 o'clock… 漢字\t<|endoftext|>"
+
+# Tokens are 16-bit words; telling xz so makes the packed files smaller.
+_XZ = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 1, "pb": 1}]
+
+Encoded = tuple[NDArray[np.int64], NDArray[np.uint32]]
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How sources are read and shards are cut."""
+
+    field: str = "text"
+    limit: int | None = None
+    shard_tokens: int = SHARD_TOKENS
+    workers: int = 1
+    edits: bool = False
+    """Whether sources hold edits (see `training.edits.edits`); each then gives four documents."""
+    wrapped: float = 0.0
+    """Share of the texts whose lines are wrapped, as people wrap them in mails and commit messages."""
+
+    def of_source(self) -> dict[str, Any]:
+        """What of this changes which texts a source gives."""
+        told: dict[str, Any] = {"field": self.field, "limit": self.limit}
+        if self.edits:
+            told |= {"edits": True}
+        return told | {"wrapped": self.wrapped} if self.wrapped else told
+
+
+def tokenise(
+    out: Path,
+    sources: Sequence[str],
+    tokenizer_name: str,
+    options: Options | None = None,
+    say: Say = lambda line: None,
+) -> Manifest:
+    """Add `sources` to the shards in `out`, those already there left as they are."""
+    options = options or Options()
+    tokenizer = load_tokenizer(tokenizer_name)
+    entry = describe_tokenizer(tokenizer)
+    out.mkdir(parents=True, exist_ok=True)
+    manifest = _manifest_for(out, entry)
+    write_array(out / "boundaries.npy", boundary_classes(tokenizer))
+    with ExitStack() as stack:
+        encode = _encoder(stack, tokenizer, tokenizer_name, options.workers)
+        for source in expand(sources):
+            digest = source_digest(source)
+            done = _find(manifest, source, digest, options)
+            if done and all(shard_is_whole(out, shard) for shard in done.shards):
+                say(f"{done.source}: already there, {done.tokens:,} tokens")
+                continue
+            made = _tokenise_source(out, source, digest, entry, options, encode, say)
+            kept = tuple(old for old in manifest.sources if old != done)
+            manifest = replace(manifest, sources=(*kept, made))
+            manifest.save(out)
+            say(f"{made.source}: {made.documents:,} documents, {made.tokens:,} tokens")
+    return manifest
+
+
+def describe_tokenizer(tokenizer: Tokenizer) -> TokenizerEntry:
+    digest = hashlib.sha256()
+    for id in range(tokenizer.size):
+        token = tokenizer.token_bytes(id)
+        digest.update(len(token).to_bytes(4, "little") + token)
+    # Two tokenizers may have the same tokens and join them differently.
+    digest.update(repr(tokenizer.encode(_TEXT_OF_TOKENIZER)).encode())
+    return TokenizerEntry(
+        tokenizer.name, digest.hexdigest(), tokenizer.size, tuple(sorted(tokenizer.markers))
+    )
+
+
+def _manifest_for(out: Path, tokenizer: TokenizerEntry) -> Manifest:
+    if not (out / "manifest.json").exists():
+        return Manifest(tokenizer)
+    manifest = Manifest.load(out)
+    if manifest.packed:
+        raise ReviserError(f"{out} is packed for transport; unpack it first")
+    if manifest.tokenizer.sha256 != tokenizer.sha256:
+        raise ReviserError(f"{out} holds tokens of another tokenizer, {manifest.tokenizer.name}")
+    return manifest
+
+
+def _find(manifest: Manifest, source: str, digest: str, options: Options) -> SourceEntry | None:
+    """The entry of a source, under whatever name it was read. What the hub holds goes by its name."""
+    for entry in manifest.sources:
+        same = entry.source == source if source.startswith(_HUB) else entry.sha256 == digest
+        if same and entry.options == options.of_source():
+            return entry
+    return None
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def expand(sources: Iterable[str]) -> Iterator[str]:
+    """The sources one by one, folders replaced by their files in order of name."""
+    for source in sources:
+        path = Path(source)
+        if source.startswith(_HUB) or not path.is_dir():
+            yield source
+        else:
+            yield from sorted(str(file) for file in path.rglob("*") if file.is_file())
+
+
+def source_digest(source: str) -> str:
+    """The SHA-256 of a file; a data set on the hub has none before it is read."""
+    if source.startswith(_HUB):
+        return ""
+    try:
+        with Path(source).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ReviserError(f"{source} cannot be read: {error.strerror}") from None
+
+
+def documents(source: str, field: str = "text") -> Iterator[str]:
+    """The texts of a source, one document after the other."""
+    if source.startswith(_HUB):
+        yield from _hub_documents(source, field)
+        return
+    path = Path(source)
+    bare = path.with_suffix("") if path.suffix in (".xz", ".gz", ".zst") else path
+    try:
+        with open_text(path) as lines:
+            if bare.suffix == ".jsonl":
+                yield from _json_lines(lines, source, field)
+            else:
+                yield lines.read()
+    except UnicodeDecodeError:
+        raise ReviserError(f"{source} is not UTF-8 text") from None
+    except (OSError, EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ReviserError(f"{source} cannot be read: {error}") from None
+
+
+def open_text(path: Path) -> IO[str]:
+    match path.suffix:
+        case ".xz":
+            return lzma.open(path, "rt", encoding="utf-8-sig", newline="")
+        case ".gz":
+            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+        case ".zst":
+            return io.TextIOWrapper(_open_zstandard(path), encoding="utf-8-sig", newline="")
+        case _:
+            return path.open(encoding="utf-8-sig", newline="")
+
+
+def _open_zstandard(path: Path) -> IO[bytes]:
+    try:
+        zstandard = import_module("zstandard")
+    except ImportError:
+        raise ReviserError(
+            f"reading {path} needs the package zstandard: pip install zstandard"
+        ) from None
+    opened: IO[bytes] = zstandard.open(path, "rb")
+    return opened
+
+
+def _json_lines(lines: Iterable[str], source: str, field: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            text = json.loads(line)[field]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            text = None
+        if not isinstance(text, str):
+            raise ReviserError(f'{source}, line {number}: not an object with a text "{field}"')
+        yield text
+
+
+def _hub_documents(source: str, field: str) -> Iterator[str]:
+    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`."""
+    try:
+        datasets = import_module("datasets")
+    except ImportError:
+        raise ReviserError(
+            f"reading {source} needs the package datasets: pip install datasets"
+        ) from None
+    rest, _, split = source.removeprefix(_HUB).partition("#")
+    name, _, config = rest.partition("@")
+    try:
+        for row in datasets.load_dataset(
+            name, config or None, split=split or "train", streaming=True
+        ):
+            yield row[field]
+    except KeyError:
+        raise ReviserError(f"{source} has no field {field}") from None
+    except Exception as error:  # the library raises many kinds, from its own and from the network's
+        raise ReviserError(f"{source} cannot be read: {error}") from None
+
+
+# Encoding ----------------------------------------------------------------------------------------
+
+
+def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoded:
+    """The lengths and the tokens of some texts."""
+    rows = [tokenizer.encode(text) for text in texts]
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    flat = np.fromiter((id for row in rows for id in row), np.uint32, int(lengths.sum()))
+    return lengths, flat
+
+
+_worker_tokenizer: list[Tokenizer] = []
+
+
+def _start_worker(name: str) -> None:
+    _worker_tokenizer.append(load_tokenizer(name))
+
+
+def _encode_in_worker(texts: list[str]) -> Encoded:
+    return encode_texts(_worker_tokenizer[0], texts)
+
+
+Encoder = Callable[[Iterable[list[str]]], Iterator[Encoded]]
+
+
+def _encoder(stack: ExitStack, tokenizer: Tokenizer, name: str, workers: int) -> Encoder:
+    if workers <= 1:
+        return lambda chunks: (encode_texts(tokenizer, chunk) for chunk in chunks)
+    # Fresh processes: forking one that has threads, as tokenizers may have, can hang. They take a while to start and
+    # do so with their first task, so a source of one chunk is encoded here.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (name,))
+    stack.enter_context(pool)
+
+    def encode(chunks: Iterable[list[str]]) -> Iterator[Encoded]:
+        rest = iter(chunks)
+        first = list(islice(rest, 2))
+        if len(first) < 2:
+            return (encode_texts(tokenizer, chunk) for chunk in first)
+        return _in_order(pool, chain(first, rest), 4 * workers)
+
+    return encode
+
+
+def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterator[Encoded]:
+    """Encoded chunks in the order they came in, with a bounded number under way."""
+    running: deque[Future[Encoded]] = deque()
+    for chunk in chunks:
+        running.append(pool.submit(_encode_in_worker, chunk))
+        if len(running) >= ahead:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
+
+
+def _texts(source: str, options: Options) -> Iterator[str]:
+    """The documents to take of a source; those of an edit stand side by side."""
+    if not options.edits:
+        texts = islice(documents(source, options.field), options.limit)
+        return (wrapped(text, options.wrapped) for text in texts) if options.wrapped else texts
+    from training.edits.edits import read_edits
+
+    return (part for edit in islice(read_edits(source), options.limit) for part in edit.parts)
+
+
+def wrapped(text: str, share: float) -> str:
+    """The text with its lines wrapped at 56 to 80 columns, if it is among the `share` of texts to be so.
+
+    Whether and where depends on the text alone, so that shards come out the same at every run.
+    """
+    drawn = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    if drawn % 1000 >= 1000 * share:
+        return text
+    lines = line_wrapper(56 + drawn // 1000 % 25)
+    return "\n".join(lines.fill(line) for line in text.split("\n"))
+
+
+def line_wrapper(columns: int) -> textwrap.TextWrapper:
+    """Wraps lines between words, as people do."""
+    return textwrap.TextWrapper(columns, break_long_words=False, break_on_hyphens=False)
+
+
+def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[str]]:
+    """Texts in lists of some size, `together` of them never parted, passed by `digest` on the way."""
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        chunk.append(text)
+        size += len(text)
+        if size >= _CHUNK_CHARACTERS and len(chunk) % together == 0:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _tokenise_source(
+    out: Path,
+    source: str,
+    digest: str,
+    tokenizer: TokenizerEntry,
+    options: Options,
+    encode: Encoder,
+    say: Say,
+) -> SourceEntry:
+    texts = hashlib.sha256()
+    label = source if source.startswith(_HUB) else Path(source).name
+    stem = hashlib.sha256(f"{digest or source} {options.of_source()}".encode())
+    writer = _ShardWriter(out, stem.hexdigest()[:12], tokenizer.dtype, options.shard_tokens)
+    told = time.monotonic()
+    chunks = _chunks(_texts(source, options), texts, PARTS if options.edits else 1)
+    for lengths, tokens in encode(chunks):
+        writer.add(lengths, tokens)
+        if time.monotonic() - told >= 2:
+            told = time.monotonic()
+            say(f"{label}: {writer.documents:,} documents, {writer.tokens:,} tokens …")
+    return SourceEntry(
+        label,
+        digest or texts.hexdigest(),
+        datetime.date.today().isoformat(),
+        options.of_source(),
+        writer.close(),
+    )
+
+
+class _ShardWriter:
+    """Collects encoded documents and writes a shard whenever there are enough."""
+
+    def __init__(self, out: Path, stem: str, dtype: str, shard_tokens: int) -> None:
+        self._out = out
+        self._stem = stem
+        self._dtype = dtype
+        self._shard_tokens = shard_tokens
+        self._lengths: list[NDArray[np.int64]] = []
+        self._parts: list[NDArray[Any]] = []
+        self._held = 0
+        self._shards: list[ShardEntry] = []
+        self.documents = 0
+        self.tokens = 0
+
+    def add(self, lengths: NDArray[np.int64], tokens: NDArray[np.uint32]) -> None:
+        self._lengths.append(lengths)
+        self._parts.append(tokens.astype(self._dtype))
+        self._held += len(tokens)
+        self.documents += len(lengths)
+        self.tokens += len(tokens)
+        if self._held >= self._shard_tokens:
+            self._flush()
+
+    def close(self) -> tuple[ShardEntry, ...]:
+        if self._held:
+            self._flush()
+        return tuple(self._shards)
+
+    def _flush(self) -> None:
+        name = f"{self._stem}-{len(self._shards):03d}"
+        lengths = np.concatenate(self._lengths)
+        tokens = np.concatenate(self._parts)
+        self._shards.append(write_shard(self._out, name, tokens, lengths))
+        self._lengths, self._parts, self._held = [], [], 0
+
+
+def write_shard(
+    out: Path, name: str, tokens: NDArray[Any], lengths: NDArray[np.int64]
+) -> ShardEntry:
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    write_array(offsets_path(out, name), offsets)
+    write_array(tokens_path(out, name), tokens)
+    digest = hashlib.sha256(tokens.tobytes()).hexdigest()
+    return ShardEntry(name, len(lengths), len(tokens), digest)
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    write_atomically(path, buffer.getvalue())
+
+
+# Transport ---------------------------------------------------------------------------------------
+
+
+def pack(folder: Path, packed: Path, part_tokens: int = PART_TOKENS, workers: int = 1) -> None:
+    """Write the shards of `folder` as small xz files into `packed`."""
+    manifest = Manifest.load(folder)
+    packed.mkdir(parents=True, exist_ok=True)
+    jobs: list[tuple[Path, bytes]] = []
+    for shard in _shards(manifest):
+        tokens = np.load(tokens_path(folder, shard.name), mmap_mode="r")
+        for number, start in enumerate(range(0, len(tokens), part_tokens)):
+            part = tokens[start : start + part_tokens].tobytes()
+            jobs.append((packed / f"{shard.name}.tokens.{number:03d}.xz", part))
+        lengths = np.diff(np.load(offsets_path(folder, shard.name))).astype("<u4")
+        jobs.append((packed / f"{shard.name}.lengths.xz", lengths.tobytes()))
+    jobs.append((packed / "boundaries.xz", np.load(folder / "boundaries.npy").tobytes()))
+    if workers > 1:
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            list(pool.map(_write_xz, *zip(*jobs, strict=True)))
+    else:
+        for path, data in jobs:
+            _write_xz(path, data)
+    replace(manifest, packed=True).save(packed)
+
+
+def _write_xz(path: Path, data: bytes) -> None:
+    write_atomically(path, lzma.compress(data, lzma.FORMAT_XZ, filters=_XZ))
+
+
+def unpack(packed: Path, folder: Path) -> Manifest:
+    """Turn what `pack` wrote into shards again, checked against their SHA-256."""
+    manifest = Manifest.load(packed)
+    if not manifest.packed:
+        raise ReviserError(f"{packed} is not packed")
+    folder.mkdir(parents=True, exist_ok=True)
+    for shard in _shards(manifest):
+        parts = sorted(packed.glob(f"{shard.name}.tokens.*.xz"))
+        data = b"".join(map(_read_xz, parts))
+        lengths = np.frombuffer(_read_xz(packed / f"{shard.name}.lengths.xz"), "<u4")
+        tokens = np.frombuffer(data, manifest.tokenizer.dtype)
+        if write_shard(folder, shard.name, tokens, lengths.astype(np.int64)) != shard:
+            raise ReviserError(f"shard {shard.name} in {packed} is damaged or incomplete")
+    classes = np.frombuffer(_read_xz(packed / "boundaries.xz"), np.uint8)
+    write_array(folder / "boundaries.npy", classes)
+    manifest = replace(manifest, packed=False)
+    manifest.save(folder)
+    return manifest
+
+
+def _shards(manifest: Manifest) -> Iterator[ShardEntry]:
+    for source in manifest.sources:
+        yield from source.shards
+
+
+def _read_xz(path: Path) -> bytes:
+    try:
+        return lzma.decompress(path.read_bytes())
+    except (OSError, lzma.LZMAError) as error:
+        raise ReviserError(f"{path} cannot be read: {error}") from None
+
+
+# Command -----------------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m training data") -> int:
+    parser = Parser(prog=prog, description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("out", type=Path, help="folder of the shards")
+    parser.add_argument("sources", nargs="*", help="files, folders, or hf:NAME@CONFIG#SPLIT")
+    parser.add_argument("--tokenizer", help="gpt2, or the path of a tokenizer.json")
+    parser.add_argument("--field", default="text", help="field that holds the text (text)")
+    parser.add_argument(
+        "--edits", action="store_true", help="sources hold edits: before and after, or diffs"
+    )
+    parser.add_argument(
+        "--wrapped", type=float, default=0.0, help="share of the texts to wrap at 56 to 80 columns"
+    )
+    parser.add_argument("--limit", type=int, help="documents to take of each source")
+    parser.add_argument("--workers", type=int, default=2, help="processes (2)")
+    parser.add_argument("--shard-tokens", type=int, default=SHARD_TOKENS, help="size of a shard")
+    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="write OUT there as xz files")
+    parser.add_argument("--unpack", type=Path, metavar="FOLDER", help="fill OUT from xz files")
+    parser.add_argument("--part-tokens", type=int, default=PART_TOKENS, help="size of an xz file")
+    try:
+        _run(parser.parse_intermixed_args(arguments))
+    except ReviserError as error:
+        return complain(error)
+    return 0
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    if chosen.unpack:
+        unpack(chosen.unpack, chosen.out)
+    if chosen.sources:
+        if not 0 <= chosen.wrapped <= 1 or (chosen.wrapped and chosen.edits):
+            raise ReviserError("--wrapped is a share from 0 to 1, and not for edits")
+        if not chosen.tokenizer:
+            raise ReviserError("say which tokenizer: --tokenizer gpt2, or a path")
+        options = Options(
+            chosen.field,
+            chosen.limit,
+            chosen.shard_tokens,
+            chosen.workers,
+            chosen.edits,
+            chosen.wrapped,
+        )
+        tokenise(chosen.out, chosen.sources, chosen.tokenizer, options, _to_stderr)
+    if chosen.pack:
+        pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
+    manifest = Manifest.load(chosen.out)
+    print(f"{chosen.out}: {manifest.documents:,} documents, {manifest.tokens:,} tokens")
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

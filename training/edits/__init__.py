@@ -1,0 +1,1 @@
+"""Edits to trajectories: real ones, and made-up mistakes."""

@@ -1,0 +1,497 @@
+"""Samples from real edits: a draft between its neighbours, and the actions by which someone revised it.
+
+A history starts as an infill's does: the text on the left, the text on the right, the way back between
+them. Then come the draft's marker and the draft, and what counts in the loss: the actions, and Stop.
+Some samples show the revised text as the draft, which is to be left alone. `revision_sample` is the
+readable reference; `Revisions` makes the same, draw for draw, compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.actions import Delete, SpanDelete, Stop
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rollout import seed as seeded_canvas
+from training.data.corpus import Corpus
+from training.data.randomness import Random, State, below, compiled, folded, key, share, shuffled
+from training.data.shards import PARTS
+from training.edits.alignment import (
+    LONGEST_POWER,
+    Hunks,
+    Means,
+    Tokens,
+    find_hunks,
+    powers,
+    replaces_first,
+)
+from training.edits.edits import Order, means_of, revising_actions
+from training.samples.generator import FAILED, Histories
+from training.samples.mixture import Mixture
+from training.samples.obfuscation import Sample
+from training.samples.samples import Samples
+
+FORWARD, BACKWARD, NEAREST, RANDOM = range(len(Order))
+PASS, EDIT = 4, 5
+# Beside draft, neighbours and actions: the start marker, the draft's marker, and Stop.
+MARKS = 3
+LEFT, BEFORE, AFTER, RIGHT = range(PARTS)
+
+Parts = tuple[Sequence[int], Sequence[int], Sequence[int], Sequence[int]]
+
+
+# Reference ---------------------------------------------------------------------------------------
+
+
+def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mixture) -> Sample:
+    """The sample called `name` of an edit: its left neighbour, text before, text after, right neighbour."""
+    left, before, after, right = parts
+    random = Random(name)
+    finished = random.share() < mixture.unchanged
+    order = _draw_order(mixture, random)
+    draft = after if finished else before
+    actions = revising_actions(vocabulary, draft, after, order=order, random=random)
+    if MARKS + len(draft) + len(actions) > mixture.max_history:
+        actions = revising_actions(vocabulary, draft, after)
+    room = mixture.max_history - MARKS - len(draft) - len(actions)
+    kept_left, kept_right = neighbours(len(left), len(right), room)
+    canvas, ids = seeded_canvas(
+        vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft
+    )
+    given = len(ids)
+    for action in [*actions, Stop()]:
+        ids.append(vocabulary.id(action, canvas.cursor))
+        canvas.apply(action)
+    return Sample(ids, [False] * given + [True] * (len(ids) - given))
+
+
+def _draw_order(mixture: Mixture, random: Random) -> Order:
+    weights = running_weights(mixture)
+    drawn = random.share()
+    place = next(
+        (at for at, until in enumerate(weights.tolist()) if drawn < until), len(weights) - 1
+    )
+    return Order(mixture.edit_orders[place][1])
+
+
+def running_weights(mixture: Mixture) -> NDArray[np.float64]:
+    weights = np.array([weight for weight, _ in mixture.edit_orders], dtype=np.float64)
+    running: NDArray[np.float64] = np.cumsum(weights) / weights.sum()
+    return running
+
+
+def neighbours(left: int, right: int, room: int) -> tuple[int, int]:
+    """How much of the neighbours fits into so many ids: all, or the right in a third and the left in the rest."""
+    kept_right = right
+    if left + right + powers(right) > room:
+        kept_right = min(right, max(room // 3 - LONGEST_POWER - 1, 0))
+    return min(left, room - kept_right - powers(kept_right)), kept_right
+
+
+# Compiled ----------------------------------------------------------------------------------------
+
+_fitting = compiled(neighbours)
+
+
+def ids_of(vocabulary: Vocabulary, means: Means) -> NDArray[np.int64]:
+    """The ids that revisions are written with, in the order below; those that are not in use are -1."""
+    spans = vocabulary.id(SpanDelete(1)) if means.spans else -1
+    replaces = vocabulary.first_replace_id if means.replaces else None
+    return np.array(
+        [
+            vocabulary.start_id,
+            vocabulary.draft_id,
+            vocabulary.stop_id,
+            vocabulary.id(Delete()),
+            vocabulary.first_move_id,
+            spans,
+            -1 if replaces is None else replaces,
+        ],
+        dtype=np.int64,
+    )
+
+
+START, DRAFT, STOP, DELETE, FIRST_MOVE, FIRST_SPAN, FIRST_REPLACE = range(7)
+
+
+@compiled
+def _put_powers(number: int, first: int, step: int, one: int, out: Tokens, at: int) -> int:
+    """Write a number as powers of two, the largest first, each by its id; returns where they end."""
+    for _ in range(number >> LONGEST_POWER):
+        out[at] = first + step * LONGEST_POWER
+        at += 1
+    for power in range(LONGEST_POWER - 1, -1, -1):
+        if number >> power & 1:
+            out[at] = one if power == 0 else first + step * power
+            at += 1
+    return at
+
+
+@compiled
+def _put_moves(delta: int, ids: NDArray[np.int64], out: Tokens, at: int) -> int:
+    first = ids[FIRST_MOVE] + (0 if delta > 0 else 1)
+    return _put_powers(abs(delta), first, 2, first, out, at)
+
+
+@compiled
+def _put_rewriting(
+    removed: int, inserted: Tokens, ids: NDArray[np.int64], out: Tokens, at: int
+) -> int:
+    spans, replaces = ids[FIRST_SPAN] >= 0, ids[FIRST_REPLACE] >= 0
+    first = 1 if replaces_first(removed, inserted.size, spans, replaces) else 0
+    if spans:
+        at = _put_powers(removed - first, ids[FIRST_SPAN], 1, ids[DELETE], out, at)
+    else:
+        for _ in range(removed - first):
+            out[at] = ids[DELETE]
+            at += 1
+    if first:
+        out[at] = ids[FIRST_REPLACE] + inserted[0]
+        at += 1
+    for token in inserted[first:]:
+        out[at] = token
+        at += 1
+    return at
+
+
+@compiled
+def _turn(hunks: Hunks, todo: Tokens, shifts: Tokens, cursor: int, order: int) -> int:
+    """Which of the hunks that are left is rewritten next, as a place in `todo`."""
+    if order == BACKWARD:
+        return todo.size - 1
+    best = 0
+    if order == NEAREST:
+        nearest = -1
+        for place in range(todo.size):
+            way = abs(hunks[todo[place], 1] + shifts[todo[place]] - cursor)
+            if nearest < 0 or way < nearest:
+                best, nearest = place, way
+    return best
+
+
+@compiled
+def put_actions(
+    hunks: Hunks,
+    after: Tokens,
+    cursor: int,
+    order: int,
+    state: State,
+    ids: NDArray[np.int64],
+    out: Tokens,
+) -> int:
+    """Write the actions that rewrite all hunks; returns how many, or FAILED if they do not fit."""
+    todo = np.arange(hunks.shape[0]).astype(np.int32)
+    shifts = np.zeros(hunks.shape[0], dtype=np.int32)
+    if order == RANDOM:
+        for at in range(todo.size - 1, 0, -1):
+            other = below(state, at + 1)
+            swapped = todo[at]
+            todo[at] = todo[other]
+            todo[other] = swapped
+    at = 0
+    for left in range(hunks.shape[0], 0, -1):
+        place = _turn(hunks, todo[:left], shifts, cursor, order)
+        number = todo[place]
+        for later in range(place, left - 1):
+            todo[later] = todo[later + 1]
+        removed = hunks[number, 1] - hunks[number, 0]
+        inserted = after[hunks[number, 2] : hunks[number, 3]]
+        boundary = hunks[number, 1] + shifts[number]
+        # Moves take 10 ids for distances below 1024, and one more for each 512 beyond.
+        longest = 10 + (abs(boundary - cursor) >> LONGEST_POWER) + removed + inserted.size
+        if at + longest > out.size:
+            return FAILED
+        at = _put_moves(boundary - cursor, ids, out, at)
+        at = _put_rewriting(removed, inserted, ids, out, at)
+        cursor = boundary - removed + inserted.size
+        for later in range(number + 1, hunks.shape[0]):
+            shifts[later] += inserted.size - removed
+    return at
+
+
+@compiled
+def put(part: Tokens, out: Tokens, at: int) -> int:
+    """Write tokens from a place on; returns where they end."""
+    for token in part:
+        out[at] = token
+        at += 1
+    return at
+
+
+@compiled
+def put_sample(
+    left: Tokens,
+    draft: Tokens,
+    right: Tokens,
+    actions: Tokens,
+    ids: NDArray[np.int64],
+    history: Tokens,
+) -> tuple[int, int]:
+    """Write a whole history; returns how many ids are given, and how many there are."""
+    room = history.size - MARKS - draft.size - actions.size
+    kept_left, kept_right = _fitting(left.size, right.size, room)
+    history[0] = ids[START]
+    at = put(left[left.size - kept_left :], history, 1)
+    at = put(right[:kept_right], history, at)
+    at = _put_moves(-kept_right, ids, history, at)
+    history[at] = ids[DRAFT]
+    given = put(draft, history, at + 1)
+    at = put(actions, history, given)
+    history[at] = ids[STOP]
+    return given, at + 1
+
+
+@compiled
+def _make(
+    tokens: Tokens,
+    offsets: NDArray[np.int64],
+    hunks: Hunks,
+    hunk_offsets: NDArray[np.int64],
+    chosen: NDArray[np.int64],
+    names: State,
+    unchanged: float,
+    orders: NDArray[np.int64],
+    order_weights: NDArray[np.float64],
+    ids: NDArray[np.int64],
+    histories: Tokens,
+    given: NDArray[np.int32],
+    lengths: NDArray[np.int32],
+) -> None:
+    width = histories.shape[1]
+    state = np.empty(1, dtype=np.uint64)
+    # Whether actions fit is checked with a little to spare.
+    out = np.empty(width + 16, dtype=np.int32)
+    for sample in range(chosen.size):
+        edit = chosen[sample]
+        first = PARTS * edit
+        left = tokens[offsets[first] : offsets[first + 1]]
+        before = tokens[offsets[first + 1] : offsets[first + 2]]
+        after = tokens[offsets[first + 2] : offsets[first + 3]]
+        right = tokens[offsets[first + 3] : offsets[first + 4]]
+        state[0] = folded(np.uint64(0), names[sample])
+        finished = share(state) < unchanged
+        drawn = share(state)
+        place = 0
+        while drawn >= order_weights[place] and place < order_weights.size - 1:
+            place += 1
+        if finished:
+            size = 0
+            draft = after
+        else:
+            draft = before
+            changes = hunks[hunk_offsets[edit] : hunk_offsets[edit + 1]]
+            size = put_actions(changes, after, before.size, orders[place], state, ids, out)
+            if size == FAILED or MARKS + before.size + size > width:
+                size = put_actions(changes, after, before.size, FORWARD, state, ids, out)
+        given[sample], lengths[sample] = put_sample(
+            left, draft, right, out[:size], ids, histories[sample]
+        )
+
+
+@compiled
+def _find_all(
+    tokens: Tokens, offsets: NDArray[np.int64], spans: bool, replaces: bool
+) -> tuple[Hunks, NDArray[np.int64]]:
+    """The hunks of every edit, in one table, and where those of each begin."""
+    edits = (offsets.size - 1) // PARTS
+    starts = np.zeros(edits + 1, dtype=np.int64)
+    table = np.empty((1024, 4), dtype=np.int32)
+    count = 0
+    for edit in range(edits):
+        first = PARTS * edit
+        before = tokens[offsets[first + 1] : offsets[first + 2]]
+        after = tokens[offsets[first + 2] : offsets[first + 3]]
+        found = find_hunks(before, after, before.size, spans, replaces)
+        while count + found.shape[0] > table.shape[0]:
+            table = np.concatenate((table, np.empty_like(table)))
+        table[count : count + found.shape[0]] = found
+        count += found.shape[0]
+        starts[edit + 1] = count
+    return table[:count].copy(), starts
+
+
+@compiled
+def _usable(
+    tokens: Tokens,
+    offsets: NDArray[np.int64],
+    hunks: Hunks,
+    hunk_offsets: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    width: int,
+) -> NDArray[np.bool_]:
+    """Which edits change something and fit into a history, their neighbours left out."""
+    edits = hunk_offsets.size - 1
+    fits = np.zeros(edits, dtype=np.bool_)
+    out = np.empty(width + 16, dtype=np.int32)
+    state = np.zeros(1, dtype=np.uint64)
+    for edit in range(edits):
+        first = PARTS * edit
+        before = offsets[first + 2] - offsets[first + 1]
+        after = tokens[offsets[first + 2] : offsets[first + 3]]
+        changes = hunks[hunk_offsets[edit] : hunk_offsets[edit + 1]]
+        if changes.shape[0] == 0 or MARKS + max(before, after.size) > width:
+            continue
+        size = put_actions(changes, after, before, FORWARD, state, ids, out)
+        fits[edit] = size != FAILED and MARKS + before + size <= width
+    return fits
+
+
+@compiled
+def in_passes(
+    first: int, last: int, usable: NDArray[np.int64], seed: np.uint64
+) -> NDArray[np.int64]:
+    """Number `first` to `last` of an endless stream in which every one of `usable` comes once in each pass."""
+    made = np.empty(last - first, dtype=np.int64)
+    for number in range(first, last):
+        turn, index = divmod(number, usable.size)
+        made[number - first] = usable[shuffled(index, usable.size, folded(seed, turn))]
+    return made
+
+
+@compiled
+def names_of(first: int, last: int, stream: np.uint64) -> State:
+    """The names of the random streams of samples `first` to `last`."""
+    names = np.empty(last - first, dtype=np.uint64)
+    for number in range(first, last):
+        names[number - first] = folded(stream, number)
+    return names
+
+
+def edit_tokens(corpus: Corpus, vocabulary: Vocabulary) -> tuple[Tokens, NDArray[np.int64]]:
+    """All tokens of a corpus of edits, and where each part of each edit starts."""
+    if vocabulary.base_size < corpus.tokenizer.size:
+        raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
+    lengths = np.concatenate([np.diff(shard.offsets) for shard in corpus.shards])
+    if len(lengths) % PARTS:
+        raise ReviserError("this corpus holds texts, not edits; tokenise them with --edits")
+    tokens = np.concatenate([shard.tokens for shard in corpus.shards]).astype(np.int32)
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    return tokens, offsets
+
+
+class Revisions:
+    """Samples from a corpus of edits (`python -m training data --edits`)."""
+
+    def __init__(
+        self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0
+    ) -> None:
+        if not vocabulary.revises:
+            raise ReviserError("edits take Delete; train with the operator delete in use")
+        self.mixture = mixture
+        self.seed = seed
+        self._tokens, self._offsets = edit_tokens(corpus, vocabulary)
+        means = means_of(vocabulary)
+        self._ids = ids_of(vocabulary, means)
+        self._hunks, self._starts = _find_all(
+            self._tokens, self._offsets, means.spans, means.replaces
+        )
+        fits = _usable(
+            self._tokens, self._offsets, self._hunks, self._starts, self._ids, mixture.max_history
+        )
+        self.usable = np.flatnonzero(fits)
+        if not len(self.usable):
+            raise ReviserError(f"no edit fits into a history of {mixture.max_history} ids")
+
+    def __len__(self) -> int:
+        """How many edits fit into a history."""
+        return len(self.usable)
+
+    @property
+    def start_id(self) -> int:
+        return int(self._ids[START])
+
+    def parts(self, edit: int) -> Parts:
+        """The tokens of an edit, as the reference takes them."""
+        bounds = self._offsets[PARTS * edit : PARTS * (edit + 1) + 1].tolist()
+        left, before, after, right = (
+            self._tokens[start:end].tolist() for start, end in pairwise(bounds)
+        )
+        return left, before, after, right
+
+    def after(self, edits: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:
+        """The tokens of the corpus, and where in them the revised text of each edit starts and ends."""
+        first = PARTS * edits + AFTER
+        return self._tokens, np.stack((self._offsets[first], self._offsets[first + 1]), axis=1)
+
+    def chosen(self, first: int, last: int) -> NDArray[np.int64]:
+        """Which edits samples `first` to `last` of the stream are made from."""
+        return in_passes(first, last, self.usable, np.uint64(key(self.seed, PASS)))
+
+    def names(self, epoch: int, first: int, last: int) -> State:
+        """The names of the random streams that samples are drawn from."""
+        return names_of(first, last, np.uint64(key(self.seed, epoch, EDIT)))
+
+    def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
+        """Samples `first` to `last` of an epoch, which begins at number `start` of the stream."""
+        width = self.mixture.max_history
+        ids = np.full((last - first, width), self._ids[START], dtype=np.int32)
+        given, lengths = (np.zeros(last - first, dtype=np.int32) for _ in range(2))
+        _make(
+            self._tokens,
+            self._offsets,
+            self._hunks,
+            self._starts,
+            self.chosen(start + first, start + last),
+            self.names(epoch, first, last),
+            float(self.mixture.unchanged),
+            np.array([list(Order).index(Order(order)) for _, order in self.mixture.edit_orders]),
+            running_weights(self.mixture),
+            self._ids,
+            ids,
+            given,
+            lengths,
+        )
+        places = np.arange(width, dtype=np.int32)
+        counted = (places >= given[:, None]) & (places < lengths[:, None])
+        return Histories(ids, counted, lengths, 0)
+
+
+class EditSource(Protocol):
+    """Where samples of edits come from: the same numbers give the same samples."""
+
+    @property
+    def start_id(self) -> int: ...
+    def __len__(self) -> int: ...
+    def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories: ...
+
+
+class MixedSamples:
+    """Samples of texts and of edits, as many of each as the mixture says, evenly mixed."""
+
+    def __init__(self, texts: Samples, revisions: EditSource) -> None:
+        if not texts.mixture.edits:
+            raise ReviserError("the mixture has no share of edits")
+        self.texts = texts
+        self.revisions = revisions
+        self.mixture = texts.mixture
+        self.vocabulary = texts.vocabulary
+        self.seed = texts.seed
+
+    def count(self, epoch: int) -> int:
+        return self.texts.count(epoch) + self._edits(epoch)
+
+    def _edits(self, epoch: int) -> int:
+        return round(self.texts.count(epoch) * self.mixture.edits / sum(self.mixture.shares))
+
+    def histories(self, epoch: int, first: int, last: int) -> Histories:
+        edits, total = self._edits(epoch), self.count(epoch)
+        # Of the first i samples, i * edits // total are edits, so both kinds are taken in order.
+        edits_before = np.arange(first, last + 1, dtype=np.int64) * edits // total
+        begun, ended = int(edits_before[0]), int(edits_before[-1])
+        texts = self.texts.histories(epoch, first - begun, last - ended)
+        revised = self.revisions.histories(epoch, begun, ended, epoch * edits)
+        return interleaved(texts, revised, np.diff(edits_before) > 0)
+
+
+def interleaved(some: Histories, others: Histories, is_other: NDArray[np.bool_]) -> Histories:
+    """Two kinds of histories in one order, each kind in its own."""
+    order = np.empty(len(is_other), dtype=np.int64)
+    order[is_other] = len(some) + np.arange(len(others))
+    order[~is_other] = np.arange(len(some))
+    return Histories.joined((some, others)).taken(order)

@@ -1,0 +1,334 @@
+"""Real edits as trajectories: the actions that turn one text into another.
+
+    git log -p -- '*.md' | python -m training edits - --out edits.jsonl
+    python -m training edits edits.jsonl --tokenizer gpt2 --check
+
+An edit is a JSON object with `before` and `after`, and the neighbouring text, `left` and `right`, where
+it is known. A unified diff, or any number of them as `git log -p` prints, is read as well: every hunk is
+an edit, and the lines around its changes are its neighbours.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import chain, islice
+from pathlib import Path
+
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.actions import Action, Delete, Insert, Replace, SpanDelete
+from reviser.core.canvas import Canvas
+from reviser.core.errors import ReviserError, UnknownId
+from reviser.core.files import write_atomically
+from reviser.core.tokenizer import Tokenizer, load_tokenizer
+from reviser.core.vocabulary import MOVES, Vocabulary
+from training.data.randomness import Random
+from training.data.shards import open_text
+from training.edits.alignment import Hunks, Means, align, replaces_first
+
+LONGEST = max(MOVES)
+# Kept, removed and added lines; a reader of diffs also tells of line endings and empty lines.
+_LINES = (" ", "-", "+")
+
+
+class Order(StrEnum):
+    """In which order the hunks of an edit are rewritten."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    NEAREST = "nearest"
+    RANDOM = "random"
+
+
+# Actions -----------------------------------------------------------------------------------------
+
+
+def means_of(vocabulary: Vocabulary) -> Means:
+    """Which of the actions that rewrite a hunk a vocabulary has ids for."""
+    return Means(_has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary))))
+
+
+def _any_token(vocabulary: Vocabulary) -> int:
+    tokens = (id for id in range(vocabulary.base_size) if id not in vocabulary.never_inserted)
+    return next(tokens, 0)
+
+
+def _has(vocabulary: Vocabulary, action: Action) -> bool:
+    try:
+        vocabulary.id(action)
+    except UnknownId:
+        return False
+    return vocabulary.objection(action) is None
+
+
+def revising_actions(
+    vocabulary: Vocabulary,
+    before: Sequence[int],
+    after: Sequence[int],
+    *,
+    cursor: int | None = None,
+    order: Order = Order.FORWARD,
+    random: Random | None = None,
+) -> list[Action]:
+    """The actions that turn `before` into `after`, with the cursor at its end or at `cursor`; no Stop.
+
+    They are the same wherever the text stands on a larger canvas. An order drawn at random needs
+    `random`.
+    """
+    start = len(before) if cursor is None else cursor
+    means = means_of(vocabulary)
+    hunks = align(before, after, start, means)
+    if any(hunk[1] > hunk[0] for hunk in hunks) and not _has(vocabulary, Delete()):
+        raise ReviserError("this edit takes Delete, which the vocabulary does not have in use")
+    actions: list[Action] = []
+    for number, boundary, landing in itinerary(hunks, start, order, random):
+        old_start, old_end, new_start, new_end = hunks[number].tolist()
+        actions += vocabulary.moves(boundary - start)
+        actions += rewriting(old_end - old_start, after[new_start:new_end], means)
+        start = landing
+    return actions
+
+
+def itinerary(
+    hunks: Hunks, cursor: int, order: Order, random: Random | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """Hunks in the order of their rewriting: which, at what boundary it ends then, and where that leaves the cursor."""
+    left = list(range(len(hunks)))
+    if order is Order.RANDOM:
+        if random is None:
+            raise ReviserError("a random order needs random numbers")
+        # Fisher and Yates, from the end.
+        for at in range(len(left) - 1, 0, -1):
+            other = random.below(at + 1)
+            left[at], left[other] = left[other], left[at]
+    shifts = [0] * len(hunks)
+    while left:
+        if order is Order.BACKWARD:
+            number = left.pop()
+        elif order is Order.NEAREST:
+            number = min(left, key=lambda n: abs(int(hunks[n][1]) + shifts[n] - cursor))
+            left.remove(number)
+        else:
+            number = left.pop(0)
+        old_start, old_end, new_start, new_end = hunks[number].tolist()
+        boundary = old_end + shifts[number]
+        cursor = old_start + shifts[number] + new_end - new_start
+        yield number, boundary, cursor
+        for later in range(number + 1, len(hunks)):
+            shifts[later] += (new_end - new_start) - (old_end - old_start)
+
+
+def rewriting(removed: int, inserted: Sequence[int], means: Means) -> list[Action]:
+    """The actions at the end of a hunk that put `inserted` in the place of `removed` tokens."""
+    if replaces_first(removed, len(inserted), means.spans, means.replaces):
+        return [
+            *_deleting(removed - 1, means.spans),
+            Replace(inserted[0]),
+            *map(Insert, inserted[1:]),
+        ]
+    return [*_deleting(removed, means.spans), *map(Insert, inserted)]
+
+
+def _deleting(count: int, spans: bool) -> list[Action]:
+    if not spans:
+        return [Delete()] * count
+    made: list[Action] = [SpanDelete(LONGEST)] * (count // LONGEST)
+    rest = count % LONGEST
+    while rest > 1:
+        k = 1 << (rest.bit_length() - 1)
+        made.append(SpanDelete(k))
+        rest -= k
+    return made + [Delete()] * rest
+
+
+def fewest_actions(
+    vocabulary: Vocabulary,
+    before: Sequence[int],
+    after: Sequence[int],
+    *,
+    cursor: int | None = None,
+) -> list[Action]:
+    """The shortest of the orders that need no random numbers; among equals, from left to right."""
+    orders = (Order.FORWARD, Order.BACKWARD, Order.NEAREST)
+    tries = (
+        revising_actions(vocabulary, before, after, cursor=cursor, order=order) for order in orders
+    )
+    return min(tries, key=len)
+
+
+# Edits -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A text before and after someone revised it, and the lines that stood next to it."""
+
+    before: str
+    after: str
+    left: str = ""
+    right: str = ""
+
+    @property
+    def parts(self) -> tuple[str, str, str, str]:
+        """`left`, `before`, `after`, `right` as they stand in a document: the neighbours are other lines."""
+        return (
+            self.left and self.left + "\n",
+            self.before,
+            self.after,
+            self.right and "\n" + self.right,
+        )
+
+
+def read_edits(source: str) -> Iterator[Edit]:
+    """The edits of a file: JSON lines or a unified diff, perhaps compressed; `-` is standard input."""
+    try:
+        with open_text(Path(source)) if source != "-" else _standard_input() as lines:
+            first = next((line for line in lines if line.strip()), "")
+            if first.startswith("{"):
+                yield from _json_edits(chain([first], lines), source)
+            else:
+                yield from diff_edits(first + lines.read())
+    except UnicodeDecodeError:
+        raise ReviserError(f"{source} is not UTF-8 text") from None
+    except (OSError, EOFError) as error:
+        raise ReviserError(f"{source} cannot be read: {error}") from None
+
+
+def _standard_input() -> io.TextIOWrapper:
+    # Histories hold files of many encodings; what is no UTF-8 is left out with its hunk.
+    return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="surrogateescape")
+
+
+def _json_edits(lines: Iterable[str], source: str) -> Iterator[Edit]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            edit = Edit(row["before"], row["after"], row.get("left", ""), row.get("right", ""))
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError):
+            edit = None
+        if edit is None or not all(isinstance(part, str) for part in asdict(edit).values()):
+            raise ReviserError(f"{source}, line {number}: not an object with before and after")
+        yield edit
+
+
+def diff_edits(text: str) -> Iterator[Edit]:
+    """The hunks of unified diffs as edits; what stands between diffs is passed over."""
+    # Only diffs need it, and machines that only train may be without it.
+    from unidiff.errors import UnidiffParseError
+    from unidiff.patch import PatchSet
+
+    try:
+        patches = PatchSet(io.StringIO(text))
+    except UnidiffParseError as error:
+        raise ReviserError(f"this is not a unified diff: {error}") from None
+    for file in patches:
+        for hunk in file:
+            lines = [(line.line_type, line.value) for line in hunk if line.line_type in _LINES]
+            edit = _hunk_edit(lines)
+            if edit is not None and _is_text(edit):
+                yield edit
+
+
+def _hunk_edit(lines: list[tuple[str, str]]) -> Edit | None:
+    changed = [number for number, (kind, _) in enumerate(lines) if kind != " "]
+    if not changed:
+        return None
+    first, last = changed[0], changed[-1] + 1
+    middle = lines[first:last]
+    return Edit(
+        _joined(value for kind, value in middle if kind != "+"),
+        _joined(value for kind, value in middle if kind != "-"),
+        _joined(value for _, value in lines[:first]),
+        _joined(value for _, value in lines[last:]),
+    )
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(lines).removesuffix("\n")
+
+
+def _is_text(edit: Edit) -> bool:
+    try:
+        "".join(asdict(edit).values()).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# Command -----------------------------------------------------------------------------------------
+
+
+def replays(
+    vocabulary: Vocabulary, before: list[int], after: list[int], actions: list[Action]
+) -> bool:
+    """Whether the actions turn `before` into `after` on a canvas."""
+    canvas = Canvas(vocabulary, before)
+    for action in actions:
+        canvas.apply(action)
+    return canvas.tokens == after
+
+
+def vocabularies(tokenizer: Tokenizer) -> dict[str, Vocabulary]:
+    """The vocabularies to revise with, from the smallest to the richest."""
+    kinds = ("insert", "move", "stop", "delete")
+    names = ((), ("span_delete",), ("replace",), ("span_delete", "replace"))
+    return {
+        " + ".join(("Delete", *(_TITLES[name] for name in extra))): Vocabulary(
+            tokenizer.size, tokenizer.markers, extra, frozenset({*kinds, *extra}), tokenizer.name
+        )
+        for extra in names
+    }
+
+
+_TITLES = {"span_delete": "SpanDelete", "replace": "Replace"}
+
+
+def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
+    """Replay every edit with every vocabulary, the orders taking turns; says how many there were."""
+    began = time.perf_counter()
+    choices = vocabularies(tokenizer)
+    count = 0
+    made: Counter[str] = Counter()
+    for edit in edits:
+        before, after = (tokenizer.encode(text) for text in (edit.before, edit.after))
+        for turn, (title, vocabulary) in enumerate(choices.items()):
+            order = list(Order)[(count + turn) % len(Order)]
+            actions = revising_actions(vocabulary, before, after, order=order, random=Random(count))
+            if not replays(vocabulary, before, after, actions):
+                raise ReviserError(f"edit {count} does not replay ({title}, {order}): {edit}")
+            made[title] += len(actions)
+        count += 1
+    rows = [f"{count:,} edits replayed in {time.perf_counter() - began:.0f} s; actions an edit:"]
+    rows += [f"  {title:<40}{total / max(count, 1):8.2f}" for title, total in made.items()]
+    return "\n".join(rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(prog="python -m training edits", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("source", help="JSON lines or a unified diff; - reads standard input")
+    parser.add_argument("--limit", type=int, help="edits to take")
+    parser.add_argument("--out", type=Path, help="write the edits to this file, as JSON lines")
+    parser.add_argument("--check", action="store_true", help="replay every edit")
+    parser.add_argument("--tokenizer", default="gpt2", help="gpt2, or the path of a tokenizer.json")
+    chosen = parser.parse_args(arguments)
+    try:
+        edits = list(islice(read_edits(chosen.source), chosen.limit))
+        if chosen.out:
+            rows = (json.dumps(asdict(edit), ensure_ascii=False) + "\n" for edit in edits)
+            write_atomically(chosen.out, "".join(rows).encode())
+        if chosen.check:
+            print(_check(edits, load_tokenizer(chosen.tokenizer)))
+        else:
+            print(f"{len(edits):,} edits")
+    except ReviserError as error:
+        return complain(error)
+    return 0

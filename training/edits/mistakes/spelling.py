@@ -1,0 +1,184 @@
+"""Misspellings of a word: slips of the fingers, and spellings by sound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from training.data.randomness import Random
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_VOWELS = "aeiou"
+_SOUNDS: tuple[tuple[str, str], ...] = (
+    ("ie", "ei"),
+    ("ei", "ie"),
+    ("ance", "ence"),
+    ("ence", "ance"),
+    ("ant", "ent"),
+    ("ent", "ant"),
+    ("able", "ible"),
+    ("ible", "able"),
+    ("tion", "sion"),
+    ("sion", "tion"),
+    ("ssion", "tion"),
+    ("cial", "tial"),
+    ("tial", "cial"),
+    ("ary", "ery"),
+    ("ery", "ary"),
+    ("ory", "ary"),
+    ("ally", "aly"),
+    ("ally", "ly"),
+    ("ely", "ly"),
+    ("ful", "full"),
+    ("ph", "f"),
+    ("gh", "g"),
+    ("ght", "gth"),
+    ("ck", "k"),
+    ("sc", "s"),
+    ("ce", "se"),
+    ("se", "ce"),
+    ("ci", "si"),
+    ("ou", "o"),
+    ("ough", "ouh"),
+    ("ea", "ee"),
+    ("ee", "ea"),
+    ("ea", "e"),
+    ("ai", "ay"),
+    ("ai", "ei"),
+    ("au", "o"),
+    ("oa", "o"),
+    ("oo", "o"),
+    ("ue", "e"),
+    ("ur", "er"),
+    ("er", "re"),
+    ("or", "er"),
+    ("ar", "er"),
+    ("y", "ie"),
+    ("ies", "ys"),
+    ("ied", "yed"),
+    ("i", "e"),
+    ("e", "i"),
+    ("a", "e"),
+    ("e", "a"),
+    ("o", "a"),
+    ("u", "o"),
+    ("ment", "mant"),
+    ("ment", "emnt"),
+    ("qu", "q"),
+    ("wh", "w"),
+    ("th", "t"),
+    ("kn", "n"),
+    ("wr", "r"),
+    ("mb", "m"),
+    ("mn", "m"),
+    ("ps", "s"),
+    ("ed", "d"),
+    ("x", "cs"),
+    ("ex", "ecs"),
+    ("dge", "ge"),
+    ("tch", "ch"),
+    ("ving", "veing"),
+    ("ting", "teing"),
+    ("king", "keing"),
+)
+
+
+def _transposed(word: str, random: Random) -> str:
+    at = random.below(len(word) - 1)
+    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+
+
+def _dropped(word: str, random: Random) -> str:
+    at = 1 + random.below(len(word) - 1)
+    return word[:at] + word[at + 1 :]
+
+
+def _doubled(word: str, random: Random) -> str:
+    at = random.below(len(word))
+    return word[:at] + word[at] + word[at:]
+
+
+def _neighbouring_key(word: str, random: Random) -> str:
+    at = random.below(len(word))
+    return word[:at] + _beside(word[at], random) + word[at + 1 :]
+
+
+def _extra_key(word: str, random: Random) -> str:
+    at = random.below(len(word))
+    return word[: at + 1] + _beside(word[at], random) + word[at + 1 :]
+
+
+def _wrong_vowel(word: str, random: Random) -> str:
+    places = [at for at, letter in enumerate(word) if letter in _VOWELS and at]
+    if not places:
+        return word
+    at = random.pick(places)
+    return word[:at] + random.pick(_VOWELS) + word[at + 1 :]
+
+
+def _single(word: str, random: Random) -> str:
+    """A doubled letter written once."""
+    places = [at for at in range(1, len(word)) if word[at] == word[at - 1]]
+    if not places:
+        return word
+    at = random.pick(places)
+    return word[:at] + word[at + 1 :]
+
+
+def _double_consonant(word: str, random: Random) -> str:
+    places = [
+        at
+        for at in range(1, len(word) - 1)
+        if word[at] in "bcdfglmnprst" and word[at - 1] in _VOWELS and word[at + 1] in _VOWELS + "y"
+    ]
+    if not places:
+        return word
+    at = random.pick(places)
+    return word[:at] + word[at] + word[at:]
+
+
+def _by_sound(word: str, random: Random) -> str:
+    fitting = [(old, new) for old, new in _SOUNDS if word.find(old, 1) > 0]
+    if not fitting:
+        return word
+    old, new = random.pick(fitting)
+    at = word.find(old, 1)
+    return word[:at] + new + word[at + len(old) :]
+
+
+def _beside(letter: str, random: Random) -> str:
+    """A letter that is next to this one on a keyboard."""
+    for row in _ROWS:
+        at = row.find(letter)
+        if at >= 0:
+            near = row[max(at - 1, 0) : at] + row[at + 1 : at + 2]
+            return near[random.below(len(near))]
+    return letter
+
+
+WAYS: tuple[tuple[int, Callable[[str, Random], str]], ...] = (
+    (5, _transposed),
+    (5, _dropped),
+    (2, _doubled),
+    (2, _neighbouring_key),
+    (1, _extra_key),
+    (3, _wrong_vowel),
+    (4, _single),
+    (3, _double_consonant),
+    (7, _by_sound),
+)
+"""(weight, way to misspell a word in small letters)."""
+SHORTEST = 3
+"""Shorter words are not misspelt: too little would be left of them."""
+_TOTAL = sum(weight for weight, _ in WAYS)
+
+
+def misspelt(word: str, random: Random) -> str:
+    """A misspelling of a word in small letters; the word itself where a way does not suit it."""
+    if len(word) < SHORTEST:
+        return word
+    number = random.below(_TOTAL)
+    for weight, way in WAYS:
+        number -= weight
+        if number < 0:
+            return way(word, random)
+    raise AssertionError("the weights add up")

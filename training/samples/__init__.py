@@ -1,0 +1,1 @@
+"""Texts to trajectories: obfuscation, its compiled generator, mixtures and samples."""

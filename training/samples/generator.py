@@ -1,0 +1,577 @@
+"""The compiled trajectory generator: the policies of `training.samples.policies`, draw for draw, fast.
+
+python -m training generator --bench
+
+The text lies in a gap buffer whose gap is the cursor, so a deletion only widens the gap and a move
+copies the tokens it passes. Each obfuscation action writes its inverse at once, from the end of the
+output towards its beginning: what stands there at the end is the restoration.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.cli.arguments import Parser
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
+from training.data.randomness import State, below, chance, compiled, folded
+from training.samples.obfuscation import (
+    ATTEMPTS,
+    LOCAL,
+    PAPER,
+    PLAIN,
+    RICH,
+    STRUCTURED,
+    Task,
+    make_sample,
+)
+from training.samples.policies import PIECES, REACH_BACK, Pieces, tokens_between
+
+Tokens = NDArray[np.int32]
+
+LONGEST_POWER = 9
+LONGEST = 1 << LONGEST_POWER
+# How many of the move distances fit into 0 … LONGEST tokens.
+REACH = np.array([n.bit_length() for n in range(LONGEST + 1)], dtype=np.int64)
+FAILED = -1
+
+_strength = compiled(strength)
+_tokens_between = compiled(tokens_between)
+
+
+@compiled
+def _fill(text: Tokens, cursor: int, buffer: Tokens) -> int:
+    """Put the text into the gap buffer, with the gap at `cursor`; returns where the gap ends."""
+    # With a gap of the longest move from the start, no move copies onto itself.
+    right = cursor + LONGEST
+    for at in range(cursor):
+        buffer[at] = text[at]
+    for at in range(cursor, text.size):
+        buffer[at + LONGEST] = text[at]
+    return right
+
+
+@compiled
+def _shift(buffer: Tokens, left: int, right: int, delta: int) -> None:
+    """Carry the gap over `delta` tokens."""
+    if delta < 0:
+        for at in range(1, 1 - delta):
+            buffer[right - at] = buffer[left - at]
+    else:
+        for at in range(delta):
+            buffer[left + at] = buffer[right + at]
+
+
+@compiled
+def _plain(text: Tokens, out: Tokens, room: int) -> int:
+    if text.size > room:
+        return FAILED
+    first = out.size - 1 - text.size
+    for at in range(text.size):
+        out[first + at] = text[at]
+    return first
+
+
+@compiled
+def _paper(
+    text: Tokens,
+    p_delete: float,
+    state: State,
+    buffer: Tokens,
+    out: Tokens,
+    room: int,
+    first_move_id: int,
+) -> int:
+    left = below(state, text.size + 1)
+    right = _fill(text, left, buffer)
+    rest = text.size
+    at = out.size - 1
+    last = at - room
+    while rest > 0:
+        if at == last:
+            return FAILED
+        at -= 1
+        if left > 0 and chance(state, p_delete):
+            left -= 1
+            rest -= 1
+            out[at] = buffer[left]
+            continue
+        backward = REACH[min(left, LONGEST)]
+        forward = REACH[min(rest - left, LONGEST)]
+        both = min(backward, forward)
+        # The moves in the order of their ids, +1 -1 +2 -2 …, less those that lead out of the text.
+        drawn = below(state, backward + forward)
+        if drawn < 2 * both:
+            power, ahead = drawn >> 1, (drawn & 1) == 0
+        else:
+            power, ahead = drawn - both, forward > backward
+        delta = (1 << power) if ahead else -(1 << power)
+        _shift(buffer, left, right, delta)
+        left += delta
+        right += delta
+        out[at] = first_move_id + 2 * power + (1 if ahead else 0)
+    return at
+
+
+@compiled
+def _boundary(
+    buffer: Tokens, left: int, right: int, rest: int, classes: Classes, boundary: int
+) -> int:
+    """How strong a boundary of the text in the gap buffer is."""
+    if boundary in (0, rest):
+        return SENTENCE
+    before, after = boundary - 1, boundary
+    if before >= left:
+        before += right - left
+    if after >= left:
+        after += right - left
+    return _strength(int(classes[buffer[before]]), int(classes[buffer[after]]))
+
+
+@compiled
+def _travel(out: Tokens, at: int, last: int, delta: int, first_move_id: int) -> int:
+    """Write the moves that undo a way of `delta`, the last first; returns where they start."""
+    back = 1 if delta > 0 else 0
+    distance = abs(delta)
+    for power in range(LONGEST_POWER):
+        if distance >> power & 1:
+            if at == last:
+                return FAILED
+            at -= 1
+            out[at] = first_move_id + 2 * power + back
+    for _ in range(distance >> LONGEST_POWER):
+        if at == last:
+            return FAILED
+        at -= 1
+        out[at] = first_move_id + 2 * LONGEST_POWER + back
+    return at
+
+
+@compiled
+def _draw_piece(state: State, pieces: Pieces) -> tuple[int, int]:
+    words, clauses, sentences = pieces
+    drawn = below(state, words + clauses + sentences)
+    units = 1 + below(state, 4) if drawn < words else 1
+    return (WORD if drawn < words else CLAUSE if drawn < words + clauses else SENTENCE), units
+
+
+@compiled
+def _start_of(
+    buffer: Tokens,
+    left: int,
+    right: int,
+    rest: int,
+    classes: Classes,
+    end: int,
+    level: int,
+    units: int,
+) -> int:
+    """Where the piece of so many units starts that ends at `end`."""
+    start = end
+    for _ in range(units):
+        start = max(start - 1, 0)
+        while _boundary(buffer, left, right, rest, classes, start) < level:
+            start -= 1
+    return start
+
+
+@compiled
+def _structured(
+    text: Tokens,
+    classes: Classes,
+    revisions: float,
+    pieces: Pieces,
+    state: State,
+    buffer: Tokens,
+    out: Tokens,
+    room: int,
+    first_move_id: int,
+) -> int:
+    planned = below(state, 1 + int(text.size * revisions / 50))
+    left = rest = text.size
+    right = _fill(text, left, buffer)
+    at = out.size - 1
+    last = at - room
+    for turn in range(planned + 1):
+        if rest == 0:
+            break
+        if turn < planned:
+            level, units = _draw_piece(state, pieces)
+            end = 1 + below(state, rest)
+            while _boundary(buffer, left, right, rest, classes, end) < level:
+                end += 1
+            start = _start_of(buffer, left, right, rest, classes, end, level, units)
+        else:
+            start, end = 0, rest
+        if turn > 0:
+            at = _travel(out, at, last, end - left, first_move_id)
+        if at == FAILED or at - (end - start) < last:
+            return FAILED
+        _shift(buffer, left, right, end - left)
+        right += end - left
+        for deleted in range(end - 1, start - 1, -1):
+            at -= 1
+            out[at] = buffer[deleted]
+        left = start
+        rest -= end - start
+    return at
+
+
+@compiled
+def _local(
+    text: Tokens,
+    classes: Classes,
+    revisions: float,
+    pieces: Pieces,
+    state: State,
+    buffer: Tokens,
+    out: Tokens,
+    room: int,
+    first_move_id: int,
+) -> int:
+    rest = text.size
+    right = _fill(text, rest, buffer)
+    between = _tokens_between(revisions)
+    at = out.size - 1
+    last = at - room
+    reached = rest
+    while rest > 0:
+        # The cursor, and with it the gap, stands at the end whenever this begins anew.
+        left = max(min(rest - 1 - below(state, between), reached), 0)
+        while _boundary(buffer, rest, right, rest, classes, left) < WORD:
+            left -= 1
+        if at - (rest - left) < last:
+            return FAILED
+        while rest > left:
+            at -= 1
+            rest -= 1
+            out[at] = buffer[rest]
+        reached = rest
+        if rest < 2:
+            continue
+        level, units = _draw_piece(state, pieces)
+        end = rest - 1 - below(state, min(REACH_BACK, rest - 1))
+        while _boundary(buffer, rest, right, rest, classes, end) < level:
+            end += 1
+        if end == rest:
+            continue
+        start = _start_of(buffer, rest, right, rest, classes, end, level, units)
+        at = _travel(out, at, last, end - rest, first_move_id)
+        if at == FAILED or at - (end - start) < last:
+            return FAILED
+        for deleted in range(end - 1, start - 1, -1):
+            at -= 1
+            out[at] = buffer[deleted]
+        for kept in range(end, rest):
+            buffer[kept - (end - start)] = buffer[kept]
+        rest -= end - start
+        at = _travel(out, at, last, rest - start, first_move_id)
+        if at == FAILED:
+            return FAILED
+        reached = start
+    return at
+
+
+@compiled
+def _seed(
+    text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens
+) -> int:
+    """Write the start marker and the given ends; returns how many ids that took."""
+    history[0] = start_id
+    size = 1
+    for at in range(prefix):
+        history[size] = text[at]
+        size += 1
+    for at in range(text.size - suffix, text.size):
+        history[size] = text[at]
+        size += 1
+    for _ in range(suffix >> LONGEST_POWER):
+        history[size] = first_move_id + 2 * LONGEST_POWER + 1
+        size += 1
+    for power in range(LONGEST_POWER - 1, -1, -1):
+        if suffix >> power & 1:
+            history[size] = first_move_id + 2 * power + 1
+            size += 1
+    return size
+
+
+@compiled
+def _generate(
+    texts: Tokens,
+    offsets: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+    prefixes: NDArray[np.int32],
+    suffixes: NDArray[np.int32],
+    p_deletes: NDArray[np.float64],
+    revisions: float,
+    pieces: Pieces,
+    names: State,
+    classes: Classes,
+    start_id: int,
+    stop_id: int,
+    first_move_id: int,
+    k_max: int,
+    ids: Tokens,
+    lengths: NDArray[np.int32],
+    seeded: NDArray[np.int32],
+    buffer: Tokens,
+) -> int:
+    """Write each sample's history into its row of `ids`; returns how many had to fall back on plain."""
+    width = ids.shape[1]
+    out = np.empty(width, dtype=np.int32)
+    out[width - 1] = stop_id
+    state = np.empty(1, dtype=np.uint64)
+    fallbacks = 0
+    for sample in range(kinds.size):
+        kind = kinds[sample]
+        if kind == RICH:
+            continue
+        text = texts[offsets[sample] : offsets[sample + 1]]
+        history = ids[sample]
+        seeds = _seed(text, prefixes[sample], suffixes[sample], start_id, first_move_id, history)
+        gap = text[prefixes[sample] : text.size - suffixes[sample]]
+        room = min(width - seeds - 1, k_max)
+        first = FAILED
+        attempt = 0
+        while first == FAILED and attempt < ATTEMPTS and kind != PLAIN:
+            state[0] = folded(folded(np.uint64(0), names[sample]), attempt)
+            if kind == PAPER:
+                first = _paper(gap, p_deletes[sample], state, buffer, out, room, first_move_id)
+            elif kind == LOCAL:
+                first = _local(
+                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
+                )
+            else:
+                first = _structured(
+                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
+                )
+            attempt += 1
+        if first == FAILED:
+            fallbacks += kind != PLAIN
+            first = _plain(gap, out, width - seeds - 1)
+        for at in range(first, width):
+            history[seeds + at - first] = out[at]
+        seeded[sample] = seeds
+        lengths[sample] = seeds + width - first
+    return fallbacks
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Many texts in one array, and what is to become of each."""
+
+    tokens: Tokens
+    offsets: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    prefixes: NDArray[np.int32]
+    suffixes: NDArray[np.int32]
+    p_deletes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]], tasks: Sequence[Task]) -> Texts:
+        sizes = [len(text) for text in texts]
+        return cls(
+            np.array([token for text in texts for token in text], dtype=np.int32),
+            np.cumsum([0, *sizes], dtype=np.int64),
+            np.array([task.kind for task in tasks], dtype=np.uint8),
+            np.array([task.prefix for task in tasks], dtype=np.int32),
+            np.array([task.suffix for task in tasks], dtype=np.int32),
+            np.array([task.p_delete for task in tasks], dtype=np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def text(self, sample: int) -> list[int]:
+        tokens: list[int] = self.tokens[self.offsets[sample] : self.offsets[sample + 1]].tolist()
+        return tokens
+
+
+@dataclass(frozen=True)
+class Histories:
+    """One history a row, padded at the end: its ids, its length, and which ids the loss counts.
+
+    What is to be predicted in the place of an id is that id, unless `targets` say otherwise: a history
+    may hold actions that should not have been taken.
+    """
+
+    ids: Tokens
+    counted: NDArray[np.bool_]
+    lengths: NDArray[np.int32]
+    fallbacks: int
+    targets: Tokens | None = None
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def first(self, count: int) -> Histories:
+        return self.taken(slice(count))
+
+    def taken(self, rows: slice | NDArray[np.int64]) -> Histories:
+        """Some of the histories, in the order asked for."""
+        targets = None if self.targets is None else self.targets[rows]
+        return Histories(
+            self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Histories]) -> Histories:
+        """All histories of `parts`, which are of one width, one after the other."""
+        targets = None
+        if any(part.targets is not None for part in parts):
+            targets = np.concatenate(
+                [part.ids if part.targets is None else part.targets for part in parts]
+            )
+        return cls(
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.counted for part in parts]),
+            np.concatenate([part.lengths for part in parts]),
+            sum(part.fallbacks for part in parts),
+            targets,
+        )
+
+
+class Generator:
+    """Makes histories from texts, for one vocabulary and one longest history."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        classes: Classes,
+        max_history: int,
+        revisions: float = 3.0,
+        k_max: int | None = None,
+        pieces: Pieces = PIECES,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.classes = classes
+        self.max_history = max_history
+        self.revisions = revisions
+        self.pieces = pieces
+        self.k_max = k_max
+
+    def __call__(self, texts: Texts, names: State) -> Histories:
+        """The histories of `texts`; `names` say which random stream each is drawn from."""
+        vocabulary, count = self.vocabulary, len(texts)
+        sizes = np.diff(texts.offsets)
+        self._check(texts, sizes)
+        ids = np.full((count, self.max_history), vocabulary.start_id, dtype=np.int32)
+        lengths = np.zeros(count, dtype=np.int32)
+        seeded = np.zeros(count, dtype=np.int32)
+        fallbacks = _generate(
+            texts.tokens,
+            texts.offsets,
+            texts.kinds,
+            texts.prefixes,
+            texts.suffixes,
+            texts.p_deletes,
+            float(self.revisions),
+            self.pieces,
+            names,
+            self.classes,
+            vocabulary.start_id,
+            vocabulary.stop_id,
+            vocabulary.first_move_id,
+            self.max_history if self.k_max is None else self.k_max,
+            ids,
+            lengths,
+            seeded,
+            np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32),
+        )
+        places = np.arange(self.max_history, dtype=np.int32)
+        counted = (places >= seeded[:, None]) & (places < lengths[:, None])
+        histories = Histories(ids, counted, lengths, fallbacks)
+        for sample in np.flatnonzero(texts.kinds == RICH):
+            self._write_rich(texts, int(sample), int(names[sample]), histories)
+        return histories
+
+    def _check(self, texts: Texts, sizes: NDArray[np.int64]) -> None:
+        moves = 9 + texts.suffixes // LONGEST
+        if (sizes + np.where(texts.suffixes > 0, moves, 0) + 2 > self.max_history).any():
+            raise ReviserError(f"a text does not fit into a history of {self.max_history} ids")
+        if len(texts.tokens) and int(texts.tokens.max()) >= len(self.classes):
+            raise ReviserError("the texts have tokens that the tokenizer does not know")
+        if (texts.prefixes + texts.suffixes > sizes).any():
+            raise ReviserError("a prefix and a suffix are longer than their text")
+
+    def _write_rich(self, texts: Texts, sample: int, name: int, histories: Histories) -> None:
+        made = make_sample(
+            self.vocabulary,
+            texts.text(sample),
+            texts_task(texts, sample, self.revisions),
+            name,
+            self.classes,
+            self.max_history,
+            self.k_max,
+        )
+        size = len(made.ids)
+        histories.ids[sample, :size] = made.ids
+        histories.counted[sample, :size] = made.counted
+        histories.lengths[sample] = size
+
+
+def texts_task(texts: Texts, sample: int, revisions: float) -> Task:
+    """The task of one text, as the reference takes it."""
+    return Task(
+        int(texts.kinds[sample]),
+        int(texts.prefixes[sample]),
+        int(texts.suffixes[sample]),
+        float(texts.p_deletes[sample]),
+        revisions,
+    )
+
+
+def _bench(length: int, count: int, rounds: int) -> str:
+    """Actions per second on one core, for each policy, on random tokens."""
+    random = np.random.default_rng(0)
+    vocabulary = Vocabulary.gpt2(("swap", "span_delete", "span_move", "span_copy", "replace"))
+    size = vocabulary.base_size
+    # One token in 12 ends a clause and one in 24 a sentence, about as in English prose.
+    classes = random.choice(
+        np.array([0, 1, 5, 9], np.uint8), size=size, p=[0.25, 0.625, 0.0833, 0.0417]
+    )
+    rows = [f"texts of {length} tokens, best of {rounds}; actions per second and core:"]
+    tries = [
+        ("plain", PLAIN, 0.8, 0),
+        ("paper, p(Delete) 0.80", PAPER, 0.8, 0),
+        ("paper, p(Delete) 0.95", PAPER, 0.95, 0),
+        ("structured", STRUCTURED, 0.8, 0),
+        ("local", LOCAL, 0.8, 0),
+        ("infill, paper 0.80", PAPER, 0.8, length // 4),
+        ("infill, structured", STRUCTURED, 0.8, length // 4),
+        ("rich (not compiled)", RICH, 0.8, 0),
+    ]
+    for label, kind, p_delete, given in tries:
+        some = max(count // 100, 2) if kind == RICH else count
+        texts = random.integers(0, size - 1, size=(some, length)).tolist()
+        task = Task(kind, given, given, p_delete)
+        batch = Texts.of(texts, [task] * some)
+        generate = Generator(vocabulary, classes, 4 * length + 16)
+        names = np.arange(some, dtype=np.uint64)
+        best, made = float("inf"), 0
+        for _ in range(rounds):
+            started = time.perf_counter()
+            histories = generate(batch, names)
+            best = min(best, time.perf_counter() - started)
+            made = int(histories.counted.sum())
+        rows.append(f"  {label:<24}{made / best:>14,.0f}   {made / some:,.0f} actions a text")
+    return "\n".join(rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = Parser(
+        prog="python -m training generator", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("--bench", action="store_true", required=True, help="measure the speed")
+    parser.add_argument("--length", type=int, default=1500, help="tokens in a text")
+    parser.add_argument("--count", type=int, default=400, help="texts in a round")
+    parser.add_argument("--rounds", type=int, default=5)
+    chosen = parser.parse_args(arguments)
+    print(_bench(chosen.length, chosen.count, chosen.rounds))
+    return 0

@@ -1,0 +1,356 @@
+"""The samples of an epoch: which piece of which document, written in which way.
+
+An epoch cuts every document anew into windows, each with its kind, prefix and suffix drawn first, so
+that its length can suit them; then it shuffles the windows. Sample i of epoch e is the same whoever
+makes it and whenever: everything is drawn from streams named by (seed, epoch, i) and the like.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from training.data.boundaries import SENTENCE, Classes, strength
+from training.data.corpus import Corpus, Tokens
+from training.data.randomness import State, below, chance, compiled, folded, key, share, shuffled
+from training.samples.generator import LONGEST, Generator, Histories, Texts
+from training.samples.mixture import Mixture
+from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED
+
+_CUT, _SHUFFLE, _SAMPLE = range(3)
+_INFILL = 4
+_KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH], dtype=np.uint8)
+
+_strength = compiled(strength)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The pieces an epoch is made of, in the order of the corpus."""
+
+    shards: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    kinds: NDArray[np.uint8]
+    prefixes: NDArray[np.int32]
+    suffixes: NDArray[np.int32]
+    p_deletes: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@compiled
+def _pick(weights: NDArray[np.float64], state: State) -> int:
+    """An index drawn by weights that are given as running sums ending in 1."""
+    drawn = share(state)
+    index = 0
+    while drawn >= weights[index] and index < weights.size - 1:
+        index += 1
+    return index
+
+
+@compiled
+def _draw_range(ranges: NDArray[np.float64], state: State) -> float:
+    row = _pick(ranges[:, 0].copy(), state)
+    return float(ranges[row, 1] + share(state) * (ranges[row, 2] - ranges[row, 1]))
+
+
+@compiled
+def _cut_at_sentence(tokens: Tokens, classes: Classes, start: int, size: int, least: int) -> int:
+    """A size a little below `size` at which a sentence ends, if there is one: Stop then means an end."""
+    for shorter in range(size, max(size - size // 4, least) - 1, -1):
+        end = start + shorter
+        if _strength(int(classes[tokens[end - 1]]), int(classes[tokens[end]])) == SENTENCE:
+            return shorter
+    return size
+
+
+@compiled
+def _cut(
+    tokens: Tokens,
+    offsets: NDArray[np.int64],
+    classes: Classes,
+    name: np.uint64,
+    shares: NDArray[np.float64],
+    gap_shares: NDArray[np.float64],
+    p_deletes: NDArray[np.float64],
+    expansions: NDArray[np.float64],
+    prefix_ranges: NDArray[np.float64],
+    before_ranges: NDArray[np.float64],
+    suffix_ranges: NDArray[np.float64],
+    max_history: int,
+    min_text: int,
+    full: float,
+    openings: float,
+    k_max: int,
+    write: bool,
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int32],
+    kinds: NDArray[np.uint8],
+    prefixes: NDArray[np.int32],
+    suffixes: NDArray[np.int32],
+    drawn_p: NDArray[np.float64],
+) -> int:
+    """Cut all documents of a shard; returns the number of windows. Without `write` it only counts."""
+    state = np.empty(1, dtype=np.uint64)
+    weights = p_deletes[:, 0].copy()
+    count = 0
+    for document in range(offsets.size - 1):
+        state[0] = folded(name, document)
+        at, end = offsets[document], offsets[document + 1]
+        opening_alone = openings > 0.0 and chance(state, openings)
+        while end - at >= min_text:
+            drawn = _pick(shares, state)
+            infill = drawn == _INFILL
+            kind = _KIND_OF_SHARE[_pick(gap_shares, state) if infill else drawn]
+            p = _pick(weights, state)
+            before = _draw_range(before_ranges if infill else prefix_ranges, state)
+            after = _draw_range(suffix_ranges, state) if infill else 0.0
+            if before + after > 0.9:
+                before, after = 0.9 * before / (before + after), 0.9 * after / (before + after)
+            marks = 2 + (10 + max_history // LONGEST if infill else 0)
+            longest = max_history - marks
+            # What a token of the text costs in the history: one id if given, more if it is written.
+            written = (1.0 - before - after) * expansions[kind, p]
+            cost = before + after + written
+            most = int(min(longest / cost, k_max / written))
+            room = longest
+            if not chance(state, full):
+                room = min_text + below(state, longest - min_text + 1)
+            rest = end - at
+            size = max(min(int(room / cost), most), min_text)
+            if size < rest:
+                size = _cut_at_sentence(tokens, classes, at, size, min_text)
+            if rest - size < min_text:
+                # What would be left is too short to stand alone: take it along, or share evenly. Where neither can
+                # be, or nothing else of this document is shown, it is left out, and the window ends with its sentence.
+                if rest <= most:
+                    size = rest
+                elif rest >= 2 * min_text and not opening_alone:
+                    size = _cut_at_sentence(tokens, classes, at, rest // 2, min_text)
+            if write:
+                suffix = max(1, int(after * size)) if infill else 0
+                starts[count] = at
+                sizes[count] = size
+                kinds[count] = kind
+                prefixes[count] = min(int(before * size), size - suffix - 1)
+                suffixes[count] = suffix
+                drawn_p[count] = p_deletes[p, 1]
+            count += 1
+            at = end if opening_alone else at + size
+    return count
+
+
+@compiled
+def _sources(
+    first: int, last: int, size: int, name: np.uint64, stream: np.uint64
+) -> tuple[NDArray[np.int64], State]:
+    """Which windows samples `first` to `last` are, and the names of their random streams."""
+    windows = np.empty(last - first, dtype=np.int64)
+    names = np.empty(last - first, dtype=np.uint64)
+    for index in range(first, last):
+        windows[index - first] = shuffled(index, size, name)
+        names[index - first] = folded(stream, index)
+    return windows, names
+
+
+@compiled
+def _gather(
+    tokens: Tokens,
+    shard: int,
+    shards: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Copy the windows of one shard to where they go."""
+    for window in range(starts.size):
+        if shards[window] == shard:
+            shift = starts[window] - offsets[window]
+            for at in range(offsets[window], offsets[window + 1]):
+                out[at] = tokens[at + shift]
+
+
+def _running(weights: list[float]) -> NDArray[np.float64]:
+    return np.cumsum(np.array(weights, dtype=np.float64)) / sum(weights)
+
+
+def _table(rows: tuple[tuple[float, ...], ...]) -> NDArray[np.float64]:
+    """Rows of weight and values, the weights as running sums."""
+    table = np.array(rows, dtype=np.float64)
+    table[:, 0] = _running([row[0] for row in rows])
+    return table
+
+
+class Samples:
+    """All samples of all epochs, for one corpus, vocabulary, mixture and seed."""
+
+    def __init__(
+        self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0
+    ) -> None:
+        if vocabulary.base_size < corpus.tokenizer.size:
+            raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
+        self.corpus = corpus
+        self.vocabulary = vocabulary
+        self.mixture = mixture
+        self.seed = seed
+        self._generate = self._generator(mixture.max_history, mixture.k_max)
+        self._p_deletes = _table(mixture.p_delete)
+        self._expansions = self._measure_expansions()
+        self._lock = threading.Lock()
+        self._epochs: dict[int, Windows] = {}
+
+    def _generator(self, max_history: int, k_max: int | None = None) -> Generator:
+        mixture = self.mixture
+        return Generator(
+            self.vocabulary,
+            self.corpus.classes,
+            max_history,
+            mixture.revisions,
+            k_max,
+            mixture.pieces,
+        )
+
+    def count(self, epoch: int) -> int:
+        """How many samples an epoch has; it varies a little, as documents are cut anew."""
+        return len(self.windows(epoch))
+
+    def windows(self, epoch: int) -> Windows:
+        with self._lock:
+            if epoch not in self._epochs:
+                made = self._cut_epoch(epoch)
+                if not len(made):
+                    raise ReviserError(
+                        f"no text has the {self.mixture.min_text} tokens that a sample needs"
+                    )
+                # The next epoch is begun before the last samples of this one are used.
+                self._epochs = {old: self._epochs[old] for old in [*self._epochs][-1:]}
+                self._epochs[epoch] = made
+            return self._epochs[epoch]
+
+    def texts(self, epoch: int, first: int, last: int) -> tuple[Texts, State]:
+        """The texts of samples `first` to `last`, and the names of their random streams."""
+        cut = self.windows(epoch)
+        chosen, names = _sources(
+            first,
+            last,
+            len(cut),
+            np.uint64(key(self.seed, epoch, _SHUFFLE)),
+            np.uint64(key(self.seed, epoch, _SAMPLE)),
+        )
+        offsets = np.concatenate(
+            [np.zeros(1, np.int64), np.cumsum(cut.sizes[chosen], dtype=np.int64)]
+        )
+        tokens = np.empty(offsets[-1], dtype=np.int32)
+        shards, starts = cut.shards[chosen], cut.starts[chosen]
+        for number in np.unique(shards):
+            shard = self.corpus.shards[number]
+            _gather(shard.tokens, number, shards, starts, offsets, tokens)
+        texts = Texts(
+            tokens,
+            offsets,
+            cut.kinds[chosen],
+            cut.prefixes[chosen],
+            cut.suffixes[chosen],
+            cut.p_deletes[chosen],
+        )
+        return texts, names
+
+    def histories(self, epoch: int, first: int, last: int) -> Histories:
+        return self._generate(*self.texts(epoch, first, last))
+
+    def _cut_epoch(self, epoch: int) -> Windows:
+        made = [self._cut_shard(epoch, number) for number in range(len(self.corpus.shards))]
+        columns = ("shards", "starts", "sizes", "kinds", "prefixes", "suffixes", "p_deletes")
+        return Windows(
+            *(np.concatenate([getattr(part, name) for part in made]) for name in columns)
+        )
+
+    def _cut_shard(self, epoch: int, number: int) -> Windows:
+        mixture, shard = self.mixture, self.corpus.shards[number]
+        gap_shares = list(mixture.writing)
+        cut = partial(
+            _cut,
+            shard.tokens,
+            shard.offsets,
+            self.corpus.classes,
+            np.uint64(key(self.seed, epoch, _CUT, number)),
+            _running(list(mixture.shares)),
+            _running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0, 0.0]),
+            self._p_deletes,
+            self._expansions,
+            _table(mixture.prefix),
+            _table(mixture.before or mixture.prefix),
+            _table(mixture.suffix),
+            mixture.max_history,
+            mixture.min_text,
+            float(mixture.full),
+            float(mixture.openings),
+            mixture.k_max or mixture.max_history,
+        )
+        count = cut(False, *_columns(0))
+        columns = _columns(count)
+        cut(True, *columns)
+        return Windows(np.full(count, number, dtype=np.int32), *columns)
+
+    def _measure_expansions(self) -> NDArray[np.float64]:
+        """How many ids a written token takes, by kind and p(Delete): what 4 of 5 texts get by with.
+
+        The fifth is drawn anew, which is cheaper than to leave so much room in every history.
+        """
+        expansions = np.ones((5, len(self._p_deletes)))
+        mixture = self.mixture
+        shares = {
+            PAPER: mixture.paper,
+            STRUCTURED: mixture.structured,
+            LOCAL: mixture.local,
+            RICH: mixture.rich,
+        }
+        for kind in (kind for kind, weight in shares.items() if weight):
+            for p, p_delete in enumerate(self._p_deletes[:, 1]):
+                expansions[kind, p] = self._measure_expansion(kind, float(p_delete))
+        return expansions
+
+    def _measure_expansion(self, kind: int, p_delete: float) -> float:
+        tokens = self.corpus.shards[0].tokens
+        size = min(self.mixture.max_history // 2, len(tokens))
+        count = 16 if kind == RICH else 256
+        starts = np.arange(count) * (len(tokens) - size) // count
+        texts = Texts(
+            np.concatenate([tokens[at : at + size] for at in starts]).astype(np.int32),
+            np.arange(count + 1, dtype=np.int64) * size,
+            np.full(count, kind, dtype=np.uint8),
+            np.zeros(count, dtype=np.int32),
+            np.zeros(count, dtype=np.int32),
+            np.full(count, p_delete),
+        )
+        generate = self._generator(int(size * (2 + 4 / p_delete)) + 2)
+        lengths = np.sort(generate(texts, np.arange(count, dtype=np.uint64)).lengths)
+        return max(1.0, float(lengths[int(0.8 * count)]) / max(size, 1))
+
+
+def _columns(
+    count: int,
+) -> tuple[
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.uint8],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.float64],
+]:
+    return (
+        np.empty(count, dtype=np.int64),
+        np.empty(count, dtype=np.int32),
+        np.empty(count, dtype=np.uint8),
+        np.empty(count, dtype=np.int32),
+        np.empty(count, dtype=np.int32),
+        np.empty(count, dtype=np.float64),
+    )

@@ -1,0 +1,1 @@
+"""The training loop, its loss and settings, and a whole run."""

@@ -1,0 +1,167 @@
+"""Keeping what a base model knows: its whole distribution is the target wherever a history is a plain text so far.
+
+A model that learns to edit forgets some of what it knew. Where its history is nothing but a text from the beginning on, the
+base that it was made from can say what comes next, and how likely everything else is: far more than the one token of the
+training text. There the loss is the divergence from the base's distribution, and no longer the cross-entropy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reviser.core.errors import ReviserError
+from reviser.model import Reviser
+from reviser.model.decoder import has_kernels
+from training.batches.packing import Rows
+
+_CHUNK = 8192
+
+OfPair = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+
+
+def plain_places(rows: Rows, base_size: int) -> NDArray[np.bool_]:
+    """Where, in all columns but the last, a history is a plain text so far and goes on with a token."""
+    operators = (rows.ids >= base_size) & (rows.positions > 0)
+    seen = np.cumsum(operators, axis=1)
+    begun = np.maximum(np.arange(rows.ids.shape[1]) - rows.positions, 0)
+    within: NDArray[np.int64] = seen - np.take_along_axis(seen, begun, axis=1)
+    goes_on = (rows.samples[:, 1:] == rows.samples[:, :-1]) & (rows.samples[:, 1:] >= 0)
+    plain: NDArray[np.bool_] = (within[:, :-1] == 0) & goes_on & (rows.ids[:, 1:] < base_size)
+    return plain
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Places of a batch at which the base is asked: the rows it reads, and the places in all rows and in those."""
+
+    rows: Tensor
+    places: Tensor
+    of_base: Tensor
+
+
+class Keeper:
+    """A base model that says what is likely, for a run that is to keep its knowledge."""
+
+    def __init__(
+        self, base: Reviser, base_size: int, weight: float, share: float = 0.5, most: int = 32768
+    ) -> None:
+        """The base reads `share` of the rows, those with most plain text, and is asked at `most` places."""
+        if base.config.vocab_size < base_size:
+            raise ReviserError("the base to be kept has another vocabulary than the model")
+        self.weight = weight
+        self.base_size = base_size
+        self._share = share
+        self._most = most
+        self._base = base.eval().requires_grad_(False)
+        self._of_pair: OfPair = divergence_and_gradient
+
+    def to(self, device: torch.device, compiled: bool) -> None:
+        """Go where the run is; on a GPU the base computes in half precision."""
+        self._base.to(device)
+        head = self._base.embedding if self._base.head is None else self._base.head
+        self._table = head.weight[: self.base_size].to(self._precision(device))
+        if compiled and has_kernels(device):
+            self._of_pair = torch.compile(divergence_and_gradient, dynamic=False)
+
+    @staticmethod
+    def _precision(device: torch.device) -> torch.dtype:
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+
+    def choose(self, rows: Rows, plain: NDArray[np.bool_], device: torch.device) -> Kept:
+        """The places of a batch; where it has more than are asked for, evenly spread ones."""
+        count = max(int(len(rows) * self._share), 1)
+        chosen = np.sort(np.argsort(-plain.sum(axis=1), kind="stable")[:count])
+        row, column = np.nonzero(plain[chosen])
+        # Whole chunks, as far as there are any: their shape is compiled for.
+        asked = min(len(row), self._most)
+        asked -= asked % _CHUNK if asked > _CHUNK else 0
+        spread = np.arange(asked) * len(row) // max(asked, 1)
+        row, column = row[spread], column[spread]
+        length = rows.ids.shape[1]
+        parts = (chosen, chosen[row] * length + column, row * length + column)
+        made = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
+        return Kept(*made)
+
+    def divergence(
+        self, ids: Tensor, positions: Tensor, kept: Kept, states: Tensor, table: Tensor
+    ) -> Tensor:
+        """The summed divergence from the base, in nats, of what `states` of the flattened rows say by `table`."""
+        read = ids.index_select(0, kept.rows)
+        # The base knows none of the operators, and a text of its begins after the end of another, which is token 0.
+        read = torch.where(read < self.base_size, read, 0)
+        kind = self._precision(ids.device)
+        half = torch.autocast(ids.device.type, torch.bfloat16, enabled=kind == torch.bfloat16)
+        with torch.no_grad(), half:
+            known = self._base.hidden_packed(read, positions.index_select(0, kept.rows))
+            known = known.flatten(0, 1).index_select(0, kept.of_base).to(kind)
+        summed: Tensor = _ChunkedDivergence.apply(  # type: ignore[no-untyped-call]
+            states.index_select(0, kept.places),
+            table,
+            known,
+            self._table,
+            self._of_pair,
+        )
+        return summed
+
+
+class _ChunkedDivergence(torch.autograd.Function):
+    """As the chunked cross-entropy: each chunk's logits become their own gradient, so none are kept."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, table: Tensor, known: Tensor, known_table: Tensor, of_pair: OfPair
+    ) -> Tensor:
+        total = torch.zeros((), dtype=torch.float32, device=hidden.device)
+        hidden_grad = torch.empty_like(hidden)
+        size = table.shape[0]
+        weights = hidden.new_empty((size + -size % 64, table.shape[1]))
+        weights[:size], weights[size:] = table, 0
+        table_grad = torch.zeros(weights.shape, dtype=torch.float32, device=hidden.device)
+        for start in range(0, len(hidden), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            part = hidden[chunk]
+            wanted = known[chunk] @ known_table.T
+            loss, grad = of_pair(part @ weights.T, wanted, size)
+            total += loss
+            hidden_grad[chunk] = grad @ weights
+            table_grad += grad.T @ part
+        ctx.save_for_backward(hidden_grad, table_grad[:size])
+        ctx.table_dtype = table.dtype
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        hidden_grad, table_grad = ctx.saved_tensors
+        scale = grads[0].view(1)
+        return (
+            (hidden_grad * scale).to(hidden_grad.dtype),
+            (table_grad * scale).to(ctx.table_dtype),
+            None,
+            None,
+            None,
+        )
+
+
+def divergence_and_gradient(logits: Tensor, wanted: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The summed divergence of a chunk from what is wanted, and its gradient in the logits.
+
+    Only the first `size` columns of the logits are ids. `wanted` may have fewer columns: those of the base. The others
+    should not be chosen at all.
+    """
+    columns = torch.arange(logits.shape[1], device=logits.device)
+    scores = logits.float().masked_fill(columns >= size, float("-inf"))
+    shares = scores.log_softmax(dim=-1)
+    target = wanted.float().log_softmax(dim=-1)
+    chances = target.exp()
+    known = wanted.shape[1]
+    loss = (chances * (target - shares[:, :known])).sum()
+    grad = shares.exp()
+    grad = torch.cat((grad[:, :known] - chances, grad[:, known:]), dim=1)
+    return loss, grad.to(logits.dtype)

@@ -1,0 +1,86 @@
+"""One process or many: where a process stands among the others, and how they share a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from reviser.core.errors import ReviserError
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a run; `torchrun` starts several and sets their environment."""
+
+    rank: int
+    size: int
+    device: torch.device
+    kind: str
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def total(self, value: float) -> float:
+        """The sum of a number over all processes."""
+        if self.size == 1:
+            return value
+        summed = torch.tensor(value, dtype=torch.float64, device=self.device)
+        dist.all_reduce(summed)
+        return float(summed)
+
+    def wait(self) -> None:
+        if self.size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def join_world(kind: str) -> Iterator[World]:
+    """Take part in the run that `torchrun` started, or be alone."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size > 1 and kind == "none":
+        raise ReviserError("several processes were started; choose --parallel ddp or fsdp")
+    rank, local = int(os.environ.get("RANK", "0")), int(os.environ.get("LOCAL_RANK", "0"))
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", local) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+    if size == 1:
+        yield World(0, 1, device, "none")
+        return
+    dist.init_process_group("nccl" if cuda else "gloo")
+    try:
+        yield World(rank, size, device, kind)
+    finally:
+        dist.destroy_process_group()
+
+
+def share(module: nn.Module, blocks: nn.ModuleList, world: World) -> nn.Module:
+    """`module` spread over the processes: copied (DDP) or in shards (FSDP2)."""
+    if world.kind == "ddp":
+        devices = [world.device.index] if world.device.type == "cuda" else None
+        return nn.parallel.DistributedDataParallel(module, device_ids=devices)
+    if world.kind == "fsdp":
+        from torch.distributed.fsdp import fully_shard
+
+        for block in blocks:
+            fully_shard(block)
+        fully_shard(module)
+    return module
+
+
+@contextmanager
+def last_pass_syncs(module: nn.Module, last: bool) -> Iterator[None]:
+    """Gradients travel once for each optimizer step, with its last pass."""
+    if isinstance(module, nn.parallel.DistributedDataParallel) and not last:
+        with module.no_sync():
+            yield
+    else:
+        yield

@@ -1,0 +1,61 @@
+"""Training with rounded weights: a pass sees them as a quantised file will have them.
+
+A small model that was never shown its rounded weights loses much to four bits. Here the forward and the
+backward pass see rounded weights, and the step that follows changes the exact ones: many small changes
+add up, and those that rounding hides do no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import torch
+from torch import nn
+
+from reviser.core.errors import ReviserError
+from reviser.model import Reviser
+from reviser.model.layout import TABLES, matrix_shapes
+from reviser.model.quantised import attempt, rounded
+
+
+class Rounding:
+    """The matrices of a model, to be rounded for a while."""
+
+    def __init__(self, model: Reviser, bits: Literal[4, 8], *, compiled: bool = False) -> None:
+        if model.config.uses_canvas:
+            raise ReviserError(
+                "a model that sees the canvas cannot be quantised, nor trained for it"
+            )
+        # Compiled, the search for the best scales takes a small part of the time on a GPU. A weight that lies
+        # exactly between two codes may then go to the other one.
+        self._of_try = torch.compile(attempt, dynamic=False) if compiled else attempt
+        # Matrices of one width are rounded together: a GPU does few large things faster than many small ones.
+        self._alike: dict[tuple[Literal[4, 8], int], list[nn.Parameter]] = {}
+        for name, (_, columns) in matrix_shapes(model.config).items():
+            kind = 8 if name in TABLES else bits
+            self._alike.setdefault((kind, columns), []).append(model.get_parameter(name))
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Round the weights for this long, then put the exact ones back; gradients stay."""
+        kept = [self._round(bits, matrices) for (bits, _), matrices in self._alike.items()]
+        try:
+            yield
+        finally:
+            for exact, matrices in zip(kept, self._alike.values(), strict=True):
+                _put(exact, matrices)
+
+    @torch.no_grad()
+    def _round(self, bits: Literal[4, 8], matrices: list[nn.Parameter]) -> torch.Tensor:
+        exact = torch.cat([matrix.detach() for matrix in matrices])
+        _put(rounded(exact, bits, self._of_try).to(exact.dtype), matrices)
+        return exact
+
+
+@torch.no_grad()
+def _put(stacked: torch.Tensor, matrices: list[nn.Parameter]) -> None:
+    parts = torch.split(stacked, [len(matrix) for matrix in matrices])
+    for matrix, part in zip(matrices, parts, strict=True):
+        matrix.copy_(part)

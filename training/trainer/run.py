@@ -1,0 +1,454 @@
+"""`python -m training run PRESET --data … --out …`: a whole training run, from its data to its model."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import sys
+import time
+from collections.abc import Collection, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from reviser.checkpoints.home import Checkpoint
+from reviser.cli.arguments import Parser
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
+from reviser.core.vocabulary import EXTENSIONS, Vocabulary
+from reviser.decoding.rollout import Run, Sampler, seed
+from reviser.decoding.torch_policy import run_batch
+from reviser.model import Reviser, preset, resize_vocabulary
+from training.batches.loader import Loader, SampleSource, edit_samples, samples_of
+from training.batches.packing import SLACK, Rows, packed
+from training.batches.repeats import Repeats
+from training.data.corpus import Corpus
+from training.edits.edit_samples import EditSource
+from training.edits.mistakes.kinds import Recipe
+from training.edits.mistakes.source import MadeUpMistakes
+from training.edits.mistakes.table import load_table
+from training.samples.generator import Histories
+from training.samples.mixture import Mixture
+from training.samples.samples import Samples
+from training.trainer.keeping import Keeper
+from training.trainer.metrics import MetricsLog, PlainView, make_view
+from training.trainer.parallel import World, join_world
+from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
+from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
+from training.trainer.trainer import Measured, Trainer, interruptible
+
+_REPORT_SECONDS = 2.0
+_EVALUATION_BATCHES = 4
+_EVALUATION_EDITS = 500
+_SAMPLED_PROMPTS = 8
+_SAMPLED_ACTIONS = 200
+
+
+def loader_of(samples: SampleSource, settings: Settings, world: World, workers: int) -> Loader:
+    """Packed rows for one process of the run."""
+    return Loader(
+        samples,
+        settings.rows // world.size,
+        row_length=settings.row_length,
+        rank=world.rank,
+        world=world.size,
+        workers=workers,
+        repeats=Repeats(samples.vocabulary, settings.repeats_of) if settings.repeats else None,
+    )
+
+
+def mixture_of(settings: Settings, path: Path | None, edits: bool = False) -> Mixture:
+    """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline.
+
+    The baseline is shown texts that are as long, the same share of openings as its file says and, with `edits`, of those.
+    """
+    mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
+    if settings.objective == "ar":
+        plain = Mixture.left_to_right(settings.history)
+        part = mixture.edits / sum(mixture.shares) if edits else 0.0
+        return dataclasses.replace(
+            plain,
+            min_text=mixture.min_text,
+            openings=mixture.openings,
+            edits=part,
+            unchanged=mixture.unchanged,
+        )
+    return dataclasses.replace(mixture, max_history=settings.history)
+
+
+def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Checkpoint:
+    """The model before its first step: fresh, or a pretrained one with operators appended."""
+    if init is None:
+        return _fresh(settings, load_tokenizer(tokenizer), tokenizer)
+    from reviser.checkpoints.importing import import_model
+
+    start = import_model(init)
+    vocabulary = _with_operators(start.vocabulary, settings)
+    if vocabulary.size > start.vocabulary.size:
+        resize_vocabulary(start.model, vocabulary.size)
+    start.model.to(torch.float32)
+    return dataclasses.replace(start, vocabulary=vocabulary)
+
+
+def keeper_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> Keeper | None:
+    """The base that a run is held to, if it is to be."""
+    if not settings.keep:
+        return None
+    if base is None:
+        raise ReviserError("--keep needs the model to be held to: --base, or --init")
+    from reviser.checkpoints.importing import import_model
+
+    return Keeper(import_model(base).model, vocabulary.base_size, settings.keep)
+
+
+def mistakes_of(
+    options: argparse.Namespace, vocabulary: Vocabulary, mixture: Mixture, seed: int
+) -> MadeUpMistakes | None:
+    """Made-up mistakes, where a table of them is named: put into the texts of the run, or into others."""
+    if options.mistakes is None:
+        return None
+    texts = Corpus.open(options.mistakes_in or options.data)
+    recipe = Recipe.load(options.recipe) if options.recipe else Recipe()
+    table = load_table(options.mistakes)
+    return MadeUpMistakes(texts, table, vocabulary, mixture, recipe, seed)
+
+
+def check_history(history: int, model: Reviser) -> None:
+    context = model.config.context
+    if history > context:
+        raise ReviserError(f"the model reads {context} ids at the most: lower --history {history}")
+
+
+def _with_operators(old: Vocabulary, settings: Settings) -> Vocabulary:
+    """The vocabulary with the actions in use that a run teaches; new ids come behind the old ones."""
+    added = settings.kinds & set(EXTENSIONS)
+    new = dataclasses.replace(
+        old, kinds=settings.kinds, extensions=(*old.extensions, *(added - set(old.extensions)))
+    )
+    if new.extensions[: len(old.extensions)] != old.extensions:
+        raise ReviserError(f"{', '.join(sorted(added))} cannot be added to this model's vocabulary")
+    return new
+
+
+def _fresh(settings: Settings, tokenizer: Tokenizer, source: str) -> Checkpoint:
+    bare = Vocabulary(tokenizer.size, tokenizer.markers, name=tokenizer.name)
+    vocabulary = _with_operators(bare, settings)
+    torch.manual_seed(settings.seed)
+    config = preset(
+        settings.model,
+        vocab_size=vocabulary.size,
+        dropout=settings.dropout,
+        cursor_id=vocabulary.cursor_id,
+    )
+    file = Path(source, "tokenizer.json") if Path(source).is_dir() else Path(source)
+    content = None if source == "gpt2" else file.read_bytes()
+    return Checkpoint(Reviser(config), vocabulary, tokenizer, content)
+
+
+def matrix_rate(device: torch.device) -> float | None:
+    """Floating-point operations per second of a large bf16 product here; None without a GPU."""
+    if device.type != "cuda":
+        return None
+    a, b = (torch.randn(8192, 8192, device=device, dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(3):
+        a @ b
+    # The best of some: others may use the same GPU just now.
+    seconds = []
+    for _ in range(3):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        for _ in range(20):
+            a @ b
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - started)
+    return 20 * 2 * 8192**3 / min(seconds)
+
+
+class Reporter:
+    """Turns steps into log entries every few seconds, so that the device is seldom waited for."""
+
+    def __init__(self, trainer: Trainer, log: MetricsLog | None, view: PlainView) -> None:
+        self.trainer = trainer
+        self._log = log
+        self._view = view
+        self._rate = matrix_rate(trainer.world.device)
+        self._parameters = sum(p.numel() for p in trainer.model.parameters())
+        self.mark()
+
+    def mark(self) -> None:
+        """Count time and actions from now on."""
+        self._at = time.perf_counter()
+        self._actions = 0
+        self._waited = self.trainer.source.waited
+
+    @property
+    def unreported(self) -> bool:
+        """Whether steps were taken since the last report; the same for all processes."""
+        return self._actions > 0
+
+    def take(self, measured: Measured) -> None:
+        self._actions += measured.actions
+        # All processes must report together: the leader's clock decides.
+        due = time.perf_counter() - self._at >= _REPORT_SECONDS and self.trainer.world.leads
+        if self.trainer.world.total(float(due)):
+            self.report(measured)
+
+    def report(self, measured: Measured, **more: Any) -> None:
+        trainer = self.trainer
+        loss = trainer.mean_loss(measured)
+        seconds = time.perf_counter() - self._at
+        speed = self._actions / seconds
+        entry = {
+            "step": trainer.progress.step,
+            "seconds": round(trainer.progress.seconds, 2),
+            "actions": trainer.progress.actions,
+            "loss": loss,
+            "rate": measured.rate,
+            "gradient": float(measured.gradient),
+            "actions_per_s": round(speed),
+            "waited_share": round((trainer.source.waited - self._waited) / seconds, 4),
+        }
+        if self._rate:
+            entry["mfu"] = round(6 * self._parameters * speed / self._rate / trainer.world.size, 4)
+        self.write(entry | more)
+        self.mark()
+
+    def write(self, entry: dict[str, Any]) -> None:
+        if self._log is not None:
+            self._log.write(**entry)
+            self._view.show(entry, self.trainer.done)
+
+    def say(self, text: str) -> None:
+        if self.trainer.world.leads:
+            self._view.say(text)
+
+
+class Examiner:
+    """Looks at the model now and then: its loss on held-out rows, and what it writes."""
+
+    def __init__(self, rows: list[Rows], prompts: list[list[int]], parts: Checkpoint) -> None:
+        self._rows = rows
+        self.edits: list[Rows] = []
+        self._prompts = prompts
+        self._parts = parts
+
+    def examine(self, trainer: Trainer, reporter: Reporter) -> None:
+        if not self._rows and not self.edits:
+            return
+        entry: dict[str, float] = {"step": trainer.progress.step}
+        for name, rows in (("held_out_loss", self._rows), ("held_out_edit_loss", self.edits)):
+            if rows:
+                entry[name] = trainer.evaluate(rows)
+        if self._prompts and trainer.world.leads and trainer.world.kind != "fsdp":
+            # As it will be shipped: weights that are rounded in every pass are worth little as they are.
+            with trainer.rounded():
+                entry |= self._write_samples(trainer.model, reporter)
+        reporter.write(entry)
+
+    def _write_samples(self, model: Reviser, reporter: Reporter) -> dict[str, float]:
+        vocabulary = self._parts.vocabulary
+        model.eval()
+        runs = []
+        for number, prompt in enumerate(self._prompts):
+            canvas, history = seed(vocabulary, prompt)
+            sampler = Sampler(seed=number, move_temperature=None)
+            runs.append(Run(canvas, history, sampler, max_actions=_SAMPLED_ACTIONS))
+        # Sampling has shapes of its own; compiling for them would take longer than it saves.
+        with torch.compiler.set_stance("force_eager"):
+            steps = [step for _, step in run_batch(model, runs)]
+        model.train()
+        moves = [step for step in steps if step.action.kind == "move"]
+        back = sum(step.action.delta < 0 for step in moves)  # type: ignore[attr-defined]
+        shown = decode(self._parts.tokenizer, runs[0].canvas.tokens)
+        reporter.say(f"sample: {shown!r}")
+        return {
+            "sampled_moves": len(moves) / max(len(steps), 1),
+            "sampled_backward": back / max(len(moves), 1),
+            "sampled_stops": sum(run.ending == "stop" for run in runs) / max(len(runs), 1),
+        }
+
+
+def examiner_for(
+    corpus: Corpus | None, settings: Settings, mixture: Mixture, world: World, parts: Checkpoint
+) -> Examiner:
+    """Fixed rows and prompts from a held-out corpus; nothing to examine without one."""
+    if corpus is None:
+        return Examiner([], [], parts)
+    samples = Samples(corpus, parts.vocabulary, mixture, seed=1)
+    loader = loader_of(samples, settings, world, workers=1)
+    rows = list(islice(loader.batches(), _EVALUATION_BATCHES))
+    plain = Samples(corpus, parts.vocabulary, Mixture.left_to_right(settings.history), seed=2)
+    histories = plain.histories(0, 0, _SAMPLED_PROMPTS)
+    # Between the start marker and Stop stand plain tokens; a prompt is the first third of them.
+    ends = np.minimum(1 + histories.lengths // 3, 36).tolist()
+    prompts = [history[1:end].tolist() for history, end in zip(histories.ids, ends, strict=True)]
+    return Examiner(rows, prompts, parts)
+
+
+def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]:
+    """Fixed rows of held-out edits, the same in every process, in batches as large as in training."""
+    histories = edits.histories(0, 0, min(len(edits), _EVALUATION_EDITS))
+    return evaluation_rows(histories, edits.start_id, settings, world)
+
+
+def evaluation_rows(
+    histories: Histories, padding: int, settings: Settings, world: World
+) -> list[Rows]:
+    """Histories in rows, in batches as large as in training, so that nothing is compiled anew for them.
+
+    Some of the last batch's rows may be empty.
+    """
+    size = settings.rows // world.size
+    needed = histories.lengths.sum() / settings.row_length / (1 - SLACK)
+    rows = packed(histories, max(math.ceil(needed / size), 1) * size, settings.row_length, padding)
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
+
+
+def train(options: argparse.Namespace, settings: Settings, world: World) -> None:
+    """Run `settings` to the end, or until asked to stop; either way the run is saved."""
+    out: Path = options.out
+    torch.manual_seed(settings.seed + world.rank)
+    torch.set_float32_matmul_precision("high")
+    corpus = Corpus.open(options.data)
+    parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
+    check_history(settings.history, parts.model)
+    mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
+    edits = Corpus.open(options.edits) if options.edits else None
+    mistakes = mistakes_of(options, parts.vocabulary, mixture, settings.seed)
+    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes)
+    loader = loader_of(samples, settings, world, options.workers)
+    trainer = Trainer(
+        settings,
+        parts.model,
+        loader,
+        world,
+        moves=parts.vocabulary.move_ids,
+        keeper=keeper_of(settings, options.base or options.init, parts.vocabulary),
+    )
+    if options.resume:
+        resume(out, trainer)
+    facts = {
+        "mixture": mixture.to_dict(),
+        "init": options.init,
+        "data": str(options.data),
+        "edits": options.edits and str(options.edits),
+        "mistakes": None if mistakes is None else mistakes.recipe.to_dict(),
+        "command": " ".join(["python -m training run", *options.words]),
+    }
+    held_out = Corpus.open(options.held_out) if options.held_out else None
+    examiner = examiner_for(held_out, settings, mixture, world, parts)
+    if options.held_out_edits:
+        unseen = edit_samples(
+            Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
+        )
+        examiner.edits = edit_rows(unseen, settings, world)
+    log = None
+    if world.leads:
+        out.mkdir(parents=True, exist_ok=True)
+        save_settings(out, settings, facts)
+        log = MetricsLog(out / "metrics.jsonl", trainer.progress.step)
+    view = make_view() if world.leads else PlainView()
+    metadata = {"settings": settings.to_dict(), **facts}
+    with view, interruptible() as asked:
+        reporter = Reporter(trainer, log, view)
+        finished = run_steps(trainer, reporter, examiner, out, parts, metadata, asked)
+        if finished:
+            examiner.examine(trainer, reporter)
+        save_run(out, trainer, parts, metadata)
+        if finished:
+            reporter.say(f"wrote {save_result(out, trainer, parts, metadata)}")
+        else:
+            reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
+    if log is not None:
+        log.close()
+
+
+def run_steps(
+    trainer: Trainer,
+    reporter: Reporter,
+    examiner: Examiner,
+    out: Path,
+    parts: Checkpoint,
+    metadata: dict[str, Any],
+    asked: list[bool],
+    until: int | None = None,
+) -> bool:
+    """Train until the run is over, or step `until` is done (True), or it was asked to stop (False)."""
+    settings = trainer.settings
+    measured = None
+    for measured in trainer.steps():
+        reporter.take(measured)
+        step = trainer.progress.step
+        if step % settings.evaluate_every == 0:
+            examiner.examine(trainer, reporter)
+        if step % settings.checkpoint_every == 0:
+            save_run(out, trainer, parts, metadata)
+        if trainer.world.total(float(bool(asked))):
+            return False
+        if step == until:
+            break
+    if measured is not None and reporter.unreported:
+        reporter.report(measured)
+    return True
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = Parser(prog=prog, description="A whole training run, from its data to its model.")
+    parser.add_argument("preset", choices=PRESETS)
+    parser.add_argument("--data", type=Path, required=True, help="token shards (reviser tokenise)")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
+    parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
+    parser.add_argument("--edits", type=Path, help="shards of edits, for a mixture that has some")
+    parser.add_argument("--mistakes", type=Path, help="table of mistakes to be put into texts")
+    parser.add_argument("--mistakes-in", type=Path, help="token shards of those texts (--data)")
+    parser.add_argument("--recipe", type=Path, help="JSON file: how often each kind of mistake")
+    parser.add_argument("--base", help="the model that --keep holds the run to (--init)")
+    parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
+    parser.add_argument(
+        "--tokenizer", help="gpt2, or the tokenizer.json that the data was made with"
+    )
+    parser.add_argument("--init", help="start from this model: a folder, a hub id or a GGUF file")
+    parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the run's last checkpoint"
+    )
+    parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
+    add_settings(parser)
+    return parser
+
+
+def add_settings(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
+    """An option for every setting of a run but for some."""
+    for field in dataclasses.fields(Settings):
+        flag = "--" + field.name.replace("_", "-")
+        if field.name in ("model", "betas", "compile", *without):
+            continue
+        kinds = {"int": int, "float": float, "int | None": int, "float | None": float}
+        kind = kinds.get(str(field.type), str)
+        parser.add_argument(flag, type=kind, default=None, metavar="X", help=HELP[field.name])
+    parser.add_argument("--no-compile", dest="compile", action="store_false", default=None)
+
+
+def chosen_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that options name, None where they leave the preset's."""
+    names = {field.name for field in dataclasses.fields(Settings)}
+    return {name: value for name, value in vars(options).items() if name in names}
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m training run") -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(prog).parse_args(words)
+    options.words = words
+    try:
+        settings = preset_settings(options.preset, **chosen_settings(options))
+        check_out(options.out, resumed=options.resume)
+        with join_world(settings.parallel) as world:
+            train(options, settings, world)
+    except ReviserError as error:
+        return complain(error)
+    return 0

@@ -1,0 +1,409 @@
+"""The training loop: batches in, a model out, and everything a run needs to be watched and resumed."""
+
+from __future__ import annotations
+
+import copy
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from types import FrameType
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from reviser.model import Reviser
+from training.batches.packing import Rows
+from training.batches.repeats import WINDOW
+from training.trainer.keeping import Keeper, Kept, plain_places
+from training.trainer.loss import Unwanted, chunk_loss, said_before, summed_loss
+from training.trainer.parallel import World, last_pass_syncs, share
+from training.trainer.recording import Recording
+from training.trainer.rounding import Rounding
+from training.trainer.schedule import learning_rate
+from training.trainer.settings import Settings
+
+
+class BatchSource(Protocol):
+    """Where rows come from: the same number gives the same rows, whenever it is asked for."""
+
+    waited: float
+    """Seconds that callers have spent waiting so far."""
+
+    def batches(self, first: int) -> Iterator[Rows]:
+        """This process's share of batch number `first`, and of those after it, without end."""
+
+
+class Objective(nn.Module):
+    """The model together with its loss, so that one forward pass of one module is a training pass."""
+
+    def __init__(
+        self,
+        model: Reviser,
+        compiled: bool,
+        unwanted: float = 0.0,
+        keeper: Keeper | None = None,
+    ) -> None:
+        """What is said again counts with the weight of `unwanted`; `keeper` holds the model to its base."""
+        super().__init__()
+        self.model = model
+        self.unwanted = unwanted
+        # Not a part of what is trained, saved or shared.
+        self._keeper = keeper
+        if compiled:
+            # One block compiled serves them all, in a small part of the time that the whole takes.
+            for block in model.blocks:
+                block.compile()
+        self._of_chunk = chunk_loss(compiled)
+        self._recording: Recording | None = None
+
+    @property
+    def recorded(self) -> bool:
+        return self._recording is not None
+
+    def record(self, ids: Tensor, positions: Tensor) -> None:
+        """Record a pass over rows of this shape, to be replayed from now on; a GPU is needed."""
+        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        layers = [each for each in self.model.blocks.modules() if isinstance(each, nn.Linear)]
+        self._recording = Recording(self._trunk, (ids, positions), weights, layers)
+
+    def _trunk(self, ids: Tensor, positions: Tensor) -> Tensor:
+        return self.model.hidden_packed(ids, positions)
+
+    def _states(self, ids: Tensor, positions: Tensor) -> Tensor:
+        if self.model.training and self._recording and self._recording.fits((ids, positions)):
+            return self._recording(ids, positions)
+        return self._trunk(ids, positions)
+
+    def forward(
+        self,
+        ids: Tensor,
+        samples: Tensor,
+        positions: Tensor,
+        places: Tensor,
+        targets: Tensor,
+        unwanted: Tensor | None = None,
+        kept: Kept | None = None,
+    ) -> Tensor:
+        """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
+
+        Where the base is `kept`, the divergence from it is added.
+
+        `samples` is for objectives that cannot tell from positions alone what belongs together. `unwanted` are ids, one
+        for each place, or in the shape of the rows: how long each of their ids lasts, for all that was said to be so.
+        """
+        states = self._states(ids, positions).flatten(0, 1)
+        table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
+        others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
+        chosen = states.index_select(0, places)
+        loss = summed_loss(chosen, table, targets, self._of_chunk, others, self.unwanted)
+        if kept is not None and self._keeper is not None:
+            away = self._keeper.divergence(ids, positions, kept, states, table)
+            loss = loss + self._keeper.weight * away
+        return loss
+
+
+def _unwanted(ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor) -> Unwanted:
+    if marks.dim() == 1:
+        return lambda part: marks[part, None]
+    said, lasting = ids.flatten(), marks.flatten()
+    return lambda part: said_before(said, lasting, places[part], targets[part], WINDOW)
+
+
+@dataclass
+class Progress:
+    """How far a run has come; saved with every checkpoint."""
+
+    step: int = 0
+    seconds: float = 0.0
+    actions: int = 0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one optimizer step did; reading the tensors waits for the device, so do it seldom."""
+
+    summed_loss: Tensor
+    gradient: Tensor
+    rate: float
+    actions: int
+    targets: int
+
+
+@dataclass
+class Trainer:
+    """One run of `settings` on `model`, in this process's part of the world."""
+
+    settings: Settings
+    model: Reviser
+    source: BatchSource
+    world: World
+    progress: Progress = field(default_factory=Progress)
+    moves: range = range(0)
+    """The ids of moves, for settings that let the choices after them count more."""
+    keeper: Keeper | None = None
+    """Holds the model to what its base knows, where a history is a plain text."""
+
+    def __post_init__(self) -> None:
+        settings, device = self.settings, self.world.device
+        self.model.to(device).train()
+        if self.keeper is not None:
+            self.keeper.to(device, settings.compile)
+        self.objective = self.make_objective()
+        self.shared = share(self.objective, self.model.blocks, self.world)
+        self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
+        self.average = _average_of(self.model) if settings.ema else None
+        bits = settings.round_bits
+        self.rounding = (
+            Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
+        )
+
+    def make_objective(self) -> nn.Module:
+        """The module whose forward pass is a training pass; trainers of other models have another."""
+        settings = self.settings
+        return Objective(self.model, settings.compile, settings.repeats, self.keeper)
+
+    @property
+    def done(self) -> float:
+        """The share of the run that is over."""
+        if self.settings.steps is not None:
+            return self.progress.step / self.settings.steps
+        assert self.settings.minutes is not None
+        return self.progress.seconds / (60 * self.settings.minutes)
+
+    def steps(self) -> Iterator[Measured]:
+        """Train, one optimizer step at a time, until the run is over."""
+        per_step = self.settings.accumulate
+        batches = self.source.batches(self.progress.step * per_step)
+        if self.settings.compile:
+            self._warm_up(next(self.source.batches(0)))
+        clock = time.perf_counter()
+        while self._goes_on():
+            measured = self._step([next(batches) for _ in range(per_step)])
+            now = time.perf_counter()
+            self.progress.seconds += now - clock
+            clock = now
+            yield measured
+
+    def _warm_up(self, batch: Rows) -> None:
+        """Compile before the clock starts; nothing is learned from this pass, and no chance used up."""
+        device = self.world.device
+        on_gpu = device.type == "cuda"
+        with torch.random.fork_rng([device] if on_gpu else []), self._precision():
+            inputs = inputs_of(batch, device)
+            alone = on_gpu and self.world.kind == "none"
+            if alone and isinstance(self.objective, Objective) and not self.objective.recorded:
+                ids, _, positions, *_ = inputs
+                self.objective.record(ids, positions)
+            self.shared(*inputs).backward()
+            self.optimizer.zero_grad(set_to_none=True)
+        self._forget_gradients()
+        if self.rounding is not None:
+            with self.rounding.applied():
+                pass
+        if on_gpu:
+            torch.cuda.synchronize()
+
+    def _forget_gradients(self) -> None:
+        # A replayed pass writes its gradients where it wrote the last ones. Where several are to be added up,
+        # that must not be where the sum is.
+        recorded = isinstance(self.objective, Objective) and self.objective.recorded
+        adds = recorded and self.settings.accumulate > 1
+        self.optimizer.zero_grad(set_to_none=not adds)
+        if adds:
+            for weight in self.shared.parameters():
+                if weight.grad is None:
+                    weight.grad = torch.zeros_like(weight)
+
+    def _goes_on(self) -> bool:
+        # The processes' clocks differ; all of them stop when the leader's time is over.
+        over = self.done >= 1
+        return self.world.total(float(over and self.world.leads)) == 0
+
+    def _step(self, batches: list[Rows]) -> Measured:
+        settings, device = self.settings, self.world.device
+        rate = learning_rate(settings, self.progress.step, self.done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        counts = [self._counts(batch) for batch in batches]
+        kept = [self._kept(batch) for batch in batches]
+        asked = sum(len(places.places) for places in kept if places is not None)
+        targets = self.world.total(float(sum(count.sum() for count in counts) + asked))
+        loss = torch.zeros((), device=device)
+        with self.rounded():
+            for number, (batch, count) in enumerate(zip(batches, counts, strict=True)):
+                with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
+                    inputs = inputs_of(batch, device, count)
+                    if (places := kept[number]) is not None:
+                        inputs += (None,) * (6 - len(inputs)) + (places,)
+                    summed = self.shared(*inputs)
+                    # Processes average their gradients, so each sum is scaled up by their number.
+                    (summed * self.world.size / targets).backward()
+                loss += summed.detach()
+        alone = device.type == "cuda" and self.world.kind == "none"
+        gradient = clip(self.optimizer, self.shared, settings.clip, divides=alone)
+        self.optimizer.step()
+        self._forget_gradients()
+        self._update_average()
+        self.progress.step += 1
+        actions = (
+            sum(batch.ids.shape[0] * batch.ids.shape[1] for batch in batches) * self.world.size
+        )
+        self.progress.actions += actions
+        return Measured(loss, gradient, rate, actions, int(targets))
+
+    def _counts(self, batch: Rows) -> NDArray[np.int64]:
+        """How often each id after the first of a row counts in the loss."""
+        before = batch.ids[:, :-1]
+        moved = (before >= self.moves.start) & (before < self.moves.stop)
+        times = np.where(moved, self.settings.after_moves, 1).astype(np.int64)
+        if self.keeper is not None:
+            # There the base says what is wanted.
+            times[plain_places(batch, self.keeper.base_size)] = 0
+        return times * batch.mask[:, 1:]
+
+    def _kept(self, batch: Rows) -> Kept | None:
+        if self.keeper is None:
+            return None
+        plain = plain_places(batch, self.keeper.base_size)
+        return self.keeper.choose(batch, plain, self.world.device)
+
+    def mean_loss(self, measured: Measured) -> float:
+        """The loss of a step, over all processes (so all of them must ask)."""
+        return self.world.total(float(measured.summed_loss)) / measured.targets
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if self.settings.precision == "fp32":
+            return nullcontext()
+        # No weight is used twice in a pass, and what is recorded may keep no copies.
+        kind = self.world.device.type
+        return torch.autocast(kind, dtype=torch.bfloat16, cache_enabled=False)
+
+    def rounded(self) -> AbstractContextManager[None]:
+        """The weights as a quantised file has them, once that part of the run has begun."""
+        if self.rounding is None or self.done < self.settings.round_from:
+            return nullcontext()
+        return self.rounding.applied()
+
+    def _update_average(self) -> None:
+        if self.average is None:
+            return
+        decay = min(self.settings.ema or 0.0, (1 + self.progress.step) / (10 + self.progress.step))
+        with torch.no_grad():
+            for kept, new in zip(self.average.parameters(), self.model.parameters(), strict=True):
+                kept.lerp_(new, 1 - decay)
+
+    @torch.no_grad()
+    def evaluate(self, batches: list[Rows]) -> float:
+        """The mean loss on held-out batches."""
+        self.model.eval()
+        summed, targets = 0.0, 0
+        with self.rounded(), self._precision():
+            for batch in batches:
+                plain = replace(batch, unwanted=None, lasting=None)
+                summed += float(self.shared(*inputs_of(plain, self.world.device)))
+                targets += int(batch.mask[:, 1:].sum())
+        self.model.train()
+        return self.world.total(summed) / self.world.total(targets)
+
+    def state(self) -> dict[str, Any]:
+        """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
+        generators: dict[str, Any] = {"cpu": torch.get_rng_state()}
+        if self.world.device.type == "cuda":
+            generators["cuda"] = torch.cuda.get_rng_state(self.world.device)
+        return {
+            "progress": vars(self.progress).copy(),
+            "optimizer": self.optimizer.state_dict(),
+            "average": None if self.average is None else self.average.state_dict(),
+            "generators": generators,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.progress = Progress(**state["progress"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        if self.average is not None and state["average"] is not None:
+            self.average.load_state_dict(state["average"])
+        torch.set_rng_state(state["generators"]["cpu"].cpu())
+        if "cuda" in state["generators"] and self.world.device.type == "cuda":
+            torch.cuda.set_rng_state(state["generators"]["cuda"].cpu(), self.world.device)
+
+
+def inputs_of(
+    batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None
+) -> tuple[Any, ...]:
+    """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
+
+    A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids,
+    or how long ids last.
+    """
+    length = batch.ids.shape[1]
+    row, column = np.nonzero(batch.mask[:, 1:])
+    if counts is not None:
+        row, column = (np.repeat(part, counts[row, column]) for part in (row, column))
+    parts = [
+        batch.ids.astype(np.int64),
+        batch.samples,
+        batch.positions.astype(np.int64),
+        row * length + column,
+        batch.wanted[row, column + 1].astype(np.int64),
+    ]
+    if batch.unwanted is not None:
+        parts.append(batch.unwanted[row, column + 1].astype(np.int64))
+    elif batch.lasting is not None:
+        parts.append(batch.lasting)
+    tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
+    if device.type == "cuda":
+        tensors = (tensor.pin_memory() for tensor in tensors)
+    return tuple(tensor.to(device, non_blocking=True) for tensor in tensors)
+
+
+def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> torch.optim.AdamW:
+    """AdamW that lets matrices decay and leaves norms, biases and gates alone."""
+    parameters = [p for p in module.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(
+        groups, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=fused
+    )
+
+
+def clip(
+    optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, divides: bool
+) -> Tensor:
+    """See that the gradients the optimizer will use have a norm of `most` at the most; returns what it was.
+
+    A fused optimizer on one device divides gradients itself where it is told to, while it reads them anyway.
+    """
+    if not divides:
+        return nn.utils.clip_grad_norm_(module.parameters(), most)
+    gradients = [weight.grad for weight in module.parameters() if weight.grad is not None]
+    norm = nn.utils.get_total_norm(gradients)
+    # What a GradScaler leaves here for optimizers that take it; torch does not declare it.
+    optimizer.grad_scale = (norm / most).clamp(min=1.0)  # type: ignore[attr-defined]
+    return norm
+
+
+def _average_of(model: Reviser) -> Reviser:
+    average = copy.deepcopy(model).eval()
+    return average.requires_grad_(False)
+
+
+@contextmanager
+def interruptible() -> Iterator[list[bool]]:
+    """Ctrl-C asks the run to end after its step; the list says True once that was asked."""
+    asked: list[bool] = []
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.append(True)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,190 @@
+"""What is done for texts unasked: journals, texts that a crash left behind, files that others change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.app import App
+
+from reviser.core.errors import ReviserError
+from tui.document.journal import TRASH_DAYS, Leftover, leftovers, sweep_trash, thrown_away
+from tui.files import Files
+from tui.prompts import Voice
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.widgets.desk import Desk
+
+_JOURNAL_INTERVAL = 0.5
+_DISK_INTERVAL = 2.0
+
+
+class Upkeep:
+    """Looks after all open texts, now and then."""
+
+    def __init__(
+        self,
+        app: App[None],
+        journals: Path,
+        sheets: Sheets,
+        files: Files,
+        desk: Desk,
+        voice: Voice,
+    ) -> None:
+        """`journals` is the folder in which they are kept."""
+        self._app = app
+        self._journals = journals
+        self._sheets = sheets
+        self._files = files
+        self._desk = desk
+        self._voice = voice
+        # Those whose question about a change on disk has no answer yet.
+        self._asked: set[Sheet] = set()
+        self._said_journal_fails = False
+        self._typed: object = None
+
+    def begin(self) -> None:
+        self._app.set_interval(_JOURNAL_INTERVAL, self.flush_journals)
+        self._app.set_interval(_DISK_INTERVAL, self.look_at_disk)
+
+    # Journals
+
+    def flush_journals(self) -> None:
+        for sheet in self._sheets:
+            sheet.flush_journal()
+            if sheet.journal_failure is not None and not self._said_journal_fails:
+                self._said_journal_fails = True
+                reason = f"There is no journal for recovery: {sheet.journal_failure}."
+                self._voice.warn(reason, seconds=10)
+
+    async def offer_leftovers(self, *, of_all: bool) -> None:
+        """Ask about texts that a crash left behind: of all, or of the files that are open here.
+
+        What concerns other files is only said, so that nothing stands before the files one wants to open.
+        """
+        sweep_trash(self._journals)
+        found = leftovers(self._journals)
+        asked = [each for each in found if of_all or self._is_open_here(each)]
+        others = [each for each in found if each not in asked]
+        if others:
+            self._voice.say(
+                f"Unsaved changes of {_names(others)} can be had back: Recover a text, in the palette.",
+                seconds=15,
+            )
+        await self._ask_about(asked)
+
+    async def offer_leftovers_of(self, sheet: Sheet) -> None:
+        """Ask about what a crash left behind of a file that was just opened."""
+        file = sheet.file
+        if file is not None:
+            found = leftovers(self._journals)
+            await self._ask_about([each for each in found if each.path and file.is_at(each.path)])
+
+    async def recover(self) -> None:
+        """Let the user choose among what crashes left behind and what was discarded."""
+        found = [*leftovers(self._journals), *thrown_away(self._journals)]
+        if not found:
+            self._voice.say("There is nothing to recover.", seconds=3)
+            return
+        number = await self._voice.choose("Recover which text?", [_line(each) for each in found])
+        if number is not None:
+            self._restore(found[number])
+
+    async def _ask_about(self, found: Sequence[Leftover]) -> None:
+        for leftover in found:
+            name = "a text without a file" if leftover.path is None else str(leftover.path)
+            answer = await self._voice.ask(
+                f"The editor ended without saving {_changes(leftover)} of {name}, the last one at "
+                f"{_moment(leftover.at)}. What you discard is kept for {TRASH_DAYS} days.",
+                [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")],
+            )
+            if answer == "restore":
+                self._restore(leftover)
+            elif answer == "discard":
+                leftover.discard()
+
+    def _is_open_here(self, leftover: Leftover) -> bool:
+        return leftover.path is not None and self._sheets.at(leftover.path) is not None
+
+    def _restore(self, leftover: Leftover) -> None:
+        """Make the text what it was, as one edit on top of what the file holds now."""
+        sheet = None if leftover.path is None else self._sheets.at(leftover.path)
+        if sheet is not None:
+            self._desk.show(sheet)
+        else:
+            sheet = self._sheet_for(leftover.path)
+            self._desk.add(sheet)
+        sheet.draft.become(leftover.text)
+        sheet.flush_journal()
+        leftover.discard()
+        self._desk.look_again()
+
+    def _sheet_for(self, path: Path | None) -> Sheet:
+        """A sheet for the file that a text belongs to; a blank one where there is none to be had."""
+        if path is not None:
+            try:
+                return self._sheets.opened(path)
+            except ReviserError as error:
+                self._voice.warn(str(error))
+        return self._sheets.blank()
+
+    # Files that others change
+
+    def look_at_disk(self) -> None:
+        """Take over what others did to files that have no changes here; ask about the rest, once."""
+        rests = self._user_rests()
+        for sheet in self._sheets:
+            if sheet.file is not None and sheet.file.look_whether_read_only():
+                self._desk.update_bars()
+            if sheet.file is None or sheet in self._asked or not sheet.file.changed_on_disk():
+                continue
+            if not sheet.file.exists():
+                if sheet.file.stamp is not None:
+                    sheet.file.ignore_change()
+                    self._voice.say(f"{sheet.title} was removed; saving writes it again.")
+            elif not sheet.modified:
+                if self._files.reload(sheet):
+                    self._voice.say(f"{sheet.title} was changed and read again.")
+            elif rests and not self._voice.asking:
+                self._asked.add(sheet)
+                self._app.run_worker(self._ask_about_change(sheet))
+
+    def _user_rests(self) -> bool:
+        """Whether nothing was typed since the last look: keys must not answer a question unread."""
+        draft = self._sheets.current.draft
+        before, self._typed = self._typed, (draft, draft.version)
+        return before == self._typed
+
+    async def _ask_about_change(self, sheet: Sheet) -> None:
+        answer = await self._voice.ask(
+            f"{sheet.title} was changed by another program, and here too.",
+            [("keep", "Keep mine"), ("read", "Read theirs (undo gives mine back)")],
+        )
+        self._asked.discard(sheet)
+        if answer == "read":
+            self._files.reload(sheet)
+        elif sheet.file is not None:
+            sheet.file.ignore_change()
+
+
+def _names(found: Sequence[Leftover]) -> str:
+    first = "a text without a file" if found[0].path is None else found[0].path.name
+    more = len(found) - 1
+    return first if not more else f"{first} and {more} {'other' if more == 1 else 'others'}"
+
+
+def _changes(leftover: Leftover) -> str:
+    return "one change" if leftover.changes == 1 else f"{leftover.changes} changes"
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%H:%M on %Y-%m-%d", time.localtime(at))
+
+
+def _line(leftover: Leftover) -> str:
+    """A text that can be had back, in one line."""
+    name = "without a file" if leftover.path is None else leftover.path.name
+    what = "discarded" if leftover.discarded else "not saved"
+    start = " ".join(leftover.text[:200].split())[:40]
+    return f"{name} · {what} {_moment(leftover.at)} · {_changes(leftover)} · {start}"

@@ -1,0 +1,1 @@
+"""A text under edit: buffer, selection, undo, search, file and journal."""

@@ -1,0 +1,134 @@
+"""The file behind a text: opening, saving, and noticing that others changed it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reviser.core.errors import ReviserError
+from reviser.session.documents import Document, check_writable
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from another without reading it."""
+
+    modified: int
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp | None:
+        """The stamp of the file at `path`; None if there is none."""
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+class OpenFile:
+    """A file as it was when it was last read or written; how it is encoded stays as it was."""
+
+    def __init__(self, document: Document, stamp: Stamp | None) -> None:
+        # The text is the draft's; a second copy of a large one would only cost memory.
+        self.document = replace(document, text="")
+        self.stamp = stamp
+        self.read_only = False
+        self.look_whether_read_only()
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[OpenFile, str]:
+        """The file at `path` and its text; a file that does not exist yet is empty."""
+        try:
+            known, folder_known = path.exists(), path.parent.is_dir()
+        except OSError as error:
+            raise ReviserError(f"{path} cannot be read: {error.strerror}") from None
+        if not known:
+            if not folder_known:
+                raise ReviserError(f"there is no folder {path.parent}")
+            return cls.new(path), ""
+        stamp = Stamp.of(path)
+        document = Document.read(path)
+        return cls(document, stamp), document.text
+
+    @classmethod
+    def new(cls, path: Path) -> OpenFile:
+        return cls(Document(path, ""), None)
+
+    @property
+    def path(self) -> Path:
+        return self.document.path
+
+    @property
+    def description(self) -> str:
+        """The encoding and line endings, where they are not the usual ones."""
+        parts = []
+        if self.document.mark or self.document.encoding != "utf-8":
+            mark = " with mark" if self.document.encoding == "utf-8" else ""
+            parts.append(self.document.encoding.upper() + mark)
+        names = {"\r\n": "CRLF", "\r": "CR"}
+        if self.document.newline in names:
+            parts.append(names[self.document.newline])
+        return " ".join(parts)
+
+    def save(self, text: str, path: Path | None = None) -> None:
+        """Write `text`, atomically, here or to another path, which becomes this file's."""
+        document = self.document if path is None else replace(self.document, path=path)
+        try:
+            document.write(text)
+        except UnicodeEncodeError:
+            raise ReviserError(
+                f"{document.path} cannot hold some characters of the text in {document.encoding}"
+            ) from None
+        except OSError as error:
+            raise ReviserError(f"{document.path} cannot be written: {error.strerror}") from None
+        self.document = document
+        self.stamp = Stamp.of(document.path)
+        self.look_whether_read_only()
+
+    def look_whether_read_only(self) -> bool:
+        """Look whether the file could be saved; returns whether that is news."""
+        before = self.read_only
+        folder = Path(os.path.realpath(self.path)).parent
+        try:
+            check_writable(self.path)
+            self.read_only = not os.access(folder, os.W_OK)
+        except (ReviserError, OSError):
+            self.read_only = True
+        return self.read_only != before
+
+    def exists(self) -> bool:
+        return Stamp.of(self.path) is not None
+
+    def changed_on_disk(self) -> bool:
+        """Whether the file is another than the one last read or written."""
+        return Stamp.of(self.path) != self.stamp
+
+    def read_again(self) -> str:
+        """The file's present text, which is taken for known from now on."""
+        stamp = Stamp.of(self.path)
+        document = Document.read(self.path)
+        self.document, self.stamp = replace(document, text=""), stamp
+        return document.text
+
+    def ignore_change(self) -> None:
+        """Take the present file for known without reading it."""
+        self.stamp = Stamp.of(self.path)
+
+    def is_at(self, path: Path) -> bool:
+        return os.path.realpath(self.path) == os.path.realpath(path)
+
+
+def typed_path(text: str) -> Path:
+    """The path that a user has typed; `~` stands for a home folder where there is one."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def plain_newlines(text: str) -> str:
+    """Text from elsewhere, such as the clipboard, fit to go into a draft."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")

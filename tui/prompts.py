@@ -1,0 +1,57 @@
+"""How the editor speaks to its user: words in passing, and questions that wait for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from textual.app import App
+
+from tui.document.disk import Stamp, typed_path
+from tui.widgets.dialogs import Choice, Prompt, Question
+
+Answers = Sequence[tuple[str, str]]
+
+
+class Voice:
+    """What is said goes by itself; what is asked is awaited, in a worker of the app."""
+
+    def __init__(self, app: App[None]) -> None:
+        self._app = app
+
+    @property
+    def asking(self) -> bool:
+        """Whether a question or another dialog is on the screen."""
+        return len(self._app.screen_stack) > 1
+
+    def say(self, message: str, seconds: float | None = None) -> None:
+        self._app.notify(message, timeout=seconds, markup=False)
+
+    def warn(self, message: str, seconds: float | None = None) -> None:
+        self._app.notify(message, severity="warning", timeout=seconds, markup=False)
+
+    def fail(self, reason: object, seconds: float | None = 10) -> None:
+        """Say why something was not done."""
+        self._app.notify(str(reason), severity="error", timeout=seconds, markup=False)
+
+    async def ask(self, question: str, answers: Answers) -> str | None:
+        """The name of the answer that was given; None if there was none."""
+        return await self._app.push_screen_wait(Question(question, answers))
+
+    async def ask_line(self, question: str) -> str | None:
+        return await self._app.push_screen_wait(Prompt(question))
+
+    async def ask_path(self, question: str, value: str = "") -> Path | None:
+        answer = await self._app.push_screen_wait(Prompt(question, value, path=True))
+        return typed_path(answer) if answer and answer.strip() else None
+
+    async def choose(self, title: str, lines: Sequence[str]) -> int | None:
+        """The number of the line that was chosen."""
+        return await self._app.push_screen_wait(Choice(title, lines))
+
+    async def may_replace(self, path: Path) -> bool:
+        """Whether there is nothing at `path`, or it may go."""
+        if Stamp.of(path) is None:
+            return True
+        answers = [("cancel", "Cancel"), ("replace", "Replace it")]
+        return await self.ask(f"{path} exists.", answers) == "replace"

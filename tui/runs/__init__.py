@@ -1,0 +1,1 @@
+"""The model at work: the worker thread, a run as a tree of steps, review and recordings."""

@@ -1,0 +1,191 @@
+"""What the user does with runs: starting them, stopping and stepping, going other ways, deciding on changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tui.document.draft import paragraph_at
+from tui.prompts import Voice
+from tui.runs.review import Review
+from tui.runs.ticker import Pulse
+from tui.runs.tree import Node, Option, Run
+from tui.runs.writer import Live, Task, Writer
+from tui.settings import SPEEDS, Settings
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.widgets.desk import Clock
+
+
+class Player:
+    """Drives the run of the sheet that is shown; the model of all runs is the writer's."""
+
+    def __init__(
+        self,
+        sheets: Sheets,
+        writer: Writer,
+        settings: Settings,
+        pulse: Pulse,
+        voice: Voice,
+        clock: Clock,
+    ) -> None:
+        self._sheets = sheets
+        self._writer = writer
+        self._settings = settings
+        self._pulse = pulse
+        self._voice = voice
+        self._clock = clock
+        # Each run goes on at the pace that was chosen last.
+        self._speed = settings.speed
+
+    @property
+    def _sheet(self) -> Sheet:
+        return self._sheets.current
+
+    # Starting
+
+    def continue_(self) -> None:
+        """Write on at the end of the text."""
+        from reviser.session.session import final_line_ending
+
+        text = self._sheet.draft.text
+        end = len(text) - len(final_line_ending(text))
+        self._start("continue", end, end)
+
+    def infill(self) -> None:
+        """Write at the cursor, or in the place of the selection."""
+        selection = self._sheet.draft.selection
+        self._start("infill", selection.start, selection.end)
+
+    def revise(self) -> None:
+        """Revise the selection, or the paragraph at the cursor."""
+        draft = self._sheet.draft
+        chosen = draft.selection
+        if chosen.empty:
+            chosen = paragraph_at(draft.buffer, chosen.cursor)
+        if not draft.buffer.slice(chosen.start, chosen.end).strip():
+            self._voice.warn("There is nothing to revise here.")
+            return
+        self._start("revise", chosen.start, chosen.end)
+
+    def _start(self, task: Task, start: int, end: int) -> None:
+        draft = self._sheet.draft
+        text = draft.text
+        if not text.strip():
+            self._voice.warn("Write a few words for the model to go on from.")
+            return
+        for sheet in self._sheets:
+            if run := sheet.run:
+                run.keep() if sheet is self._sheet else run.pause()
+        region = draft.open_region(start, end)
+        revising = task == "revise"
+        root = Node(None, text[start:end], end - start) if revising else Node(None, "", 0)
+        live = Live(self._writer, task, text, start, end, root, self._settings)
+        self.adopt(self._sheet, Run(draft, region, root, live, revising=revising))
+
+    def adopt(self, sheet: Sheet, run: Run) -> None:
+        """Let a sheet have this run, and play it."""
+        sheet.run = run
+        run.speed = self._speed
+        self._play(sheet, run)
+
+    def _play(self, sheet: Sheet, run: Run) -> None:
+        sheet.follows_model = True
+        run.play(self._clock())
+        self._pulse.wake()
+
+    # Going on, back and another way
+
+    def pause_or_play(self) -> None:
+        if run := self._sheet.open_run:
+            if run.writing:
+                run.pause()
+                self._pulse.wake()
+            else:
+                self._play(self._sheet, run)
+
+    def step(self) -> None:
+        if run := self._sheet.open_run:
+            self._sheet.follows_model = True
+            run.step(self._clock())
+            self._pulse.wake()
+
+    def scrub(self, depth: int) -> None:
+        if run := self._sheet.open_run:
+            self._sheet.follows_model = True
+            run.scrub(depth, self._clock())
+            self._pulse.wake()
+
+    def go_to(self, node: Node) -> None:
+        if run := self._sheet.open_run:
+            self._sheet.follows_model = True
+            run.go_to(node, self._clock())
+            self._pulse.wake()
+        else:
+            self._voice.say("The run is closed; its text is yours now.", seconds=3)
+
+    def rewrite(self) -> None:
+        if run := self._sheet.open_run:
+            run.rewrite(self._clock())
+            self._pulse.wake()
+
+    def choose(self, option: Option) -> None:
+        """Take another option in the place of the step that is shown."""
+        run = self._sheet.open_run
+        if run is not None and not run.choose(option, self._clock()):
+            self._voice.warn("A recording has no model that could go another way.")
+        self._pulse.wake()
+
+    def change_speed(self, by: int) -> None:
+        if run := self._sheet.open_run:
+            index = SPEEDS.index(run.speed) if run.speed in SPEEDS else len(SPEEDS) - 1
+            self._speed = run.speed = SPEEDS[max(0, min(index + by, len(SPEEDS) - 1))]
+            self._pulse.wake()
+
+    # Ending and deciding
+
+    def stop(self) -> None:
+        """Halt the run; of a revision, look through what it has changed so far."""
+        if run := self._sheet.open_run:
+            run.pause()
+            run.begin_review()
+            self._pulse.wake()
+
+    def keep(self) -> None:
+        """Keep the run, or all changes that are not decided."""
+        if self._sheet.review is not None:
+            self._review(lambda review: review.decide_rest(True))
+        elif run := self._sheet.open_run:
+            run.keep()
+            self._pulse.wake()
+
+    def discard(self) -> None:
+        """Discard the run, or all changes that are not decided."""
+        if self._sheet.review is not None:
+            self._review(lambda review: review.decide_rest(False))
+        elif run := self._sheet.open_run:
+            run.discard()
+            self._pulse.wake()
+
+    def look(self, by: int) -> None:
+        """Look at the next change, or at the first where nobody has looked yet."""
+        if review := self._sheet.review:
+            review.look(by)
+        self._review(lambda review: None)
+
+    def decide(self, accepted: bool) -> None:
+        """Accept or reject the change that is looked at."""
+        self._review(lambda review: review.decide(accepted))
+
+    def _review(self, act: Callable[[Review], None]) -> None:
+        """Do something with the changes of the run, whose review begins with that if it must."""
+        run = self._sheet.run
+        review = run.begin_review() if run is not None else None
+        if run is None or review is None:
+            return
+        act(review)
+        self._sheet.follows_model = True
+        if not review.active:
+            accepted = sum(item.accepted is not False for item in review.items)
+            self._voice.say(f"{accepted} of {len(review.items)} changes kept.", seconds=3)
+        run.end_review()
+        self._pulse.wake()

@@ -1,0 +1,139 @@
+"""Trajectory files: reading them as runs, and writing runs as trajectories, pages and patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8, write_atomically
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajectories
+from reviser.session.replay import Replay, Replayed, replay, unified_diff
+from reviser.viewer import ViewerTrajectory, render_page
+from tui.document.draft import Draft
+from tui.runs.tree import Node, Run, Seed, Taken, full_label, steps_in_words
+
+# Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
+_PROBABILITIES = "probabilities"
+
+
+def read_recordings(path: Path) -> list[Trajectory]:
+    """The trajectories in a file."""
+    return load_trajectories(path, read_utf8(path))
+
+
+def describe(trajectory: Trajectory, number: int) -> str:
+    """A trajectory in one line: what it is called, how long it is, how it begins."""
+    example = trajectory.others.get("example")
+    parts = [trajectory.model, None if example is None else f"example {example}"]
+    name = ", ".join(part for part in parts if part) or f"run {number + 1}"
+    steps = len(trajectory.action_ids) - trajectory.seed_actions
+    start = " ".join((trajectory.prompt or "").split())
+    return f"{name} · {steps_in_words(steps)} · {start[:60]}"
+
+
+def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
+    """A trajectory as a run on a draft of its own, at its start."""
+    told = Replay(trajectory, tokenizer)
+    text, canvas = told.start_text, told.canvas
+    start, end = (told.text.position(place).chars for place in (canvas.low, canvas.high))
+    behind = len(text) - end
+    cursor = told.text.position(canvas.cursor).chars - start
+    draft = Draft(text)
+    seed = replace(
+        trajectory,
+        action_ids=trajectory.action_ids[: trajectory.seed_actions],
+        final_text=None,
+        cursor=None,
+        others={key: value for key, value in trajectory.others.items() if key != _PROBABILITIES},
+    )
+    run = Run(
+        draft,
+        draft.open_region(start, end),
+        Node(None, text[start:end], cursor, seed=Seed(seed, tokenizer)),
+        revising=trajectory.draft_tokens is not None,
+    )
+    known = trajectory.others.get(_PROBABILITIES)
+    probabilities = known if isinstance(known, list) else []
+    for index, frame in enumerate(told.frames()):
+        for edit in frame.edits:
+            text = edit.apply_to(text)
+        step = frame.step
+        probability = probabilities[index] if index < len(probabilities) else None
+        taken = Taken(step.id, full_label(frame), step.action.kind, probability)
+        written = text[start : len(text) - behind]
+        run.add_recorded(run.tip.after(written, frame.cursor.chars - start, taken))
+    run.tip.ending = "stop" if canvas.stopped else "end"
+    return run
+
+
+def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[Taken]]]:
+    """The branch that ends with `leaf`, one trajectory for each time the model began, with its steps."""
+    lineage = leaf.lineage()
+    if lineage[0].seed is None:
+        raise ReviserError("the run has no steps yet")
+    begins = [node.depth for node in lineage if node.seed is not None]
+    for first, last in pairwise([*begins, len(lineage)]):
+        seed = lineage[first].seed
+        steps = [node.taken for node in lineage[first + 1 : last + 1] if node.taken is not None]
+        if seed is not None and (steps or first == 0):
+            yield _recorded(seed, steps), steps
+
+
+def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
+    seed = begun.trajectory
+    others = dict(seed.others)
+    if any(taken.probability is not None for taken in steps):
+        others[_PROBABILITIES] = [
+            None if taken.probability is None else round(taken.probability, 4) for taken in steps
+        ]
+    ids = seed.action_ids + tuple(taken.id for taken in steps)
+    bare = replace(seed, action_ids=ids, final_text=None, cursor=None, others=others)
+    done = replay(bare, begun.tokenizer)
+    return replace(bare, final_text=done.final_text, cursor=done.cursor)
+
+
+def save_run(run: Run, path: Path) -> int:
+    """Write all branches of a run to a trajectory file, the one shown first; returns how many."""
+    trajectories = [each for leaf in run.leaves() for each, _ in trajectories_of(leaf)]
+    write_atomically(path, dump_trajectories(trajectories).encode("utf-8"))
+    return len(trajectories)
+
+
+def export_page(run: Run, path: Path) -> None:
+    """Write a page that plays all branches of a run."""
+    if run.seed is None:
+        raise ReviserError("the run has no steps yet")
+    tokenizer = run.seed.tokenizer
+    shown = [
+        _with_probabilities(replay(trajectory, tokenizer), steps)
+        for leaf in run.leaves()
+        for trajectory, steps in trajectories_of(leaf)
+    ]
+    write_atomically(path, render_page(shown).encode("utf-8"))
+
+
+def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTrajectory:
+    page = done.for_viewer()
+    steps = tuple(
+        replace(step, probability=each.probability)
+        for step, each in zip(page.steps, taken, strict=True)
+    )
+    return replace(page, steps=steps)
+
+
+def export_diff(run: Run, path: Path, name: str, newline: str = "\n") -> None:
+    """Write what the run has done to its text, whose file has these line endings, as a patch."""
+    text, region = run.draft.text, run.region
+    if region.open and not region.settled:
+        before = region.without(text)
+    elif run.seed is not None:
+        before, text = run.began_in, run.ended_in
+    else:
+        raise ReviserError("the run has no steps yet")
+    before, after = (side.replace("\n", newline) for side in (before, text))
+    patch = unified_diff(before, after, f"a/{name}", f"b/{name}")
+    write_atomically(path, patch.encode("utf-8"))

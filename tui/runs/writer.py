@@ -1,0 +1,358 @@
+"""The thread in which the model works: it loads once, writes for one run at a time, and never keeps the screen waiting."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Literal
+
+from reviser.core.errors import ReviserError
+from tui.runs.tree import Node, Option, Produced, Seed, Taken, full_label
+from tui.settings import Settings
+
+if TYPE_CHECKING:
+    from reviser.decoding.rollout import Sampler
+    from reviser.session.engine import Engine
+    from reviser.session.frames import Frame
+    from reviser.session.session import Generation, Session
+
+_OPTIONS = 12
+_SEEDS = 1 << 32
+# A key passes through the event loop several times, and each time the thread may hold it up this long.
+_SWITCH_SECONDS = 0.0005
+
+Task = Literal["continue", "infill", "revise"]
+Loader = Callable[[Callable[[str], None]], "Engine"]
+
+
+def load_model(settings: Settings, say: Callable[[str], None]) -> Engine:
+    """The engine that the settings name; `say` hears what takes the time."""
+    say("finding the model")
+    from reviser.checkpoints.library import find_model
+    from reviser.session.engine import load_engine
+
+    folder = find_model(settings.model)
+    say(f"loading {folder.name}")
+    return load_engine(folder, threads=settings.threads)
+
+
+class Writer:
+    """A thread with the engine in it. Jobs are done one after the other."""
+
+    def __init__(self, load: Loader) -> None:
+        self.status = ""
+        self.busy = False
+        self._load = load
+        self._engine: Engine | None = None
+        self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Do `job` in the thread, which starts with the first one."""
+        if self._thread is None:
+            sys.setswitchinterval(_SWITCH_SECONDS)
+            self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+            self._thread.start()
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        """End the thread after what it is doing."""
+        self._jobs.put(None)
+
+    @property
+    def working(self) -> bool:
+        """Whether the thread would outlive a `close` for a while."""
+        return self._thread is not None and self._thread.is_alive() and self.busy
+
+    def engine(self) -> Engine:
+        """The engine, loaded when first asked for; in the thread only."""
+        if self._engine is None:
+            try:
+                self._engine = self._load(self._say)
+            finally:
+                self.status = ""
+        return self._engine
+
+    @property
+    def model_name(self) -> str | None:
+        return None if self._engine is None else self._engine.name
+
+    def _say(self, status: str) -> None:
+        self.status = status
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            self.busy = True
+            job()
+            self.busy = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Leg:
+    """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
+
+    It begins with the state after `begin`. What it writes stands between `head` and `tail`, the parts
+    of the region that are not its business.
+    """
+
+    begin: Node
+    number: int
+    head: str
+    tail: str
+
+
+class Live:
+    """New steps from the model, for one run; a source for `Run`."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        task: Task,
+        text: str,
+        start: int,
+        end: int,
+        root: Node,
+        settings: Settings,
+    ) -> None:
+        """Write in the place of `start` to `end`, between what is there, or revise what is there."""
+        self.speed = settings.speed
+        self._writer = writer
+        self._task = task
+        self._text = text
+        self._start, self._end = start, end
+        self._settings = settings
+        self._root = root
+        self._produced: deque[tuple[int, Produced]] = deque()
+        # Each call of `extend` has a number; steps with an old one are not wanted any more.
+        self._number = 0
+        self._halted = 0
+        self._busy = False
+        self._reading = False
+        self._wake = threading.Event()
+        # The rest belongs to the thread.
+        self._session: Session | None = None
+        self._passages: list[tuple[int, int]] = [(start, end)]
+        self._legs: dict[Node, Leg] = {}
+        self._leg: Leg | None = None
+        self._generation: Generation | None = None
+        self._origin = 0
+        self._held = 0
+        self._at = root
+
+    @property
+    def busy(self) -> bool:
+        return self._busy
+
+    @property
+    def status(self) -> str:
+        return self._writer.status or ("reading the text" if self._reading else "")
+
+    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
+        self._number += 1
+        self._busy = True
+        self._reading = True
+        self._wake.clear()
+        self._writer.submit(partial(self._produce, self._number, node, option, once))
+
+    def stop(self) -> None:
+        """Produce no more; a step that is being computed still comes."""
+        self._halted = self._number
+        self._busy = False
+        self._reading = False
+        self._wake.set()
+
+    def collect(self) -> list[Produced]:
+        found = []
+        while self._produced:
+            number, produced = self._produced.popleft()
+            if number == self._number:
+                found.append(produced)
+        return found
+
+    # In the thread
+
+    def _produce(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+        try:
+            self._write(number, node, option, once)
+        except ReviserError as error:
+            self._fail(number, str(error))
+        except Exception as error:
+            # A thread that dies in silence would leave the run waiting for ever.
+            self._fail(number, f"the model failed: {type(error).__name__}: {error}")
+        if number == self._number:
+            self._busy = False
+            self._reading = False
+
+    def _fail(self, number: int, reason: str) -> None:
+        self._produced.append((number, Produced(failure=reason)))
+
+    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+        if not self._wanted(number):
+            return
+        generation = self._return_to(node)
+        tried = frozenset(child.taken.id for child in node.children if child.taken is not None)
+        while self._wanted(number):
+            made = self._take(generation, option) if option else self._next(generation, tried)
+            if made is None and (following := self._following()) is not None:
+                generation = self._enter(following)
+                continue
+            if made is None:
+                ending = str(generation.rollout.ending)
+                self._produced.append((number, Produced(self._at, ending)))
+                return
+            self._reading = False
+            self._produced.append((number, Produced(made)))
+            option, tried = None, frozenset()
+            if once:
+                return
+            if self.speed:
+                self._wake.wait(1 / self.speed)
+
+    def _wanted(self, number: int) -> bool:
+        return number == self._number and number != self._halted
+
+    def _begin(self) -> Leg:
+        """The first leg of the run."""
+        if not self._legs:
+            self._session = self._writer.engine().session(self._text)
+            if self._task == "revise":
+                self._passages = self._session.passages(self._start, self._end)
+            self._legs[self._root] = self._leg_at(self._root, 0)
+        return self._legs[self._root]
+
+    def _leg_at(self, begin: Node, number: int) -> Leg:
+        if self._task != "revise":
+            return Leg(begin, number, "", "")
+        # Passages come one after the other, so behind this one all is as it was.
+        first, last = self._passages[number]
+        first = len(begin.written) - (self._end - first)
+        last = len(begin.written) - (self._end - last)
+        return Leg(begin, number, begin.written[:first], begin.written[last:])
+
+    def _following(self) -> Leg | None:
+        """The leg after this one, which is over; None if it was the last."""
+        assert self._leg is not None
+        if self._leg.number + 1 == len(self._passages):
+            return None
+        if self._at not in self._legs:
+            self._legs[self._at] = self._leg_at(self._at, self._leg.number + 1)
+        return self._legs[self._at]
+
+    def _enter(self, leg: Leg) -> Generation:
+        """Begin a leg, also one that was left: its steps are then taken again."""
+        from reviser.core.trajectory import Trajectory
+
+        session = self._session
+        assert session is not None
+        engine, sampler = self._writer.engine(), self._sampler()
+        limit = self._settings.max_actions
+        if self._task == "continue":
+            generation = session.continue_(sampler, max_actions=limit)
+        elif self._task == "infill":
+            generation = session.infill(self._start, self._end, sampler, max_actions=limit)
+        else:
+            written = leg.begin.written
+            session.text = self._text[: self._start] + written + self._text[self._end :]
+            first = self._start + len(leg.head)
+            last = self._start + len(written) - len(leg.tail)
+            sure = self._settings.sureness
+            generation = session.revise(first, last, sampler, max_actions=limit, sureness=sure)
+        window = generation.window
+        self._held = len(window.held)
+        self._origin = len(window.before) + len(window.prefix) + self._held
+        self._leg, self._generation, self._at = leg, generation, leg.begin
+        if leg.begin.seed is None:
+            begun = Trajectory.record(generation.rollout, engine.tokenizer, engine.name)
+            leg.begin.seed = Seed(begun, engine.tokenizer)
+        return generation
+
+    def _sampler(self) -> Sampler:
+        from reviser.decoding.rollout import Sampler
+        from tui.runs.greedy import Likeliest
+
+        chosen = self._settings
+        seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
+        warmth = chosen.revise_temperature if self._task == "revise" else chosen.temperature
+        limits = (chosen.top_k or None, chosen.top_p, chosen.min_p)
+        if not warmth:
+            # What is likeliest does not depend on how freely moves would be drawn.
+            return Likeliest(1.0, *limits, seed=seed, move_temperature=None)
+        return Sampler(warmth, *limits, seed=seed)
+
+    def _return_to(self, node: Node) -> Generation:
+        """Bring the generation from where it is to the state after `node`."""
+        lineage = node.lineage()
+        first = self._begin()
+        leg = next((self._legs[each] for each in reversed(lineage) if each in self._legs), first)
+        generation = self._generation
+        if generation is None or leg is not self._leg:
+            generation = self._enter(leg)
+        while self._at.depth > node.depth or lineage[self._at.depth] is not self._at:
+            generation.take_back()
+            assert self._at.parent is not None
+            self._at = self._at.parent
+        for following in lineage[self._at.depth + 1 :]:
+            assert following.taken is not None
+            generation.take(following.taken.id)
+            self._at = following
+        return generation
+
+    def _next(self, generation: Generation, tried: frozenset[int]) -> Node | None:
+        from tui.runs.greedy import Likeliest
+
+        before = generation.rollout.canvas.cursor
+        if isinstance(generation.rollout.sampler, Likeliest):
+            generation.rollout.sampler.tried = tried
+        frame = next(generation, None)
+        if frame is None:
+            return None
+        choice = frame.step.choice
+        likely = {
+            int(id): float(probability)
+            for id, probability in zip(
+                choice.candidates[:_OPTIONS], choice.probabilities[:_OPTIONS], strict=True
+            )
+        } | {choice.id: choice.probability}
+        options = tuple(
+            self._option(frame, id, probability, before) for id, probability in likely.items()
+        )
+        return self._node(generation, frame, choice.probability, options)
+
+    def _take(self, generation: Generation, option: Option) -> Node:
+        frame = generation.take(option.id)
+        siblings = self._at.children
+        taken = siblings[0].taken if siblings else None
+        options = taken.options if taken is not None else ()
+        return self._node(generation, frame, option.probability, options)
+
+    def _node(
+        self,
+        generation: Generation,
+        frame: Frame,
+        probability: float,
+        options: tuple[Option, ...],
+    ) -> Node:
+        step, leg = frame.step, self._leg
+        assert leg is not None
+        written = leg.head + generation.written[self._held :] + leg.tail
+        cursor = len(leg.head) + generation.cursor.chars - self._origin
+        taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
+        node = self._at.after(written, cursor, taken)
+        if generation.rollout.over and leg.number + 1 == len(self._passages):
+            node.ending = generation.rollout.ending
+        self._at = node
+        return node
+
+    def _option(self, frame: Frame, id: int, probability: float, cursor: int) -> Option:
+        from reviser.session.frames import step_label
+
+        assert self._session is not None
+        action = self._session.policy.vocabulary.action(id, cursor)
+        label = step_label(replace(frame.step, action=action), self._session.tokenizer)
+        return Option(id, label, probability)

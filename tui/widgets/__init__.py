@@ -1,0 +1,1 @@
+"""What is on the screen: the editor's widgets, their layout, styles and dialogs."""

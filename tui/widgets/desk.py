@@ -1,0 +1,126 @@
+"""The widgets around the text, and how they are brought up to date with the sheet that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from tui.commands import footer_hints
+from tui.settings import Settings
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.widgets.bars import KeyBar, StatusLine, TabBar
+from tui.widgets.editor import Editor
+from tui.widgets.find_bar import FindBar
+from tui.widgets.panels import SidePanel, Timeline
+from tui.widgets.status_text import place_in_words, run_in_words
+
+Clock = Callable[[], float]
+
+
+class Desk:
+    """Everything on the screen; it shows the current sheet and changes nothing in it."""
+
+    def __init__(self, sheets: Sheets, settings: Settings, clock: Clock) -> None:
+        self._sheets = sheets
+        self._settings = settings
+        self._clock = clock
+        self.tab_bar = TabBar()
+        self.editor = Editor(sheets.current, id="editor")
+        self.find_bar = FindBar(self.editor, id="find-bar")
+        self.panel = SidePanel(id="panel")
+        self.timeline = Timeline(id="timeline")
+        self.status_line = StatusLine(id="status")
+        self.panel_updated_at = float("-inf")
+        self.key_bar = KeyBar()
+        self._loading_since: float | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self.tab_bar
+        with Horizontal(id="main"):
+            with Vertical(id="left"):
+                yield self.editor
+                yield self.find_bar
+            yield self.panel
+        yield self.timeline
+        yield self.status_line
+        yield self.key_bar
+
+    def arrange(self) -> None:
+        """Make all look as the settings say, once it is there."""
+        settings = self._settings
+        self.editor.clock = self._clock
+        self.editor.word_wrap = settings.wrap
+        self.editor.line_numbers = settings.line_numbers
+        self.editor.tab_width = settings.tab_width
+        self.focus(self.editor)
+        self.update()
+
+    def focus(self, widget: Widget) -> None:
+        """Give a widget the focus at once, so that the next key already reaches it."""
+        widget.screen.set_focus(widget)
+
+    def show(self, sheet: Sheet) -> None:
+        """Show one of the sheets."""
+        self._sheets.current = sheet
+        self.editor.show(sheet)
+        self.focus(self.editor)
+        self.update()
+
+    def add(self, sheet: Sheet) -> None:
+        """Show a new sheet."""
+        self._sheets.add(sheet)
+        self.show(sheet)
+
+    def look_again(self) -> None:
+        """The text was changed by other hands than the user's."""
+        self.editor.look_again()
+        self.update()
+
+    def update(self) -> None:
+        """Bring everything around the text up to date."""
+        self.update_bars()
+        sheet = self._sheets.current
+        run = sheet.open_run
+        self.timeline.set_class(run is not None, "shown")
+        self.timeline.update_from(run)
+        if run is None and self.timeline.has_focus:
+            self.focus(self.editor)
+        self._update_panel()
+
+    def update_bars(self) -> None:
+        """The rows above and below the text, which every key may change."""
+        sheet = self._sheets.current
+        labels = [each.label for each in self._sheets]
+        self.tab_bar.fill(labels, self._sheets.index)
+        file = sheet.file.description if sheet.file else ""
+        told = run_in_words(sheet, self._waited(sheet))
+        self.status_line.say(told, file, place_in_words(sheet.draft))
+        self.key_bar.fill(footer_hints(sheet, self._settings.keys))
+
+    def _waited(self, sheet: Sheet) -> float:
+        """How long the run has been waiting for its model."""
+        now, run = self._clock(), sheet.open_run
+        if run is None or not run.writing or not run.status:
+            self._loading_since = None
+        elif self._loading_since is None:
+            self._loading_since = now
+        return now - (self._loading_since or now)
+
+    def _update_panel(self) -> None:
+        if self.panel.has_class("shown"):
+            self.panel.update_from(self._sheets.current.run)
+        self.panel_updated_at = self._clock()
+
+    def switch_panel(self) -> None:
+        """Show the panel and go there, or hide it."""
+        shown = not self.panel.has_class("shown")
+        self.panel.set_class(shown, "shown")
+        if shown:
+            self._update_panel()
+            self.panel.focus_content()
+        else:
+            self.focus(self.editor)

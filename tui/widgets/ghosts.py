@@ -1,0 +1,130 @@
+"""Text that is shown and is not there: what a run has erased, or what a change would give back.
+
+The editor lays out a haunted buffer as it does a plain one. Ghosts hold no line endings, so lines keep their
+numbers; only places within a line are elsewhere on the screen than in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from rich.style import Style
+
+from tui.document.buffer import Buffer
+
+_PLAIN = Style.null()
+_LONGEST = 300
+_LINE_ENDING = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Ghost:
+    """Text shown before the character at `at`."""
+
+    at: int
+    text: str
+    style: Style = _PLAIN
+
+
+def shown_as(text: str) -> str:
+    """Text as a ghost shows it: line endings as marks, and of very long text the two ends."""
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+    return _LINE_ENDING.sub("↵", text)
+
+
+class Haunted:
+    """A buffer with ghosts in it. Its places are those of the screen; `shown` and `real` lead to and fro."""
+
+    def __init__(self, buffer: Buffer, ghosts: Sequence[Ghost] = ()) -> None:
+        """`ghosts` come in the order of their places."""
+        self._buffer = buffer
+        self.ghosts = tuple(ghost for ghost in ghosts if ghost.text)
+        self._places = [ghost.at for ghost in self.ghosts]
+        # How much the ghosts before each one take, and at last all of them.
+        self._sizes = [0, *accumulate(len(ghost.text) for ghost in self.ghosts)]
+
+    @property
+    def length(self) -> int:
+        return self._buffer.length + self._sizes[-1]
+
+    @property
+    def line_count(self) -> int:
+        return self._buffer.line_count
+
+    def shown(self, offset: int) -> int:
+        """Where the character at `offset` is shown: behind the ghosts before it."""
+        return offset + self._sizes[bisect_right(self._places, offset)]
+
+    def shown_before(self, offset: int) -> int:
+        """Where the ghosts before the character at `offset` begin."""
+        return offset + self._sizes[bisect_left(self._places, offset)]
+
+    def real(self, shown: int) -> int:
+        """The offset of what is shown somewhere; of a ghost, that of the character it stands before."""
+        index = self._ghosts_before(shown)
+        if index and shown < self._starts(index - 1) + len(self.ghosts[index - 1].text):
+            return self._places[index - 1]
+        return shown - self._sizes[index]
+
+    def in_ghost(self, shown: int) -> bool:
+        """Whether a place lies inside a ghost, and not at its start."""
+        index = self._ghosts_before(shown)
+        if not index:
+            return False
+        start = self._starts(index - 1)
+        return start < shown < start + len(self.ghosts[index - 1].text)
+
+    def places_between(self, start: int, end: int) -> list[int]:
+        """The offsets of the ghosts that stand between two characters' offsets."""
+        return self._places[bisect_right(self._places, start) : bisect_left(self._places, end)]
+
+    def spans(self, start: int, end: int) -> list[tuple[int, int, Ghost]]:
+        """The ghosts of which something lies between two places, each with where it begins and ends."""
+        found = []
+        for index in range(max(self._ghosts_before(start) - 1, 0), len(self.ghosts)):
+            first = self._starts(index)
+            if first >= end:
+                break
+            last = first + len(self.ghosts[index].text)
+            if last > start:
+                found.append((first, last, self.ghosts[index]))
+        return found
+
+    def _starts(self, index: int) -> int:
+        return self._places[index] + self._sizes[index]
+
+    def _ghosts_before(self, shown: int) -> int:
+        """How many ghosts begin at or before a place."""
+        return bisect_right(range(len(self.ghosts)), shown, key=self._starts)
+
+    def slice(self, start: int, end: int) -> str:
+        start, end = max(start, 0), min(end, self.length)
+        if not self.ghosts:
+            return self._buffer.slice(start, end)
+        parts = []
+        at = start
+        for first, last, ghost in self.spans(start, end):
+            parts.append(self._buffer.slice(self.real(at), ghost.at) if at < first else "")
+            parts.append(ghost.text[max(at - first, 0) : end - first])
+            at = min(last, end)
+        if at < end:
+            offset = at - self._sizes[self._ghosts_before(at)]
+            parts.append(self._buffer.slice(offset, offset + end - at))
+        return "".join(parts)
+
+    def line_of(self, shown: int) -> int:
+        return self._buffer.line_of(self.real(shown))
+
+    def line_start(self, line: int) -> int:
+        if line >= self.line_count:
+            return self.length
+        return self.shown_before(self._buffer.line_start(line))
+
+    def line_end(self, line: int) -> int:
+        # A ghost before the line ending still belongs to the line.
+        return self.shown(self._buffer.line_end(line))

@@ -1,0 +1,94 @@
+"""What lies on the text of a run: what it has just written or erased, its cursor, and changes under review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+
+from rich.style import Style
+
+from tui.runs.review import Review
+from tui.runs.tree import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
+from tui.widgets.ghosts import Ghost, Haunted, shown_as
+from tui.widgets.styles import Looks, fade_step
+
+_TRAIL_CELLS = 32
+_TRAILS = 4
+
+# From where to where some style lies on the text.
+Coat = tuple[int, int, Style]
+
+
+def around_ghosts(view: Haunted, coat: Coat) -> Iterator[Coat]:
+    """A coat of the text where its characters are shown; ghosts among them stay bare."""
+    start, end, style = coat
+    inside = view.places_between(start, end)
+    for first, last in pairwise([start, *inside, end]):
+        if first < last:
+            yield view.shown(first), view.shown(last - 1) + 1, style
+
+
+def old_texts(review: Review, looks: Looks, bare: bool) -> list[Ghost]:
+    """What the open changes have replaced, beside what they have put there; `bare` is without colour."""
+    here = review.current
+    return [
+        _ghost(item.patch.start, item.old, looks.old_here if item is here else looks.old, bare)
+        for item in review.open_items
+        if item.old
+    ]
+
+
+def losses(run: Run, looks: Looks, now: float, bare: bool) -> list[Ghost]:
+    """What the run has just erased, as long as it has not faded."""
+    found = []
+    for at, gone in groupby(run.erased, lambda erased: erased.at):
+        ages = {erased: now - erased.author.shown_at for erased in gone}
+        fresh = [erased for erased, age in ages.items() if age < FADE_SECONDS]
+        if fresh:
+            style = looks.losses[fade_step(min(ages.values()))]
+            text = "".join(erased.text for erased in fresh)
+            found.append(_ghost(run.region.start + at, text, style, bare))
+    return found
+
+
+def _ghost(at: int, text: str, style: Style, bare: bool) -> Ghost:
+    # Without colour a line through the letters alone could be missed, or not be drawn at all.
+    shown = shown_as(text)
+    return Ghost(at, f"[-{shown}-]" if bare else shown, style)
+
+
+def review_coats(review: Review, looks: Looks) -> list[Coat]:
+    """The changes that are still open, and among them the one that is looked at."""
+    here = review.current
+    return [
+        (item.patch.start, item.patch.end, looks.new_here if item is here else looks.new)
+        for item in review.open_items
+    ]
+
+
+def run_coats(run: Run, looks: Looks, now: float, start: int, end: int) -> list[Coat]:
+    """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
+    region = run.region
+    coats: list[Coat] = [(region.start, region.end, looks.region)]
+    offset = max(start, region.start)
+    shown = run.authors[offset - region.start : max(end - region.start, 0)]
+    for author, letters in groupby(shown):
+        reach = offset + sum(1 for _ in letters)
+        if author is not None and now - author.shown_at < FADE_SECONDS:
+            coats.append((offset, reach, looks.fades[fade_step(now - author.shown_at)]))
+        offset = reach
+    for trail in run.trails[-_TRAILS:]:
+        coats += _trail_coats(run, looks, trail, now)
+    cursor = region.start + run.current.cursor
+    return [*coats, (cursor, cursor + 1, looks.model)]
+
+
+def _trail_coats(run: Run, looks: Looks, trail: Trail, now: float) -> Iterator[Coat]:
+    """The characters that the model's cursor has just passed, fainter with distance and time."""
+    strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
+    reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
+    direction = 1 if trail.start > trail.end else -1
+    for distance in range(reach):
+        share = strength * (1 - distance / reach)
+        place = run.region.start + trail.end + direction * distance
+        yield place, place + 1, looks.tails[int(share * (len(looks.tails) - 1))]

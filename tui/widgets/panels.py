@@ -1,0 +1,432 @@
+"""What can be seen of a run beside its text: log, options, branches, statistics, and the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.geometry import Region as Area
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Static
+
+from tui.runs.tree import Node, Option, Run, Statistics, steps_in_words
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+class Rows(ScrollView, can_focus=True):
+    """A list of which only the rows on the screen are drawn; one of them is the chosen one."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--chosen", "rows--faint", "rows--later"}
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "choose(-1)", "Up", show=False),
+        Binding("down", "choose(1)", "Down", show=False),
+        Binding("pageup", "choose(-10)", "Page up", show=False),
+        Binding("pagedown", "choose(10)", "Page down", show=False),
+        Binding("home", "choose(-1000000)", "First", show=False),
+        Binding("end", "choose(1000000)", "Last", show=False),
+        Binding("enter", "take", "Take", show=False),
+    ]
+
+    @dataclass
+    class Chosen(Message):
+        """The chosen row is another."""
+
+        rows: Rows
+        index: int
+
+    @dataclass
+    class Taken(Message):
+        """A row was taken with Enter or a second click."""
+
+        rows: Rows
+        index: int
+
+    def __init__(self, empty: str, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._empty = empty
+        self._lines: Sequence[tuple[str, str]] = ()
+        self.chosen = 0
+        # Rows behind this one lie in the future of what is shown.
+        self.now = 0
+
+    def fill(self, lines: Sequence[tuple[str, str]], chosen: int, now: int | None = None) -> None:
+        """Show these rows, each with something at its right edge."""
+        self._lines = lines
+        self.chosen = max(0, min(chosen, len(lines) - 1))
+        self.now = len(lines) if now is None else now
+        self.virtual_size = Size(0, len(lines))
+        self._reveal()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self._reveal()
+
+    def _reveal(self) -> None:
+        """Show the chosen row, and as far as there is room two on each side."""
+        if self._lines:
+            beside = max(0, min(2, (self.size.height - 1) // 2))
+            area = Area(0, max(0, self.chosen - beside), 1, 2 * beside + 1)
+            self.scroll_to_region(area, animate=False, force=True, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        base = self.rich_style
+        faint = self.get_component_rich_style("rows--faint")
+        index = self.scroll_offset.y + y
+        if not self._lines and y == 0:
+            return Strip([Segment(f" {self._empty}", faint)]).adjust_cell_length(width, base)
+        if index >= len(self._lines):
+            return Strip.blank(width, base)
+        left, right = self._lines[index]
+        style = base
+        if index == self.chosen:
+            style = self.get_component_rich_style("rows--chosen")
+        elif index > self.now:
+            style = self.get_component_rich_style("rows--later")
+        room = max(0, width - len(right) - 2)
+        label = Text(f" {left}", no_wrap=True, overflow="ellipsis")
+        label.truncate(room, overflow="ellipsis", pad=True)
+        edge = style if index == self.chosen else Style.combine([style, faint])
+        segments = [Segment(label.plain, style), Segment(f" {right} ", edge)]
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def action_choose(self, by: int) -> None:
+        if self._lines:
+            self._choose(self.chosen + by)
+
+    def _choose(self, index: int) -> None:
+        self.chosen = max(0, min(index, len(self._lines) - 1))
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Chosen(self, self.chosen))
+
+    def action_take(self) -> None:
+        if self._lines:
+            self.post_message(self.Taken(self, self.chosen))
+
+    def on_click(self, event: events.Click) -> None:
+        index = self.scroll_offset.y + event.y
+        if index < len(self._lines):
+            self._choose(index)
+            if event.chain > 1:
+                self.action_take()
+
+
+def percent(probability: float | None) -> str:
+    """A probability for people; nothing where it is not known."""
+    if probability is None:
+        return ""
+    return "<1%" if 0 < probability < 0.01 else f"{probability:.0%}"
+
+
+def log_lines(run: Run) -> list[tuple[str, str]]:
+    """The steps of the branch that is shown."""
+    lines = [("   0  Start", "")]
+    for node in run.path[1:]:
+        if node.taken is not None:
+            lines.append((f"{node.depth:4}  {node.taken.label}", percent(node.taken.probability)))
+    return lines
+
+
+def option_lines(node: Node) -> list[tuple[str, str]]:
+    """What could have been done in the place of a step, with a bar for how likely it was."""
+    if node.taken is None:
+        return []
+    lines = []
+    for option in node.taken.options:
+        mark = "●" if option.id == node.taken.id else " "
+        bar = "▪" * round(option.probability * 8)
+        lines.append((f"{mark} {option.label}", f"{bar} {percent(option.probability):>4}"))
+    return lines
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A stretch of steps without a fork; `end` is its last."""
+
+    label: str
+    steps: str
+    end: Node
+    shown: bool
+
+
+def branches(run: Run) -> list[Branch]:
+    """The tree of a run, one entry for each stretch between forks."""
+    found: list[Branch] = []
+    on_path = set(map(id, run.path))
+    pending = [(run.root, 0)]
+    while pending:
+        first, level = pending.pop()
+        end = first
+        while len(end.children) == 1:
+            end = end.children[0]
+        count = end.depth - first.depth + (first.parent is not None)
+        name = "Start" if first.taken is None else f"{first.depth} {first.taken.label}"
+        indent = "  " * (level - 1) + "└ " if level else ""
+        shown = id(first) in on_path
+        found.append(
+            Branch(f"{'●' if shown else '○'} {indent}{name}", steps_in_words(count), end, shown)
+        )
+        pending.extend((child, level + 1) for child in reversed(end.children))
+    return found
+
+
+def figures(statistics: Statistics, width: int) -> str:
+    """The statistics in words and one small picture."""
+    lines = [("Actions", f"{statistics.actions}")]
+    if statistics.actions_per_token is not None:
+        lines.append(("Actions per token", f"{statistics.actions_per_token:.2f}"))
+    lines.append(("Moves", f"{statistics.kinds['move']} ({statistics.moves:.0%})"))
+    for kind, count in sorted(statistics.kinds.items()):
+        if kind not in ("insert", "move", "stop"):
+            lines.append((kind.replace("_", " ").capitalize(), str(count)))
+    lines.append(("Characters written", str(statistics.written)))
+    if statistics.actions_per_second is not None:
+        lines.append(("Actions a second", f"{statistics.actions_per_second:.1f}"))
+    lines.append(("Branches", str(statistics.branches)))
+    size = max(len(name) for name, _ in lines)
+    told = "\n".join(f"{name:<{size}}  {value}" for name, value in lines)
+    parts = statistics.insertion_map(max(width, 8))
+    if not parts:
+        return told
+    picture = "".join(_BLOCKS[min(int(part * 8), 7)] for part in parts)
+    return (
+        f"{told}\n\nWhen each part was written\n{picture}\nfrom its start to its end; low is early"
+    )
+
+
+class PanelTabs(Widget):
+    """The names of the panels, in one row."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"panel-tabs--active"}
+
+    @dataclass
+    class Picked(Message):
+        name: str
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self._names = names
+        self._active = names[0]
+
+    def activate(self, name: str) -> None:
+        self._active = name
+        self.refresh()
+
+    def render(self) -> Text:
+        active = self.get_component_rich_style("panel-tabs--active")
+        text = Text(no_wrap=True)
+        for name in self._names:
+            text.append(f" {name} ", active if name == self._active else "")
+        return text
+
+    def on_click(self, event: events.Click) -> None:
+        at = 0
+        for name in self._names:
+            at += len(name) + 2
+            if event.x < at:
+                self.post_message(self.Picked(name))
+                return
+
+
+class Figures(Static, can_focus=True):
+    """Text that can have the focus, so that keys still reach the panel."""
+
+
+class SidePanel(Vertical):
+    """Log, options, branches and statistics of the run, one at a time."""
+
+    NAMES = ("Log", "Options", "Branches", "Figures")
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "turn(-1)", "Previous panel", show=False),
+        Binding("right", "turn(1)", "Next panel", show=False),
+    ]
+
+    @dataclass
+    class GoTo(Message):
+        node: Node
+
+    @dataclass
+    class Take(Message):
+        option: Option
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._run: Run | None = None
+        self._branches: list[Branch] = []
+
+    def compose(self) -> ComposeResult:
+        yield PanelTabs(self.NAMES)
+        with ContentSwitcher(initial="Log"):
+            yield Rows("No run yet: F5 continues the text.", id="Log")
+            yield Rows("No other options are known here.", id="Options")
+            yield Rows("No run yet.", id="Branches")
+            yield Figures("", id="Figures", markup=False)
+
+    @property
+    def active(self) -> str:
+        return self.query_one(ContentSwitcher).current or "Log"
+
+    def activate(self, name: str) -> None:
+        had_focus = self.has_focus_within
+        self.query_one(ContentSwitcher).current = name
+        self.query_one(PanelTabs).activate(name)
+        self.update_from(self._run)
+        if had_focus:
+            self.focus_content()
+
+    def action_turn(self, by: int) -> None:
+        """Show the next panel."""
+        index = (self.NAMES.index(self.active) + by) % len(self.NAMES)
+        self.activate(self.NAMES[index])
+
+    def focus_content(self) -> None:
+        self.screen.set_focus(self.query_one(f"#{self.active}"))
+
+    def update_from(self, run: Run | None) -> None:
+        """Show what there is to say of the run; only the panel that can be seen is filled."""
+        self._run = run
+        name = self.active
+        if name == "Figures":
+            told = "No run yet." if run is None else figures(run.statistics(), self.size.width - 4)
+            self.query_one("#Figures", Figures).update(told)
+            return
+        rows = self.query_one(f"#{name}", Rows)
+        if run is None:
+            rows.fill([], 0)
+        elif name == "Log":
+            rows.fill(log_lines(run), run.current.depth, run.current.depth)
+        elif name == "Options":
+            taken = run.current.taken
+            options = taken.options if taken is not None else ()
+            same = [
+                index for index, option in enumerate(options) if taken and option.id == taken.id
+            ]
+            rows.fill(option_lines(run.current), same[0] if same else 0)
+        else:
+            self._branches = branches(run)
+            here = [index for index, branch in enumerate(self._branches) if branch.shown]
+            rows.fill([(b.label, b.steps) for b in self._branches], here[-1] if here else 0)
+
+    def on_panel_tabs_picked(self, event: PanelTabs.Picked) -> None:
+        event.stop()
+        self.activate(event.name)
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Walking through the log walks through the run."""
+        event.stop()
+        if self._run is not None and event.rows.id == "Log":
+            self.post_message(self.GoTo(self._run.path[event.index]))
+
+    def on_rows_taken(self, event: Rows.Taken) -> None:
+        event.stop()
+        if self._run is None:
+            return
+        if event.rows.id == "Branches":
+            self.post_message(self.GoTo(self._branches[event.index].end))
+        elif event.rows.id == "Options" and self._run.current.taken is not None:
+            self.post_message(self.Take(self._run.current.taken.options[event.index]))
+
+
+class Timeline(Widget, can_focus=True):
+    """The run from its first step to its last, to be scrubbed through."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "timeline--past",
+        "timeline--future",
+        "timeline--move",
+        "timeline--here",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "scrub(-1)", "Back", show=False),
+        Binding("right", "scrub(1)", "On", show=False),
+        Binding("shift+left,pageup", "scrub(-10)", "Ten back", show=False),
+        Binding("shift+right,pagedown", "scrub(10)", "Ten on", show=False),
+        Binding("home", "scrub(-1000000)", "To the start", show=False),
+        Binding("end", "scrub(1000000)", "To the end", show=False),
+        Binding("space", "app.pause", "Play", show=False),
+        Binding("enter,escape", "app.focus_editor", "Stay here", show=False),
+    ]
+
+    @dataclass
+    class Scrubbed(Message):
+        depth: int
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.run: Run | None = None
+
+    def update_from(self, run: Run | None) -> None:
+        self.run = run
+        self.refresh()
+
+    def _bar(self) -> tuple[int, int]:
+        """Where the bar starts and how wide it is."""
+        total = len(str(len(self.run.path) - 1)) if self.run else 1
+        return 2 * total + 4, max(4, self.size.width - 2 * total - 5)
+
+    def render_line(self, y: int) -> Strip:
+        width, base = self.size.width, self.rich_style
+        if self.run is None or y:
+            return Strip.blank(width, base)
+        run, steps = self.run, len(self.run.path) - 1
+        past, future, move, here = (
+            self.get_component_rich_style(f"timeline--{name}")
+            for name in ("past", "future", "move", "here")
+        )
+        size = len(str(steps))
+        start, room = self._bar()
+        at = round(run.current.depth / steps * (room - 1)) if steps else 0
+        segments = [Segment(f" {run.current.depth:>{size}}/{steps} ".ljust(start), base)]
+        for column in range(room):
+            if column == at:
+                segments.append(Segment("●", here))
+            elif self._has_move(column, room, steps):
+                segments.append(Segment("╌", move if column < at else future))
+            else:
+                segments.append(Segment("━", past if column < at else future))
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _has_move(self, column: int, room: int, steps: int) -> bool:
+        assert self.run is not None
+        first = column * steps // room
+        last = max((column + 1) * steps // room, first + 1)
+        nodes = self.run.path[first + 1 : last + 1]
+        return any(node.taken is not None and node.taken.kind == "move" for node in nodes)
+
+    def action_scrub(self, by: int) -> None:
+        if self.run is not None:
+            self.post_message(self.Scrubbed(self.run.current.depth + by))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self.capture_mouse()
+        self._scrub_to(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if event.button:
+            self._scrub_to(event.x)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        self.release_mouse()
+
+    def _scrub_to(self, x: int) -> None:
+        if self.run is not None:
+            start, room = self._bar()
+            share = (x - start) / max(room - 1, 1)
+            self.post_message(self.Scrubbed(round(share * (len(self.run.path) - 1))))

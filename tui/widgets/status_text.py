@@ -1,0 +1,49 @@
+"""What the status line says of a text: what its run is doing, and where the cursor is."""
+
+from __future__ import annotations
+
+from tui.document.draft import Draft
+from tui.runs.tree import Run, steps_in_words
+from tui.sheet import Sheet
+
+_ENDINGS = {
+    "stop": "the model stopped",
+    "limit": "limit of actions reached",
+    "exhausted": "nothing more to do",
+    "end": "end of the recording",
+}
+
+
+def run_in_words(sheet: Sheet, waited: float) -> str:
+    """What the run of a sheet is doing; for its model it has `waited` so many seconds."""
+    if review := sheet.review:
+        left = len(review.open_items)
+        return f"change {review.number} of {len(review.items)} · {left} to decide"
+    run = sheet.open_run
+    if run is None:
+        return ""
+    if run.status and run.writing:
+        return f"{run.status}… {int(waited)} s"
+    steps = len(run.path) - 1
+    pace = f"{run.speed}/s" if run.speed else "full speed"
+    if run.current is not run.tip:
+        place = f"{run.current.depth} of {steps}"
+        return f"playing {place} · {pace}" if run.writing else f"at step {place}"
+    if run.writing:
+        speed = run.statistics().actions_per_second
+        rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
+        return f"writing · {steps_in_words(steps)} · {rate}"
+    return f"{_ending(run) or 'paused'} · {steps_in_words(steps)}"
+
+
+def _ending(run: Run) -> str | None:
+    over = _ENDINGS.get(run.ending or "")
+    return "nothing to change" if run.revising and over and not run.reviewable else over
+
+
+def place_in_words(draft: Draft) -> str:
+    """Line and column of the cursor, and how much is selected."""
+    selection, buffer = draft.selection, draft.buffer
+    line = buffer.line_of(selection.cursor)
+    place = f"{line + 1}:{selection.cursor - buffer.line_start(line) + 1}"
+    return place if selection.empty else f"{selection.end - selection.start} selected  {place}"
