@@ -23,15 +23,8 @@ import torch
 
 from benchmarks.contestants.continuation_models import RealText, load_contestant
 from benchmarks.measures import flops
-from benchmarks.measures.arena import (
-    LIKELIHOOD,
-    Judge,
-    LikelihoodJudge,
-    judge_matches,
-    load_judge,
-    matches,
-    score,
-)
+from benchmarks.measures.arena import judge_matches, matches, score
+from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
 from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
 from benchmarks.measures.variety import variety
@@ -64,7 +57,8 @@ from reviser.checkpoints.pulling import SOURCES, pull
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.trajectory import Trajectory, dump_trajectories
-from reviser.scoring.evaluators import DRAWS, load_evaluator
+from reviser.scoring.evaluators import DRAWS
+from reviser.scoring.judges import LIKELIHOOD, Judge, LikelihoodJudge, load_judge
 from reviser.scoring.loading import default_device, fingerprint, home_folder, short_name
 from reviser.scoring.perplexity import Evaluator, Kind, Loss, Text, summarise
 from reviser.session.replay import replay
@@ -359,7 +353,7 @@ class Suite:
         self._loaded = None
         gc.collect()
         self.bars.say(f"loading {source}, a judge")
-        return load_judge(source)
+        return load_judge(source, load=load_evaluator)
 
     def arenas(self, written: Sequence[Written]) -> list[dict[str, Any]]:
         """The first model against each other one, and against how the texts really went on."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from dataclasses import dataclass
 from typing import Any
 
 import attrs
@@ -13,6 +12,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
 from lsp_server.documents.document import Document, Documents, UnknownDocument
 from lsp_server.messages import STATUS, Status, make_converter
@@ -28,38 +28,6 @@ from reviser import __version__
 logger = logging.getLogger(__name__)
 
 _SETTINGS_PATIENCE = 2.0
-
-
-@dataclass(frozen=True)
-class Client:
-    """What the editor can do."""
-
-    versions_edits: bool = False
-    applies_edits: bool = False
-    shows_progress: bool = False
-    draws_runs: bool = False
-    has_ghost_text: bool = False
-    has_configuration: bool = False
-    registers_configuration: bool = False
-
-    @classmethod
-    def of(cls, capabilities: types.ClientCapabilities) -> Client:
-        workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
-        documents = capabilities.text_document or types.TextDocumentClientCapabilities()
-        edits = workspace.workspace_edit
-        window = capabilities.window
-        changes = workspace.did_change_configuration
-        experimental: Any = capabilities.experimental
-        return cls(
-            # Only versioned edits can hold file operations, so an editor with these has those.
-            versions_edits=bool(edits and (edits.document_changes or edits.resource_operations)),
-            applies_edits=bool(workspace.apply_edit),
-            shows_progress=bool(window and window.work_done_progress),
-            draws_runs=isinstance(experimental, dict) and bool(experimental.get("reviser")),
-            has_ghost_text=documents.inline_completion is not None,
-            has_configuration=bool(workspace.configuration),
-            registers_configuration=bool(changes and changes.dynamic_registration),
-        )
 
 
 class ReviserServer(LanguageServer):

@@ -19,7 +19,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.decoding import batch
 from reviser.decoding.rollout import seed
-from training.edits.edits import Edit
+from training.edits.files import Edit
 from training.edits.rewrite_samples import rewriting_prompt
 
 if TYPE_CHECKING:

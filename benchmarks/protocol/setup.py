@@ -24,7 +24,7 @@ from benchmarks.protocol.records import Prompt
 from reviser.core.errors import ReviserError
 from reviser.core.text import visible_text
 from reviser.core.tokenizer import Gpt2Tokenizer
-from training.data.shards import documents, expand
+from training.data.sources import documents, expand
 
 BUILTIN, C4 = "builtin", "c4"
 POOL = 10_000

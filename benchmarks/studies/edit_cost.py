@@ -28,7 +28,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.session.replay import unified_diff
 from training.edits.alignment import common_tokens
-from training.edits.edits import Edit, fewest_actions, read_edits, replays, vocabularies
+from training.edits.edits import fewest_actions, replays, vocabularies
+from training.edits.files import Edit, read_edits
 
 RESAMPLES = 1000
 SEED = 0

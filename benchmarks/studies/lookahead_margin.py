@@ -56,7 +56,7 @@ from reviser.decoding.rollout import seed
 from reviser.scoring.loading import fingerprint
 from reviser.session.engine import Engine, load_engine
 from reviser.session.session import check_revises
-from training.edits.edits import Edit, read_edits
+from training.edits.files import Edit, read_edits
 
 DEGREES = (0.0, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0)
 _WORDS = re.compile(r"\w+|[^\w\s]|\s+")

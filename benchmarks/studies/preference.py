@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measures import continuation
-from benchmarks.measures.arena import LIKELIHOOD, Score, judge_matches, load_judge, matches, score
+from benchmarks.measures.arena import Score, judge_matches, matches, score
 from benchmarks.measures.continuation import (
     Settings,
     Written,
@@ -33,6 +33,7 @@ from benchmarks.measures.continuation import (
     revises,
     write_all,
 )
+from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.variety import Variety, variety_of_tokens
 from benchmarks.protocol.records import Generation, Prompt
 from benchmarks.report.provenance import provenance
@@ -44,7 +45,7 @@ from reviser.core.actions import Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import Tokenizer, decode
-from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.judges import LIKELIHOOD, load_judge
 from reviser.scoring.loading import default_device, home_checkpoint, short_name
 from reviser.scoring.perplexity import Text, perplexity
 from training.data.corpus import Corpus
@@ -115,7 +116,8 @@ def compare(
     made = {name: _generations(name, seed, written[name], tokenizer) for name in names}
     met = matches(known, made[names[1]], made[names[0]])
     scores = [
-        score(list(judge_matches(load_judge(judge), met, both_ways=both_ways))) for judge in judges
+        score(list(judge_matches(load_judge(judge, load=load_evaluator), met, both_ways=both_ways)))
+        for judge in judges
     ]
     everyone = {REAL: real_text(prompts), **written}
     found: dict[str, dict[str, float]] = {name: {} for name in everyone}

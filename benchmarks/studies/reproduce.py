@@ -57,7 +57,8 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
 from training.data.corpus import Corpus, Manifest
-from training.data.shards import Options, documents, expand, tokenise, unpack
+from training.data.shards import Options, tokenise, unpack
+from training.data.sources import documents, expand
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.metrics import MetricsLog, PlainView, read_metrics

@@ -37,7 +37,7 @@ from reviser.cli.arguments import Parser
 from reviser.cli.entry import complain
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
-from training.edits.edits import Edit, read_edits
+from training.edits.files import Edit, read_edits
 
 if TYPE_CHECKING:
     from benchmarks.contestants.editing_models import Revision

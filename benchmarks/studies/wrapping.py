@@ -23,7 +23,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.rollout import Sampler
 from reviser.session.engine import Engine, load_engine
-from training.data.shards import documents, line_wrapper
+from training.data.shards import line_wrapper
+from training.data.sources import documents
 
 # As many lines stand before the cut, so that it can be seen that they are wrapped.
 LINES = 3

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from lsprotocol import types
 
+from lsp_server.capabilities import Client
 from lsp_server.documents.document import Change, Document
 from lsp_server.messages import TEXT, TextResult
 from lsp_server.runs.editor import is_token_of, place, range_of
-from lsp_server.server import Client, ReviserServer
+from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
 
 logger = logging.getLogger(__name__)

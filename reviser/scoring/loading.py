@@ -1,4 +1,4 @@
-"""Models for benchmarks from wherever they are: our own format, a GGUF file, a folder, the hub."""
+"""Models to score texts with, from wherever they are: our own format, a GGUF file, a folder, the hub."""
 
 from __future__ import annotations
 
@@ -47,6 +47,13 @@ def home_checkpoint(source: str, device: torch.device) -> Checkpoint | None:
         return None
     checkpoint.model.to(device=device, dtype=dtype_for(device))
     return checkpoint
+
+
+def is_own(source: str) -> bool:
+    """Whether `source` means a model of our own, as `home_checkpoint` reads it."""
+    from reviser.checkpoints.pulling import SOURCES
+
+    return home_folder(source) is not None or Path(source).is_file() or source in SOURCES
 
 
 def home_folder(source: str) -> Path | None:

@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import gzip
 import hashlib
 import io
-import json
 import lzma
 import sys
 import textwrap
@@ -26,11 +24,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from importlib import import_module
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +47,14 @@ from training.data.corpus import (
     shard_is_whole,
     tokens_path,
 )
+from training.data.sources import HUB, documents, expand, source_digest
+from training.edits.files import read_edits
 
 SHARD_TOKENS = 2**26
 PART_TOKENS = 2**23
 # An edit is its neighbour on the left, the text before and after, and its neighbour on the right.
 PARTS = 4
 _CHUNK_CHARACTERS = 2**18
-_HUB = "hf:"
 _TEXT_OF_TOKENIZER = "The quick, brown fox:\n it's 7 o'clock… 漢字\t<|endoftext|>"
 
 # Tokens are 16-bit words; telling xz so makes the packed files smaller.
@@ -75,7 +73,7 @@ class Options:
     shard_tokens: int = SHARD_TOKENS
     workers: int = 1
     edits: bool = False
-    """Whether sources hold edits (see `training.edits.edits`); each then gives four documents."""
+    """Whether sources hold edits (see `training.edits.files`); each then gives four documents."""
     wrapped: float = 0.0
     """Share of the texts whose lines are wrapped, as people wrap them in mails and commit messages."""
 
@@ -143,110 +141,13 @@ def _manifest_for(out: Path, tokenizer: TokenizerEntry) -> Manifest:
 def _find(manifest: Manifest, source: str, digest: str, options: Options) -> SourceEntry | None:
     """The entry of a source, under whatever name it was read. What the hub holds goes by its name."""
     for entry in manifest.sources:
-        same = entry.source == source if source.startswith(_HUB) else entry.sha256 == digest
+        same = entry.source == source if source.startswith(HUB) else entry.sha256 == digest
         if same and entry.options == options.of_source():
             return entry
     return None
 
 
 # Reading -----------------------------------------------------------------------------------------
-
-
-def expand(sources: Iterable[str]) -> Iterator[str]:
-    """The sources one by one, folders replaced by their files in order of name."""
-    for source in sources:
-        path = Path(source)
-        if source.startswith(_HUB) or not path.is_dir():
-            yield source
-        else:
-            yield from sorted(str(file) for file in path.rglob("*") if file.is_file())
-
-
-def source_digest(source: str) -> str:
-    """The SHA-256 of a file; a data set on the hub has none before it is read."""
-    if source.startswith(_HUB):
-        return ""
-    try:
-        with Path(source).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ReviserError(f"{source} cannot be read: {error.strerror}") from None
-
-
-def documents(source: str, field: str = "text") -> Iterator[str]:
-    """The texts of a source, one document after the other."""
-    if source.startswith(_HUB):
-        yield from _hub_documents(source, field)
-        return
-    path = Path(source)
-    bare = path.with_suffix("") if path.suffix in (".xz", ".gz", ".zst") else path
-    try:
-        with open_text(path) as lines:
-            if bare.suffix == ".jsonl":
-                yield from _json_lines(lines, source, field)
-            else:
-                yield lines.read()
-    except UnicodeDecodeError:
-        raise ReviserError(f"{source} is not UTF-8 text") from None
-    except (OSError, EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise ReviserError(f"{source} cannot be read: {error}") from None
-
-
-def open_text(path: Path) -> IO[str]:
-    match path.suffix:
-        case ".xz":
-            return lzma.open(path, "rt", encoding="utf-8-sig", newline="")
-        case ".gz":
-            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-        case ".zst":
-            return io.TextIOWrapper(_open_zstandard(path), encoding="utf-8-sig", newline="")
-        case _:
-            return path.open(encoding="utf-8-sig", newline="")
-
-
-def _open_zstandard(path: Path) -> IO[bytes]:
-    try:
-        zstandard = import_module("zstandard")
-    except ImportError:
-        raise ReviserError(
-            f"reading {path} needs the package zstandard: pip install zstandard"
-        ) from None
-    opened: IO[bytes] = zstandard.open(path, "rb")
-    return opened
-
-
-def _json_lines(lines: Iterable[str], source: str, field: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            text = json.loads(line)[field]
-        except (json.JSONDecodeError, KeyError, TypeError):
-            text = None
-        if not isinstance(text, str):
-            raise ReviserError(f'{source}, line {number}: not an object with a text "{field}"')
-        yield text
-
-
-def _hub_documents(source: str, field: str) -> Iterator[str]:
-    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`."""
-    try:
-        datasets = import_module("datasets")
-    except ImportError:
-        raise ReviserError(
-            f"reading {source} needs the package datasets: pip install datasets"
-        ) from None
-    rest, _, split = source.removeprefix(_HUB).partition("#")
-    name, _, config = rest.partition("@")
-    try:
-        for row in datasets.load_dataset(
-            name, config or None, split=split or "train", streaming=True
-        ):
-            yield row[field]
-    except KeyError:
-        raise ReviserError(f"{source} has no field {field}") from None
-    except Exception as error:  # the library raises many kinds, from its own and from the network's
-        raise ReviserError(f"{source} cannot be read: {error}") from None
 
 
 # Encoding ----------------------------------------------------------------------------------------
@@ -308,8 +209,6 @@ def _texts(source: str, options: Options) -> Iterator[str]:
     if not options.edits:
         texts = islice(documents(source, options.field), options.limit)
         return (wrapped(text, options.wrapped) for text in texts) if options.wrapped else texts
-    from training.edits.edits import read_edits
-
     return (part for edit in islice(read_edits(source), options.limit) for part in edit.parts)
 
 
@@ -355,7 +254,7 @@ def _tokenise_source(
     say: Say,
 ) -> SourceEntry:
     texts = hashlib.sha256()
-    label = source if source.startswith(_HUB) else Path(source).name
+    label = source if source.startswith(HUB) else Path(source).name
     stem = hashlib.sha256(f"{digest or source} {options.of_source()}".encode())
     writer = _ShardWriter(out, stem.hexdigest()[:12], tokenizer.dtype, options.shard_tokens)
     told = time.monotonic()

@@ -1,7 +1,4 @@
-"""Judges and evaluators of the benchmarks, as rewards ask them; imported only by a run that needs one.
-
-Nothing else in training knows the benchmarks, which are built on it.
-"""
+"""Judges and evaluators as rewards ask them; imported only by a run that needs one."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ from collections.abc import Sequence
 
 import torch
 
-from benchmarks.measures.arena import Case, Judge, load_judge
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.judges import Case, Judge, load_judge
 from reviser.scoring.perplexity import Evaluator, Text
 from training.ppo.rewards import Cost
 from training.ppo.rollouts import Prompt
@@ -19,7 +16,7 @@ from training.ppo.rollouts import Prompt
 _POINTS = {"A": 1.0, "B": 0.0, "tie": 0.5, "invalid": 0.5}
 
 
-class BenchmarkJudges:
+class LoadedJudges:
     """Each is loaded when it is first asked, and once."""
 
     def __init__(self, tokenizer: Tokenizer, device: torch.device) -> None:

@@ -106,9 +106,9 @@ def _loop(
 
 def judges_for(tokenizer: Tokenizer, device: torch.device) -> Judges:
     """The judges of the benchmarks."""
-    from training.ppo.judges import BenchmarkJudges
+    from training.ppo.judges import LoadedJudges
 
-    return BenchmarkJudges(tokenizer, device)
+    return LoadedJudges(tokenizer, device)
 
 
 def check_fit(corpus: Corpus, parts: Checkpoint) -> None:

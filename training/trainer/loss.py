@@ -116,7 +116,7 @@ def _by_kernel(
         return loss_and_gradient(logits, targets, size, unwanted, weight)
     from training.trainer.softmax import loss_and_gradient_in_place
 
-    return loss_and_gradient_in_place(logits, targets, size, unwanted, weight)
+    return loss_and_gradient_in_place(logits, targets, size, unwanted, weight, MARGIN)
 
 
 def summed_loss(

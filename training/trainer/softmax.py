@@ -7,14 +7,11 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from training.trainer.loss import MARGIN
-
 _BLOCK = 2048
 _WARPS = 16
 
 
 _NOTHING = tl.constexpr(-1e30)
-_MARGIN = tl.constexpr(MARGIN)
 
 
 @triton.jit
@@ -31,6 +28,7 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     size,
     width,
     weight,
+    MARGIN: tl.constexpr,
     UNWANTED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
@@ -63,8 +61,8 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
     loss = sum_of_all - wanted
     if UNWANTED:
         theirs = tl.exp(against - sum_of_all)
-        loss -= weight * tl.sum(tl.log((1 - theirs + _MARGIN) / (1 + _MARGIN)), 0)
-        pressure = weight * theirs / (1 - theirs + _MARGIN)
+        loss -= weight * tl.sum(tl.log((1 - theirs + MARGIN) / (1 + MARGIN)), 0)
+        pressure = weight * theirs / (1 - theirs + MARGIN)
         pressed = tl.sum(pressure, 0)
     tl.store(losses + row, loss)
     for begin in range(0, width, BLOCK):
@@ -86,6 +84,7 @@ def loss_and_gradient_in_place(
     size: int,
     unwanted: Tensor | None = None,
     weight: float = 0.0,
+    margin: float = 0.0,
 ) -> tuple[Tensor, Tensor]:
     """`loss_and_gradient` that turns the logits themselves into their gradient."""
     rows, width = logits.shape
@@ -98,6 +97,7 @@ def loss_and_gradient_in_place(
         size,
         width,
         weight,
+        MARGIN=margin,
         UNWANTED=0 if unwanted is None else unwanted.shape[1],
         BLOCK=_BLOCK,
         num_warps=_WARPS,

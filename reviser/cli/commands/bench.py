@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from reviser.cli.commands.train import PASS_ON
 from reviser.cli.extras import load_extra
-
-if TYPE_CHECKING:
-    from benchmarks.suite import Plan
 
 app = typer.Typer(
     name="bench",
@@ -137,7 +134,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _carry_out(plan: Plan, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, Any]:
+def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, Any]:
     import json
 
     suite = load_extra("benchmarks.suite", "bench")

@@ -132,7 +132,8 @@ def import_(
     dtype: _Dtype = None,
 ) -> None:
     """Import a model from a file, a folder or the hub."""
-    from reviser.checkpoints.importing import import_model, is_hub_id
+    from reviser.checkpoints.hub import is_hub_id
+    from reviser.checkpoints.importing import import_model
 
     if not is_hub_id(source) and not Path(source).exists():
         from reviser.core.errors import ReviserError

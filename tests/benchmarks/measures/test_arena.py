@@ -9,15 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.measures.arena import (
-    Answer,
-    Case,
-    ChatJudge,
-    LikelihoodJudge,
     Match,
     judge_matches,
-    load_judge,
     matches,
-    parse_answer,
     score,
     verdict_of,
     wilson,
@@ -25,6 +19,14 @@ from benchmarks.measures.arena import (
 from benchmarks.protocol.records import Generation, Judgement, Prompt
 from benchmarks.protocol.runs import Cache
 from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.judges import (
+    Answer,
+    Case,
+    ChatJudge,
+    LikelihoodJudge,
+    load_judge,
+    parse_answer,
+)
 from reviser.scoring.perplexity import Text
 from tests.benchmarks import tiny_models
 

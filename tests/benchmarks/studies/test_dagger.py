@@ -15,7 +15,7 @@ from benchmarks.studies.revision_quality import main as measure
 from benchmarks.studies.revision_quality import measured
 from tests.training.dagger.test_run import every_step, folder, one_thread, words_of
 from training.dagger.run import main as dagger
-from training.edits.edits import Edit
+from training.edits.files import Edit
 
 __all__ = ["every_step", "folder", "one_thread"]
 

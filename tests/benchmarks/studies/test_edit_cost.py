@@ -21,7 +21,7 @@ from benchmarks.studies.edit_cost import (
 )
 from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.reviser.cli.test_replay import reviser
-from training.edits.edits import Edit
+from training.edits.files import Edit
 
 EDIT = Edit(
     "The cat sat on the mat. It was happy.",

@@ -29,7 +29,7 @@ from reviser.decoding.rollout import Rollout, Sampler, seed
 from reviser.scoring.loading import fingerprint
 from reviser.session.engine import Engine, load_engine
 from tests.reviser.cli.test_revise import tiny_model
-from training.edits.edits import Edit, read_edits
+from training.edits.files import Edit, read_edits
 
 EDITS = [
     Edit("The cat sat.", "A cat sat.", "It was noon. ", " Nothing moved."),

@@ -29,7 +29,7 @@ from reviser.decoding.rollout import Run, Sampler, seed
 from reviser.decoding.torch_policy import run_batch
 from reviser.model import Reviser, preset
 from tests.reviser.cli.test_revise import tiny_model
-from training.edits.edits import Edit
+from training.edits.files import Edit
 
 SOURCE = "About 95 species are currently accepted."
 REFERENCES = [

@@ -10,7 +10,7 @@ import pytest
 
 from reviser.checkpoints import find_model, list_models
 from reviser.checkpoints.home import save_checkpoint
-from reviser.checkpoints.importing import is_hub_id
+from reviser.checkpoints.hub import is_hub_id
 from reviser.checkpoints.library import name_of, note, place_for, user_folder
 from reviser.core.errors import ReviserError
 from reviser.model.layout import Quantisation

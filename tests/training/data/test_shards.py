@@ -19,7 +19,8 @@ from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from training.data import shards as data
 from training.data.boundaries import boundary_classes
 from training.data.corpus import Corpus, Manifest
-from training.data.shards import Options, documents, main, pack, tokenise, unpack
+from training.data.shards import Options, main, pack, tokenise, unpack
+from training.data.sources import documents
 
 TEXTS = ["The first document.\nTwo lines.", "Ein zweiter, 漢字 🙂.", "", "third\r\n"]
 

@@ -19,7 +19,7 @@ from training.batches.loader import Loader, samples_of
 from training.data.corpus import Corpus
 from training.data.shards import main as tokenise
 from training.edits.edit_samples import Parts, Revisions, neighbours, revision_sample
-from training.edits.edits import read_edits
+from training.edits.files import read_edits
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 

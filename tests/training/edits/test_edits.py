@@ -23,16 +23,14 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from training.data.randomness import Random
 from training.edits.alignment import Means, align, find_hunks
 from training.edits.edits import (
-    Edit,
     Order,
-    diff_edits,
     fewest_actions,
     main,
-    read_edits,
     replays,
     revising_actions,
     vocabularies,
 )
+from training.edits.files import Edit, diff_edits, read_edits
 
 EDITS = os.environ.get("REVISER_EDITS")
 

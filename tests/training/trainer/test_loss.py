@@ -85,7 +85,9 @@ def check(device: str) -> None:
         logits[1, single[1]] = logits[2, several[2, 4]] = 20.0
         for others in (None, single, several):
             expected = loss.loss_and_gradient(logits, targets, size, others, 0.7)
-            found = softmax.loss_and_gradient_in_place(logits.clone(), targets, size, others, 0.7)
+            found = softmax.loss_and_gradient_in_place(
+                logits.clone(), targets, size, others, 0.7, loss.MARGIN
+            )
             for one, other in zip(found, expected, strict=True):
                 torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 

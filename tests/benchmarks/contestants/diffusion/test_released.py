@@ -15,11 +15,11 @@ from torch.nn import functional
 
 from benchmarks.contestants.continuation_models import Diffusion, load_contestant
 from benchmarks.contestants.diffusion.released import read_released
+from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
-from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.perplexity import Text
 
 CPU = torch.device("cpu")

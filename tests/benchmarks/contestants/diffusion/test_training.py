@@ -18,13 +18,13 @@ from benchmarks.contestants.diffusion.checkpoint import (
     save_diffusion,
 )
 from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
+from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.tokenizer_files import make_tokenizer
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
-from reviser.scoring.evaluators import load_evaluator
 from reviser.scoring.perplexity import Text
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from training.batches.loader import Loader

@@ -1,0 +1,40 @@
+"""What the editor at the other end can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the editor can do."""
+
+    versions_edits: bool = False
+    applies_edits: bool = False
+    shows_progress: bool = False
+    draws_runs: bool = False
+    has_ghost_text: bool = False
+    has_configuration: bool = False
+    registers_configuration: bool = False
+
+    @classmethod
+    def of(cls, capabilities: types.ClientCapabilities) -> Client:
+        workspace = capabilities.workspace or types.WorkspaceClientCapabilities()
+        documents = capabilities.text_document or types.TextDocumentClientCapabilities()
+        edits = workspace.workspace_edit
+        window = capabilities.window
+        changes = workspace.did_change_configuration
+        experimental: Any = capabilities.experimental
+        return cls(
+            # Only versioned edits can hold file operations, so an editor with these has those.
+            versions_edits=bool(edits and (edits.document_changes or edits.resource_operations)),
+            applies_edits=bool(workspace.apply_edit),
+            shows_progress=bool(window and window.work_done_progress),
+            draws_runs=isinstance(experimental, dict) and bool(experimental.get("reviser")),
+            has_ghost_text=documents.inline_completion is not None,
+            has_configuration=bool(workspace.configuration),
+            registers_configuration=bool(changes and changes.dynamic_registration),
+        )

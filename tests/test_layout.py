@@ -1,0 +1,97 @@
+"""The layout of the repository: no circles between modules, no arrows upward, no crowded folders."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGES = ("reviser", "training", "benchmarks", "lsp_server", "tui")
+# What each may import besides itself. The command line loads the others by name, which is no import.
+BELOW = {
+    "reviser": set(),
+    "training": {"reviser"},
+    "lsp_server": {"reviser"},
+    "tui": {"reviser"},
+    "benchmarks": {"reviser", "training", "lsp_server"},
+}
+MOST_MODULES = 14
+
+
+def module_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {
+    module_of(file): file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))
+}
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Our modules that a file imports, anywhere in it: late, or for types alone, too."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative imports hide where an arrow leads"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [name if name in FILES else str(node.module) for name in inner]
+        else:
+            continue
+        yield from (name for name in named if name in FILES)
+
+
+ARROWS = {module: set(imports(file)) - {module} for module, file in FILES.items()}
+
+
+def test_no_modules_import_each_other() -> None:
+    try:
+        TopologicalSorter(ARROWS).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_arrows_point_one_way(package: str) -> None:
+    upward = [
+        f"{module} imports {target}"
+        for module, targets in ARROWS.items()
+        for target in targets
+        if module.partition(".")[0] == package
+        and target.partition(".")[0] not in BELOW[package] | {package}
+    ]
+    assert not upward
+
+
+def test_the_engine_knows_none_of_its_front_ends() -> None:
+    doors = ("reviser.cli", "reviser.mcp")
+    inward = [
+        f"{module} imports {target}"
+        for module, targets in ARROWS.items()
+        for target in targets
+        if module.startswith("reviser.")
+        and target.startswith(doors)
+        and not module.startswith((*doors, "reviser.__main__"))
+    ]
+    assert not inward
+
+
+@pytest.mark.parametrize("root", [*PACKAGES, "tests"])
+def test_folders_are_small_and_say_what_they_are_for(root: str) -> None:
+    for folder in {file.parent for file in (ROOT / root).rglob("*.py")}:
+        if "documents" in folder.parts and root == "tests" and "prose" in folder.parts:
+            continue  # documents to be read, not modules
+        modules = [file for file in folder.glob("*.py") if file.stem != "__init__"]
+        assert len(modules) <= MOST_MODULES, f"{folder.relative_to(ROOT)} wants rooms"
+        package = folder / "__init__.py"
+        assert package.exists(), f"{folder.relative_to(ROOT)} is not a package"
+        if root != "tests":
+            assert ast.get_docstring(ast.parse(package.read_text("utf-8"))), (
+                f"{package}: no sentence"
+            )

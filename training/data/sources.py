@@ -1,0 +1,114 @@
+"""Where texts come from: files, folders and data sets of the hub, plain or compressed, one document after the other."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import lzma
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import IO
+
+from reviser.core.errors import ReviserError
+
+HUB = "hf:"
+
+
+def expand(sources: Iterable[str]) -> Iterator[str]:
+    """The sources one by one, folders replaced by their files in order of name."""
+    for source in sources:
+        path = Path(source)
+        if source.startswith(HUB) or not path.is_dir():
+            yield source
+        else:
+            yield from sorted(str(file) for file in path.rglob("*") if file.is_file())
+
+
+def source_digest(source: str) -> str:
+    """The SHA-256 of a file; a data set on the hub has none before it is read."""
+    if source.startswith(HUB):
+        return ""
+    try:
+        with Path(source).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ReviserError(f"{source} cannot be read: {error.strerror}") from None
+
+
+def documents(source: str, field: str = "text") -> Iterator[str]:
+    """The texts of a source, one document after the other."""
+    if source.startswith(HUB):
+        yield from _hub_documents(source, field)
+        return
+    path = Path(source)
+    bare = path.with_suffix("") if path.suffix in (".xz", ".gz", ".zst") else path
+    try:
+        with open_text(path) as lines:
+            if bare.suffix == ".jsonl":
+                yield from _json_lines(lines, source, field)
+            else:
+                yield lines.read()
+    except UnicodeDecodeError:
+        raise ReviserError(f"{source} is not UTF-8 text") from None
+    except (OSError, EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ReviserError(f"{source} cannot be read: {error}") from None
+
+
+def open_text(path: Path) -> IO[str]:
+    match path.suffix:
+        case ".xz":
+            return lzma.open(path, "rt", encoding="utf-8-sig", newline="")
+        case ".gz":
+            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+        case ".zst":
+            return io.TextIOWrapper(_open_zstandard(path), encoding="utf-8-sig", newline="")
+        case _:
+            return path.open(encoding="utf-8-sig", newline="")
+
+
+def _open_zstandard(path: Path) -> IO[bytes]:
+    try:
+        zstandard = import_module("zstandard")
+    except ImportError:
+        raise ReviserError(
+            f"reading {path} needs the package zstandard: pip install zstandard"
+        ) from None
+    opened: IO[bytes] = zstandard.open(path, "rb")
+    return opened
+
+
+def _json_lines(lines: Iterable[str], source: str, field: str) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            text = json.loads(line)[field]
+        except (json.JSONDecodeError, KeyError, TypeError):
+            text = None
+        if not isinstance(text, str):
+            raise ReviserError(f'{source}, line {number}: not an object with a text "{field}"')
+        yield text
+
+
+def _hub_documents(source: str, field: str) -> Iterator[str]:
+    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`."""
+    try:
+        datasets = import_module("datasets")
+    except ImportError:
+        raise ReviserError(
+            f"reading {source} needs the package datasets: pip install datasets"
+        ) from None
+    rest, _, split = source.removeprefix(HUB).partition("#")
+    name, _, config = rest.partition("@")
+    try:
+        for row in datasets.load_dataset(
+            name, config or None, split=split or "train", streaming=True
+        ):
+            yield row[field]
+    except KeyError:
+        raise ReviserError(f"{source} has no field {field}") from None
+    except Exception as error:  # the library raises many kinds, from its own and from the network's
+        raise ReviserError(f"{source} cannot be read: {error}") from None
