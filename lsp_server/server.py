@@ -20,7 +20,7 @@ from lsp_server.protocol import ReviserProtocol, invalid
 from lsp_server.runs.editor import LspEditor
 from lsp_server.runs.live_runs import LiveRuns
 from lsp_server.settings import Settings, read_settings
-from lsp_server.worker.client import Engine
+from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.process import socket_path
 from lsp_server.worker.tasks import ModelKey
 from reviser import __version__
@@ -52,16 +52,16 @@ class ReviserServer(LanguageServer):
         self._last_status: Status | None = None
         self._last_problem = ""
         self._closing: asyncio.Future[None] | None = None
-        self.engine = Engine(
+        self.worker = WorkerClient(
             lambda: self.settings.unload_after_s,
             lambda: socket_path() if self.settings.shared_engine else None,
         )
         self.completer = Completer(
-            self.engine, lambda: self.settings, self.model_key, self.show_status
+            self.worker, lambda: self.settings, self.model_key, self.show_status
         )
         self.editor = LspEditor(self)
         self.runs = LiveRuns(
-            self.engine, self.documents, self.editor, lambda: self.settings, self.model_key
+            self.worker, self.documents, self.editor, lambda: self.settings, self.model_key
         )
 
     def model_key(self) -> ModelKey:
@@ -131,14 +131,14 @@ class ReviserServer(LanguageServer):
         self.show_status()
 
     async def close(self, reason: str) -> None:
-        """End whatever is under way, and the engine."""
+        """End whatever is under way, and the worker."""
         self.completer.stop()
         self.runs.halt(reason)
-        await self.engine.close()
+        await self.worker.close()
 
     def _let_go(self) -> None:
-        if self.engine.connected:
-            self._closing = asyncio.ensure_future(self.engine.close())
+        if self.worker.connected:
+            self._closing = asyncio.ensure_future(self.worker.close())
 
     def status(self, document: Document | None = None) -> Status:
         run = self.runs.current
@@ -152,16 +152,16 @@ class ReviserServer(LanguageServer):
         return Status(
             state=state,
             model=self.model_key().model,
-            model_loaded=self.engine.connected,
+            model_loaded=self.worker.connected,
             enabled=enabled,
             actions_per_second=round(self.runs.rate, 1),
             run_id=run.id if run else None,
-            requests=self.engine.tasks,
+            requests=self.worker.tasks,
             from_cache=self.completer.from_cache,
             superseded=self.completer.superseded,
-            evaluated=self.engine.evaluated,
-            before=self.engine.before,
-            reused=self.engine.reused,
+            evaluated=self.worker.evaluated,
+            before=self.worker.before,
+            reused=self.worker.reused,
         )
 
     def show_status(self) -> None:

@@ -19,14 +19,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from reviser.core.errors import ReviserError
-from tui.autosave import Upkeep
+from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.document.draft import Selection
 from tui.files import Files
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.runs.player import Player
 from tui.runs.run_files import RunFiles
-from tui.runs.ticker import Pulse
+from tui.runs.ticker import Ticker
 from tui.runs.tree import Run
 from tui.runs.writer import Loader, Writer, load_model
 from tui.settings import Settings, journal_folder
@@ -76,14 +76,14 @@ class EditorApp(App[None], inherit_bindings=False):
         def now() -> float:
             return self.clock()
 
-        voice = Voice(self)
-        self.voice = voice
+        prompts = Prompts(self)
+        self.prompts = prompts
         self.desk = Desk(self.sheets, self.settings, now)
-        self.pulse = Pulse(self.sheets, self.desk, voice, now)
-        self.player = Player(self.sheets, self.writer, self.settings, self.pulse, voice, now)
-        self.files = Files(self.sheets, self.desk, voice)
-        self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, voice)
-        self.upkeep = Upkeep(self, journals, self.sheets, self.files, self.desk, voice)
+        self.ticker = Ticker(self.sheets, self.desk, prompts, now)
+        self.player = Player(self.sheets, self.writer, self.settings, self.ticker, prompts, now)
+        self.files = Files(self.sheets, self.desk, prompts)
+        self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
+        self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
 
     @property
     def sheet(self) -> Sheet:
@@ -109,8 +109,8 @@ class EditorApp(App[None], inherit_bindings=False):
             self.register_theme(theme)
         self.theme = self.settings.theme
         self.set_keymap(self.settings.keys)
-        self.pulse.begin(self)
-        self.upkeep.begin()
+        self.ticker.begin(self)
+        self.autosave.begin()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._leave_in_a_hurry)
         self.desk.arrange()
@@ -127,7 +127,7 @@ class EditorApp(App[None], inherit_bindings=False):
         for sheet in self.sheets:
             self.files.tell_if_read_only(sheet)
         nothing_else = not self._given_files and self._play is None
-        await self.upkeep.offer_leftovers(of_all=nothing_else)
+        await self.autosave.offer_leftovers(of_all=nothing_else)
         if self._play is not None:
             await self.run_files.play(self._play)
 
@@ -145,7 +145,7 @@ class EditorApp(App[None], inherit_bindings=False):
 
     def _leave_in_a_hurry(self) -> None:
         """The terminal or the system goes away, or someone wants the editor gone: what is not saved stays in the journals."""
-        self.upkeep.flush_journals()
+        self.autosave.flush_journals()
         self.exit()
 
     async def on_event(self, event: events.Event) -> None:
@@ -166,7 +166,7 @@ class EditorApp(App[None], inherit_bindings=False):
 
     def action_command_palette(self) -> None:
         # Its commands are for the text, which waits while a dialog is open.
-        if not self.voice.asking:
+        if not self.prompts.asking:
             self._palette = Palette()
             self.push_screen(self._palette)
 
@@ -221,7 +221,7 @@ class EditorApp(App[None], inherit_bindings=False):
     def on_editor_changed(self, event: Editor.Changed) -> None:
         run = self.sheet.run
         if run is not None and run.notice():
-            self.pulse.wake()
+            self.ticker.wake()
         else:
             self.desk.update_bars()
 
@@ -270,11 +270,11 @@ class EditorApp(App[None], inherit_bindings=False):
     @work
     async def action_open(self) -> None:
         if sheet := await self.files.open():
-            await self.upkeep.offer_leftovers_of(sheet)
+            await self.autosave.offer_leftovers_of(sheet)
 
     @work
     async def action_recover(self) -> None:
-        await self.upkeep.recover()
+        await self.autosave.recover()
 
     def action_save(self) -> None:
         if self.files.asks_before_saving(self.sheet):
@@ -315,13 +315,13 @@ class EditorApp(App[None], inherit_bindings=False):
     @work
     async def action_go_to_line(self) -> None:
         buffer = self.sheet.draft.buffer
-        answer = await self.voice.ask_line(f"Go to line (1 to {buffer.line_count})")
+        answer = await self.prompts.ask_line(f"Go to line (1 to {buffer.line_count})")
         if answer is None:
             return
         try:
             line = max(1, min(int(answer), buffer.line_count)) - 1
         except ValueError:
-            self.voice.warn(f"{answer[:20]} is not the number of a line.")
+            self.prompts.warn(f"{answer[:20]} is not the number of a line.")
             return
         self.editor.select(Selection.at(buffer.line_start(line)))
 

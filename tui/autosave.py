@@ -11,7 +11,7 @@ from textual.app import App
 from reviser.core.errors import ReviserError
 from tui.document.journal import TRASH_DAYS, Leftover, leftovers, sweep_trash, thrown_away
 from tui.files import Files
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.desk import Desk
@@ -20,7 +20,7 @@ _JOURNAL_INTERVAL = 0.5
 _DISK_INTERVAL = 2.0
 
 
-class Upkeep:
+class Autosave:
     """Looks after all open texts, now and then."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Upkeep:
         sheets: Sheets,
         files: Files,
         desk: Desk,
-        voice: Voice,
+        prompts: Prompts,
     ) -> None:
         """`journals` is the folder in which they are kept."""
         self._app = app
@@ -38,7 +38,7 @@ class Upkeep:
         self._sheets = sheets
         self._files = files
         self._desk = desk
-        self._voice = voice
+        self._prompts = prompts
         # Those whose question about a change on disk has no answer yet.
         self._asked: set[Sheet] = set()
         self._said_journal_fails = False
@@ -56,7 +56,7 @@ class Upkeep:
             if sheet.journal_failure is not None and not self._said_journal_fails:
                 self._said_journal_fails = True
                 reason = f"There is no journal for recovery: {sheet.journal_failure}."
-                self._voice.warn(reason, seconds=10)
+                self._prompts.warn(reason, seconds=10)
 
     async def offer_leftovers(self, *, of_all: bool) -> None:
         """Ask about texts that a crash left behind: of all, or of the files that are open here.
@@ -68,7 +68,7 @@ class Upkeep:
         asked = [each for each in found if of_all or self._is_open_here(each)]
         others = [each for each in found if each not in asked]
         if others:
-            self._voice.say(
+            self._prompts.say(
                 f"Unsaved changes of {_names(others)} can be had back: Recover a text, in the palette.",
                 seconds=15,
             )
@@ -85,16 +85,16 @@ class Upkeep:
         """Let the user choose among what crashes left behind and what was discarded."""
         found = [*leftovers(self._journals), *thrown_away(self._journals)]
         if not found:
-            self._voice.say("There is nothing to recover.", seconds=3)
+            self._prompts.say("There is nothing to recover.", seconds=3)
             return
-        number = await self._voice.choose("Recover which text?", [_line(each) for each in found])
+        number = await self._prompts.choose("Recover which text?", [_line(each) for each in found])
         if number is not None:
             self._restore(found[number])
 
     async def _ask_about(self, found: Sequence[Leftover]) -> None:
         for leftover in found:
             name = "a text without a file" if leftover.path is None else str(leftover.path)
-            answer = await self._voice.ask(
+            answer = await self._prompts.ask(
                 f"The editor ended without saving {_changes(leftover)} of {name}, the last one at "
                 f"{_moment(leftover.at)}. What you discard is kept for {TRASH_DAYS} days.",
                 [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")],
@@ -126,7 +126,7 @@ class Upkeep:
             try:
                 return self._sheets.opened(path)
             except ReviserError as error:
-                self._voice.warn(str(error))
+                self._prompts.warn(str(error))
         return self._sheets.blank()
 
     # Files that others change
@@ -142,11 +142,11 @@ class Upkeep:
             if not sheet.file.exists():
                 if sheet.file.stamp is not None:
                     sheet.file.ignore_change()
-                    self._voice.say(f"{sheet.title} was removed; saving writes it again.")
+                    self._prompts.say(f"{sheet.title} was removed; saving writes it again.")
             elif not sheet.modified:
                 if self._files.reload(sheet):
-                    self._voice.say(f"{sheet.title} was changed and read again.")
-            elif rests and not self._voice.asking:
+                    self._prompts.say(f"{sheet.title} was changed and read again.")
+            elif rests and not self._prompts.asking:
                 self._asked.add(sheet)
                 self._app.run_worker(self._ask_about_change(sheet))
 
@@ -157,7 +157,7 @@ class Upkeep:
         return before == self._typed
 
     async def _ask_about_change(self, sheet: Sheet) -> None:
-        answer = await self._voice.ask(
+        answer = await self._prompts.ask(
             f"{sheet.title} was changed by another program, and here too.",
             [("keep", "Keep mine"), ("read", "Read theirs (undo gives mine back)")],
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviser.core.errors import ReviserError
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.desk import Desk
@@ -14,10 +14,10 @@ from tui.widgets.desk import Desk
 class Files:
     """What the user does with files. What asks is awaited; all else is done at once."""
 
-    def __init__(self, sheets: Sheets, desk: Desk, voice: Voice) -> None:
+    def __init__(self, sheets: Sheets, desk: Desk, prompts: Prompts) -> None:
         self._sheets = sheets
         self._desk = desk
-        self._voice = voice
+        self._prompts = prompts
 
     def new(self) -> None:
         """Begin an empty text."""
@@ -27,7 +27,7 @@ class Files:
 
     async def open(self) -> Sheet | None:
         """Show a file that the user names; returns its sheet if it was not open before."""
-        path = await self._voice.ask_path("Open which file?")
+        path = await self._prompts.ask_path("Open which file?")
         if path is None:
             return None
         if sheet := self._sheets.at(path):
@@ -36,7 +36,7 @@ class Files:
         try:
             sheet = self._sheets.opened(path)
         except ReviserError as error:
-            self._voice.fail(error, seconds=None)
+            self._prompts.fail(error, seconds=None)
             return None
         self._desk.add(sheet)
         self.tell_if_read_only(sheet)
@@ -46,7 +46,7 @@ class Files:
         """Say of a file that was just opened that it cannot be saved, before one has written much."""
         if sheet.file is not None and sheet.file.read_only:
             reason = f"{sheet.title} is read-only. Save as writes the text to another file."
-            self._voice.warn(reason, seconds=10)
+            self._prompts.warn(reason, seconds=10)
 
     # Saving
 
@@ -58,7 +58,7 @@ class Files:
         if sheet.file is None:
             return await self.save_as(sheet)
         if sheet.file.changed_on_disk() and sheet.file.exists():
-            answer = await self._voice.ask(
+            answer = await self._prompts.ask(
                 f"{sheet.title} was changed by another program.",
                 [("cancel", "Cancel"), ("write", "Write mine"), ("read", "Read theirs")],
             )
@@ -70,11 +70,11 @@ class Files:
 
     async def save_as(self, sheet: Sheet) -> bool:
         """Write a sheet to a file that the user names; False if not written."""
-        path = await self._voice.ask_path("Save as", str(sheet.path or ""))
+        path = await self._prompts.ask_path("Save as", str(sheet.path or ""))
         if path is None:
             return False
         here = sheet.file is not None and sheet.file.is_at(path)
-        if not here and not await self._voice.may_replace(path):
+        if not here and not await self._prompts.may_replace(path):
             return False
         return self.write(sheet, path)
 
@@ -83,9 +83,9 @@ class Files:
         try:
             sheet.save(path)
         except ReviserError as error:
-            self._voice.fail(error)
+            self._prompts.fail(error)
             return False
-        self._voice.say(f"Saved {sheet.title}.", seconds=2)
+        self._prompts.say(f"Saved {sheet.title}.", seconds=2)
         self._desk.update()
         return True
 
@@ -96,7 +96,7 @@ class Files:
         try:
             sheet.reload()
         except ReviserError as error:
-            self._voice.fail(error, seconds=None)
+            self._prompts.fail(error, seconds=None)
             if sheet.file is not None:
                 sheet.file.ignore_change()
             return False
@@ -106,7 +106,7 @@ class Files:
     def read_again(self, sheet: Sheet) -> None:
         """Reload a sheet because the user wants it."""
         if sheet.file is not None and self.reload(sheet):
-            self._voice.say(f"Read {sheet.title} again.", seconds=2)
+            self._prompts.say(f"Read {sheet.title} again.", seconds=2)
 
     # Closing
 
@@ -114,7 +114,7 @@ class Files:
         """Close a tab, unless the user wants to keep it after all."""
         if sheet.modified:
             question = f"{sheet.title} has unsaved changes."
-            answer = await self._voice.ask(
+            answer = await self._prompts.ask(
                 question, [("save", "Save"), ("lose", "Don't save"), ("cancel", "Cancel")]
             )
             if answer not in ("save", "lose") or (answer == "save" and not await self.save(sheet)):
@@ -128,7 +128,7 @@ class Files:
         changed = [sheet for sheet in self._sheets if sheet.modified]
         if changed:
             question = f"Unsaved changes in {', '.join(sheet.title for sheet in changed)}."
-            answer = await self._voice.ask(
+            answer = await self._prompts.ask(
                 question, [("save", "Save and quit"), ("lose", "Don't save"), ("cancel", "Cancel")]
             )
             if answer not in ("save", "lose"):

@@ -13,7 +13,7 @@ from tui.widgets.dialogs import Choice, Prompt, Question
 Answers = Sequence[tuple[str, str]]
 
 
-class Voice:
+class Prompts:
     """What is said goes by itself; what is asked is awaited, in a worker of the app."""
 
     def __init__(self, app: App[None]) -> None:

@@ -4,9 +4,9 @@
         [--cache FILE] [--write FILE]
 
 The model revises each text as `reviser revise` does, on the processor: it thinks ahead greedily, and a degree of
-sureness says where to stop (`reviser.decoding.lookahead`). What it thinks does not depend on that, so every text is thought
-of once for all degrees; 0 takes whatever it thinks of. --beside is a folder of `python -m benchmarks revising`: what other models
-made of the same texts stands in the table too. What was thought of once is in a cache, and not thought of again.
+sureness says where to stop (`reviser.decoding.lookahead`). What it finds ahead does not depend on that, so every text is looked
+at once for all degrees; 0 takes whatever it finds. --beside is a folder of `python -m benchmarks revising`: what other models
+made of the same texts stands in the table too. What was found once is in a cache, and not looked for again.
 
 --known names the edits that the model learned from. Many edits of documentation do the same thing in different
 texts; the page then says how many exact matches put the same words in place of the same words as one of those.
@@ -51,7 +51,7 @@ from reviser.cli.entry import complain
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
-from reviser.decoding.lookahead import HORIZON, MOST_SURENESS, Thought, best_end, look_ahead
+from reviser.decoding.lookahead import HORIZON, MOST_MARGIN, LookaheadStep, best_end, look_ahead
 from reviser.decoding.rollout import seed
 from reviser.scoring.loading import fingerprint
 from reviser.session.engine import Engine, load_engine
@@ -70,30 +70,30 @@ Substitutions = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Thoughts:
-    """What a model thinks of doing to a text: each action, and the text before it and at last after them all."""
+class LookaheadTrace:
+    """What a model would do to a text: each action, and the text before it and at last after them all."""
 
-    thoughts: list[Thought]
+    steps: list[LookaheadStep]
     texts: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"thoughts": [[*asdict(one).values()] for one in self.thoughts], "texts": self.texts}
+        return {"steps": [[*asdict(one).values()] for one in self.steps], "texts": self.texts}
 
     @classmethod
-    def from_dict(cls, data: Any) -> Thoughts:
-        return cls([Thought(*one) for one in data["thoughts"]], data["texts"])
+    def from_dict(cls, data: Any) -> LookaheadTrace:
+        return cls([LookaheadStep(*one) for one in data["steps"]], data["texts"])
 
-    def revision(self, sureness: float, horizon: int = HORIZON) -> Revision:
+    def revision(self, margin: float, horizon: int = HORIZON) -> Revision:
         """The text as a run leaves it that is so sure."""
-        for start in range(0, len(self.thoughts), horizon) if sureness else ():
-            end = best_end(self.thoughts[start : start + horizon], sureness)
+        for start in range(0, len(self.steps), horizon) if margin else ():
+            end = best_end(self.steps[start : start + horizon], margin)
             if end is not None:
                 return Revision(self.texts[start + end], start + end + 1, "stop")
-        stopped = self.thoughts[-1].kind == "stop"
-        return Revision(self.texts[-1], len(self.thoughts), "stop" if stopped else "limit")
+        stopped = self.steps[-1].kind == "stop"
+        return Revision(self.texts[-1], len(self.steps), "stop" if stopped else "limit")
 
 
-def think(engine: Engine, edit: Edit) -> Thoughts:
+def trace(engine: Engine, edit: Edit) -> LookaheadTrace:
     """What a model would do to a text before its edit, between its neighbours."""
     vocabulary, tokenizer = engine.policy.vocabulary, engine.tokenizer
     left, before, _, right = (tokenizer.encode(part) for part in edit.parts)
@@ -101,12 +101,12 @@ def think(engine: Engine, edit: Edit) -> Thoughts:
         vocabulary, left[-NEIGHBOUR_TOKENS:], right[:NEIGHBOUR_TOKENS], draft=before
     )
     ahead = look_ahead(engine.policy, history, canvas, context=engine.policy.context)
-    thoughts, texts = [], [edit.before]
-    for id, thought, _ in islice(ahead, MAX_ACTIONS):
-        thoughts.append(thought)
+    steps, texts = [], [edit.before]
+    for id, step, _ in islice(ahead, MAX_ACTIONS):
+        steps.append(step)
         canvas.apply(canvas.action(id))
         texts.append(decode(tokenizer, canvas.between(canvas.low, canvas.high)))
-    return Thoughts(thoughts, texts)
+    return LookaheadTrace(steps, texts)
 
 
 @cache
@@ -114,27 +114,29 @@ def _engine(model: str, threads: int | None) -> Engine:
     return load_engine(model, threads=threads)
 
 
-def _think_of(model: str, threads: int | None, edit: Edit) -> Thoughts:
-    return think(_engine(model, threads), edit)
+def _trace_of(model: str, threads: int | None, edit: Edit) -> LookaheadTrace:
+    return trace(_engine(model, threads), edit)
 
 
-def think_of_all(model: str, texts: Sequence[Edit], cache: Cache, processes: int) -> list[Thoughts]:
-    """What a model thinks of doing to each text; what is in the cache is not thought of again."""
+def trace_all(
+    model: str, texts: Sequence[Edit], cache: Cache, processes: int
+) -> list[LookaheadTrace]:
+    """What a model would do to each text; what is in the cache is not looked for again."""
     check_revises(_engine(model, 1 if processes > 1 else None).policy.vocabulary)
     weights = fingerprint(model)
     keys = [key_of_thoughts(weights, edit) for edit in texts]
     rest = {key: edit for key, edit in zip(keys, texts, strict=True) if cache.get(key) is None}
-    thought_of, console = _each(model, list(rest.values()), processes), Console(stderr=True)
-    for key, thoughts in zip(
-        rest, track(thought_of, "thinking", total=len(rest), console=console), strict=True
+    found, console = _each(model, list(rest.values()), processes), Console(stderr=True)
+    for key, trace_ in zip(
+        rest, track(found, "looking ahead", total=len(rest), console=console), strict=True
     ):
-        cache.put(key, thoughts.to_dict())
-    return [Thoughts.from_dict(cache.get(key)) for key in keys]
+        cache.put(key, trace_.to_dict())
+    return [LookaheadTrace.from_dict(cache.get(key)) for key in keys]
 
 
 def key_of_thoughts(weights: str, edit: Edit) -> str:
     return key_of(
-        kind="thoughts",
+        kind="lookahead",
         weights=weights,
         parts=[edit.left, edit.before, edit.right],
         actions=MAX_ACTIONS,
@@ -142,14 +144,14 @@ def key_of_thoughts(weights: str, edit: Edit) -> str:
     )
 
 
-def _each(model: str, texts: Sequence[Edit], processes: int) -> Iterator[Thoughts]:
+def _each(model: str, texts: Sequence[Edit], processes: int) -> Iterator[LookaheadTrace]:
     if processes == 1:
-        yield from (_think_of(model, None, edit) for edit in texts)
+        yield from (_trace_of(model, None, edit) for edit in texts)
         return
     # Started anew, not forked: torch's threads do not come along into a fork, which then waits for them for ever.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         count = len(texts)
-        yield from pool.map(_think_of, [model] * count, [1] * count, texts, chunksize=4)
+        yield from pool.map(_trace_of, [model] * count, [1] * count, texts, chunksize=4)
 
 
 def substitutions(edit: Edit) -> Substitutions:
@@ -221,15 +223,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--beside", type=Path, help="what python -m benchmarks revising --keep kept"
     )
     parser.add_argument("--known", help="edits that the model learned from")
-    parser.add_argument("--cache", type=Path, help="file of what was thought of before")
+    parser.add_argument("--cache", type=Path, help="file of what was found before")
     parser.add_argument("--processes", type=int, default=1, help="texts at a time (1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
     parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
     given = list(sys.argv[1:] if arguments is None else arguments)
     chosen = parser.parse_args(given)
     try:
-        if not all(0 <= degree <= MOST_SURENESS for degree in chosen.sureness):
-            raise ReviserError(f"a degree of sureness lies between 0 and {MOST_SURENESS:.0f}")
+        if not all(0 <= degree <= MOST_MARGIN for degree in chosen.sureness):
+            raise ReviserError(f"a degree of sureness lies between 0 and {MOST_MARGIN:.0f}")
         edits, found, exact = _found(chosen)
         learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     except ReviserError as error:
@@ -262,12 +264,12 @@ def _found(
     pairs = zip(edits, finished_texts(edits), strict=True)
     texts = [one for pair in pairs for one in pair]
     with Cache(chosen.cache or default_cache()) as cache:
-        both = think_of_all(chosen.model, texts, cache, chosen.processes)
+        both = trace_all(chosen.model, texts, cache, chosen.processes)
     before, after = both[::2], both[1::2]
     found = kept_of(chosen.beside, edits, chosen.skip) if chosen.beside else []
     exact = {}
     for degree in chosen.sureness:
-        made, done = ([one.revision(degree) for one in thoughts] for thoughts in (before, after))
+        made, done = ([one.revision(degree) for one in traces] for traces in (before, after))
         found.append(measured(f"sureness {degree:g}", edits, made, done, {}))
         pairs_made = zip(made, edits, strict=True)
         exact[degree] = [revision.text == edit.after for revision, edit in pairs_made]

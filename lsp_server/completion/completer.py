@@ -24,7 +24,7 @@ from lsp_server.completion.suggestions import (
 from lsp_server.documents.document import Document
 from lsp_server.documents.surroundings import line_ending, surroundings
 from lsp_server.settings import Settings
-from lsp_server.worker.client import Engine
+from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import ModelKey, Task
 
 logger = logging.getLogger(__name__)
@@ -52,12 +52,12 @@ class Completer:
 
     def __init__(
         self,
-        engine: Engine,
+        worker: WorkerClient,
         settings: Callable[[], Settings],
         key: Callable[[], ModelKey],
         show: Callable[[], None],
     ) -> None:
-        self._engine = engine
+        self._worker = worker
         self._settings = settings
         self._key = key
         self._show = show
@@ -131,7 +131,7 @@ class Completer:
         if len(shown) >= count:
             self.from_cache += 1
             return [text.replace("\n", ending) for text in shown[:count]]
-        await self._engine.warm(self._key())
+        await self._worker.warm(self._key())
         if not invoked:
             least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
             steps = settings.max_actions
@@ -179,20 +179,20 @@ class Completer:
             top_k=settings.top_k,
             seed=attempt,
         )
-        held, written, ending, steps = 0, "", "", 0
-        async with aclosing(self._engine.write(task)) as events:
+        trailing_space, written, ending, steps = 0, "", "", 0
+        async with aclosing(self._worker.write(task)) as events:
             async for event in events:
                 if event.kind == "begun":
-                    held = event.held
+                    trailing_space = event.trailing_space
                 elif event.kind == "step":
                     written = event.written
                     self._pace.step(time.monotonic(), first=not steps)
                     steps += 1
                     # Enough is written once the model has gone on to the next word, line or sentence.
                     at_end = event.cursor == len(written)
-                    if at_end and first_unit(written[held:], completion.unit) is not None:
+                    if at_end and first_unit(written[trailing_space:], completion.unit) is not None:
                         break
                 elif event.kind == "done":
                     ending = event.ending
-        text = written[held:]
+        text = written[trailing_space:]
         return text if ending == "stop" else whole_words(text)

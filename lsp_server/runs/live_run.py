@@ -148,9 +148,9 @@ class LiveRun:
         """Whether an edit is on its way that the editor has not shown to be carried out."""
         return self._pending is not None
 
-    def take_in(self, held: int, text: str) -> None:
-        """Let the region begin `held` characters earlier: they are the model's to write again."""
-        start = max(self.region.start - held, 0)
+    def take_in(self, trailing_space: int, text: str) -> None:
+        """Let the region begin `trailing_space` characters earlier: they are the model's to write again."""
+        start = max(self.region.start - trailing_space, 0)
         # The user may have removed the space while the model was being loaded.
         if text[start : self.region.start].isspace():
             self.region = Region(start, text[start : self.region.end])

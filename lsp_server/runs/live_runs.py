@@ -21,7 +21,7 @@ from lsp_server.documents.surroundings import (
 from lsp_server.runs.live_run import Kind, LiveRun, Region
 from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
-from lsp_server.worker.client import Engine
+from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
 from reviser.core.errors import ReviserError
 
@@ -61,13 +61,13 @@ class LiveRuns:
 
     def __init__(
         self,
-        engine: Engine,
+        worker: WorkerClient,
         documents: Documents,
         editor: Editor,
         settings: Callable[[], Settings],
         key: Callable[[], ModelKey],
     ) -> None:
-        self._engine = engine
+        self._worker = worker
         self._documents = documents
         self._editor = editor
         self._settings = settings
@@ -256,7 +256,7 @@ class LiveRuns:
             top_k=settings.top_k,
             seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
             revises=revises,
-            sureness=settings.revise.sureness if revises else 0.0,
+            margin=settings.revise.sureness if revises else 0.0,
         )
         runs = self._runs.setdefault(document.uri, [])
         runs.append(run)
@@ -296,10 +296,10 @@ class LiveRuns:
     async def _listen(self, run: LiveRun, task: Task) -> None:
         """Take over what the model does, as fast as it does it."""
         try:
-            async with contextlib.aclosing(self._engine.write(task)) as events:
+            async with contextlib.aclosing(self._worker.write(task)) as events:
                 async for event in events:
-                    if event.kind == "begun" and event.held:
-                        run.take_in(event.held, self._documents[run.uri].text)
+                    if event.kind == "begun" and event.trailing_space:
+                        run.take_in(event.trailing_space, self._documents[run.uri].text)
                     elif event.kind == "step":
                         run.advance(event.written, event.cursor, _passage(run, event))
                         if run.actions == 1:

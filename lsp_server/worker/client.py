@@ -1,4 +1,4 @@
-"""The server's end of the engine: a process that starts with the first task and ends when idle.
+"""The server's client of the worker: a process that starts with the first task and ends when idle.
 
 The process is this server's own, or one that several editors share. Whichever it is, closing the
 connection lets go of the model, so an idle server costs no memory and no time.
@@ -36,8 +36,8 @@ _LONGEST_REST = 60.0  # seconds before an engine that ends by itself is started 
 _FAREWELL = 2.0  # seconds for a process to end by itself
 
 
-class EngineLost(ReviserError):
-    """The engine's process ended in the middle of a task."""
+class WorkerLost(ReviserError):
+    """The worker process ended in the middle of a task."""
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Connection:
     process: asyncio.subprocess.Process | None = None
 
 
-class Engine:
+class WorkerClient:
     """Tasks in, events out. Connects when first needed; leaves after `idle_after()` seconds of rest."""
 
     def __init__(self, idle_after: Callable[[], float], shared: Callable[[], Path | None]) -> None:
@@ -94,7 +94,7 @@ class Engine:
                 event = await events.get()
                 if event is None:
                     over = True
-                    raise EngineLost("the engine ended unexpectedly")
+                    raise WorkerLost("the engine ended unexpectedly")
                 over = event.is_last
                 if event.kind == "failed":
                     raise ReviserError(event.message)
@@ -124,7 +124,7 @@ class Engine:
         async with self._connecting:
             if self._connection is None:
                 if time.monotonic() < self._not_before:
-                    raise EngineLost("the engine has ended several times; it rests for a while")
+                    raise WorkerLost("the engine has ended several times; it rests for a while")
                 path = self._shared()
                 opened = await (start_process() if path is None else join_shared(path))
                 self._connection = opened

@@ -1,4 +1,4 @@
-"""The engine's process: models, loaded when first asked for, working on one task at a time.
+"""The worker process: models, loaded when first asked for, working on one task at a time.
 
 It serves one language server through its standard streams, or several through a local socket that only
 its owner may open. It ends when the last of them has gone.
@@ -58,7 +58,7 @@ class Peer:
         return not self.gone and task.id not in self.cancelled
 
 
-class Host:
+class Worker:
     """Takes orders from peers in threads of their own, and carries them out in one."""
 
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
@@ -138,7 +138,7 @@ class Host:
         ending = "stop"
         for run, first, last in _generations(session, task):
             evaluated = _evaluated(engine)
-            peer.send(Event(task.id, "begun", held=len(run.window.held)))
+            peer.send(Event(task.id, "begun", trailing_space=len(run.window.trailing_space)))
             home = len(run.window.before) + len(run.window.prefix)
             while peer.wants(task) and (frame := next(run, None)) is not None:
                 if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
@@ -201,20 +201,20 @@ def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int
         return
     grown = 0
     for first, last in session.passages(task.start, task.end):
-        if not _is_held(task.text[first:last], session.tokenizer):
+        if not _is_kept(task.text[first:last], session.tokenizer):
             continue
         run = session.revise(
             first + grown,
             last + grown,
             sampler,
             max_actions=task.max_actions,
-            sureness=task.sureness,
+            margin=task.margin,
         )
         yield run, first - task.start, last - task.start
         grown += len(run.written) - (last - first)
 
 
-def _is_held(text: str, tokenizer: Tokenizer) -> bool:
+def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
     """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
     from reviser.core.text import TextLayer
 
@@ -229,7 +229,7 @@ def _evaluated(engine: Engine) -> int:
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:
     """How many ids before the place of writing were needed, and how many of them the model knew."""
     before = 1 + run.rollout.canvas.low
-    # What was thought of beyond the first action is not what the model had to read for it.
+    # What was looked at beyond the first action is not what the model had to read for it.
     evaluated -= getattr(run.rollout.policy, "ahead", 0)
     return before, min(before, run.rollout.seeded - evaluated)
 
@@ -247,9 +247,9 @@ def serve_streams() -> None:
     # What libraries print must not get between the messages.
     writer = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    host = Host(load)
-    listener = host.admit(Peer(sys.stdin.buffer, writer))
-    threading.Thread(target=host.work, daemon=True).start()
+    worker = Worker(load)
+    listener = worker.admit(Peer(sys.stdin.buffer, writer))
+    threading.Thread(target=worker.work, daemon=True).start()
     listener.join()
     # A step of the model may be under way; nobody waits for it.
     os._exit(0)
@@ -259,21 +259,21 @@ def serve_socket(path: Path) -> None:
     """Serve every language server of this user that connects to `path`, and end with the last."""
     listener, lock = _listening(path)
     with listener:
-        host = Host(load)
-        threading.Thread(target=_admit_all, args=(host, listener), daemon=True).start()
-        threading.Thread(target=host.work, daemon=True).start()
+        worker = Worker(load)
+        threading.Thread(target=_admit_all, args=(worker, listener), daemon=True).start()
+        threading.Thread(target=worker.work, daemon=True).start()
         try:
-            host.wait_until_left(GRACE)
+            worker.wait_until_left(GRACE)
         finally:
             path.unlink(missing_ok=True)
             lock.unlink(missing_ok=True)
             os._exit(0)
 
 
-def _admit_all(host: Host, listener: socket.socket) -> None:
+def _admit_all(worker: Worker, listener: socket.socket) -> None:
     while True:
         connection, _ = listener.accept()
-        host.admit(Peer(connection.makefile("rb"), connection.makefile("wb")))
+        worker.admit(Peer(connection.makefile("rb"), connection.makefile("wb")))
 
 
 def socket_path() -> Path:

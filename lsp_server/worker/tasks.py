@@ -1,4 +1,4 @@
-"""What the server and the engine's process say to each other: one JSON object a line.
+"""What the server and the worker process say to each other: one JSON object a line.
 
 The server sends a `Task` to write, the id of a task to cancel, or a model to load ahead of time. The
 engine answers each task with one event for each action and a last one.
@@ -26,7 +26,7 @@ class ModelKey:
 class Task:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    When it revises, `max_actions` are for each passage, and it is as sure of its changes as `sureness` says.
+    When it revises, `max_actions` are for each passage, and a change must be `margin` times as likely as leaving the text.
     """
 
     id: int
@@ -40,7 +40,7 @@ class Task:
     top_k: int
     seed: int
     revises: bool = False
-    sureness: float = 0.0
+    margin: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Event:
     """What became of a task.
 
     `begun` says how many characters before `start` are the model's to write again (see
-    `reviser.session.session.Window.held`). A `step` carries all that is written so far, those characters
+    `reviser.session.session.Window.trailing_space`). A `step` carries all that is written so far, those characters
     included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
     to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
@@ -56,7 +56,7 @@ class Event:
 
     id: int
     kind: Literal["loading", "begun", "step", "done", "failed"]
-    held: int = 0
+    trailing_space: int = 0
     written: str = ""
     first: int = 0
     last: int = 0

@@ -140,7 +140,7 @@ def watch_generation(run: Generation) -> list[Frame]:
     """Show a run while it happens, then leave its whole text on the screen."""
     window = run.window
     view = LiveView(
-        window.prefix + window.held + window.suffix,
+        window.prefix + window.trailing_space + window.suffix,
         len(window.prefix),
         len(window.suffix),
         len(window.before),

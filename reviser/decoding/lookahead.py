@@ -1,9 +1,9 @@
-"""A revision is thought through before it begins, and left where it is no longer likely.
+"""Look-ahead: a revision is followed to its end before it begins, and left out where it is not likely enough.
 
-To change a text takes several actions, and the first is mostly a move that says little. So a deliberate policy
+To change a text takes several actions, and the first is mostly a move that says little. So a look-ahead policy
 looks ahead: it follows its likeliest actions to the end, and compares the ways to stop. To stop after some of
 them is as likely as all of these together, times the chance of Stop then; to stop at once is to leave the text
-alone. A change is made where that is at least `sureness` times as likely as not to make it: with 1 only what is
+alone. A change is made where that is at least `margin` times as likely as not to make it: with 1 only what is
 likelier than leaving it, with less also what is not, with more only what is clearly likelier.
 """
 
@@ -23,18 +23,18 @@ from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy, Scores
 
-SURENESS: Final = 2.0
+MARGIN: Final = 2.0
 """How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/sureness.md."""
-MOST_SURENESS: Final = 1000.0
+MOST_MARGIN: Final = 1000.0
 HORIZON: Final = 64
-"""How many actions are thought of at once."""
+"""How many actions are looked ahead at once."""
 
 # What is added to the score of Stop where it is time: enough to be chosen, and others can still be seen.
 _TIME_TO_STOP: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class LookaheadStep:
     """An action that could be next: the logarithms of its chance and of that to stop instead."""
 
     kind: Literal["move", "change", "stop"]
@@ -42,30 +42,30 @@ class Thought:
     stop: float
 
 
-def best_end(thoughts: Sequence[Thought], sureness: float, *, final: bool = False) -> int | None:
+def best_end(steps: Sequence[LookaheadStep], margin: float, *, final: bool = False) -> int | None:
     """After how many of these actions it is best to stop; None if that may be further ahead.
 
     Nothing is further ahead where it is `final`.
     """
-    tolerance = -math.log(sureness)
+    tolerance = -math.log(margin)
     so_far, places, changing = 0.0, 0, False
-    best, best_value = len(thoughts) - 1, -math.inf
-    for number, thought in enumerate(thoughts):
-        value = so_far + thought.stop + tolerance * places
+    best, best_value = len(steps) - 1, -math.inf
+    for number, step in enumerate(steps):
+        value = so_far + step.stop + tolerance * places
         if value > best_value:
             best, best_value = number, value
-        so_far += thought.likely
+        so_far += step.likely
         # All that is changed between two moves is one place.
-        places += thought.kind == "change" and not changing
-        changing = thought.kind == "change"
-    inside = best < len(thoughts) - 1 or thoughts[best].kind == "stop"
+        places += step.kind == "change" and not changing
+        changing = step.kind == "change"
+    inside = best < len(steps) - 1 or steps[best].kind == "stop"
     return best if inside or final else None
 
 
-class Deliberate:
+class LookaheadPolicy:
     """A policy that looks ahead in another, and says Stop where that is best.
 
-    It may be asked about any history, as other policies are: away from what it thought of, it thinks anew.
+    It may be asked about any history, as other policies are: away from what it has looked at, it looks ahead anew.
     After the first history that it is asked about at most `limit` actions follow, and a change that takes more than are left is
     not begun, unless it takes more than the `horizon`. `ahead` counts how often the other policy was asked about what had not happened yet.
     """
@@ -73,20 +73,20 @@ class Deliberate:
     def __init__(
         self,
         policy: Policy,
-        sureness: float = SURENESS,
+        margin: float = MARGIN,
         *,
         horizon: int = HORIZON,
         limit: int | None = None,
     ) -> None:
-        if not 0 < sureness <= MOST_SURENESS:
-            raise ReviserError(f"the sureness must be above 0 and at most {MOST_SURENESS:.0f}")
+        if not 0 < margin <= MOST_MARGIN:
+            raise ReviserError(f"the sureness must be above 0 and at most {MOST_MARGIN:.0f}")
         self._policy = policy
-        self._sureness = sureness
+        self._margin = margin
         self._horizon = horizon
         self._limit = limit
         self._longest: int | None = None
         self.ahead = 0
-        # The history from which it thought ahead, the ids that came to mind, and the scores before each.
+        # The history from which it looked ahead, the ids that it found, and the scores before each.
         self._begun: list[int] = []
         self._ids: list[int] = []
         self._scores: list[Scores] = []
@@ -102,7 +102,7 @@ class Deliberate:
             first = self._policy.scores(history, canvas)
             if first is None:
                 return None
-            self._think(history, canvas, first)
+            self._look_ahead(history, canvas, first)
             place = 0
         scores = self._scores[place]
         if place != self._end:
@@ -112,7 +112,7 @@ class Deliberate:
         return scores
 
     def _place(self, history: Sequence[int]) -> int | None:
-        """Where a history is in what was thought of; None if elsewhere."""
+        """Where a history is in what was looked at; None if elsewhere."""
         place = len(history) - len(self._begun)
         if not self._begun or not 0 <= place < len(self._scores):
             return None
@@ -120,24 +120,24 @@ class Deliberate:
             return None
         return place
 
-    def _think(self, history: Sequence[int], canvas: Canvas, first: Scores) -> None:
+    def _look_ahead(self, history: Sequence[int], canvas: Canvas, first: Scores) -> None:
         self._begun = list(history)
         self._ids, self._scores = [], []
-        thoughts = []
+        steps = []
         if self._limit is not None and self._longest is None:
             self._longest = len(history) + self._limit
         left = math.inf if self._longest is None else self._longest - len(history)
         final = left < self._horizon
-        # After all that are left one may still stop, so that is one thought more.
+        # After all that are left one may still stop, so that is one step more.
         count = int(left) + 1 if final else self._horizon
         ahead = look_ahead(self._policy, history, canvas, first, self._longest)
-        for id, thought, scores in islice(ahead, count):
+        for id, step, scores in islice(ahead, count):
             # The policy may write its next scores where these are.
             self._scores.append(scores.copy())
             self._ids.append(id)
-            thoughts.append(thought)
-        self.ahead += len(thoughts) - 1
-        self._end = best_end(thoughts, self._sureness, final=final)
+            steps.append(step)
+        self.ahead += len(steps) - 1
+        self._end = best_end(steps, self._margin, final=final)
 
 
 def look_ahead(
@@ -146,7 +146,7 @@ def look_ahead(
     canvas: Canvas,
     first: Scores | None = None,
     context: int | None = None,
-) -> Iterator[tuple[int, Thought, Scores]]:
+) -> Iterator[tuple[int, LookaheadStep, Scores]]:
     """The likeliest actions, one after the other, on a canvas of their own; Stop is the last.
 
     `first` are the scores at the start, where they are known. The history grows to `context` ids at the most.
@@ -159,10 +159,10 @@ def look_ahead(
         id = int(chances.argmax())
         likely, stop = float(chances[id]), float(chances[vocabulary.stop_id])
         if id == vocabulary.stop_id:
-            yield id, Thought("stop", likely, stop), scores
+            yield id, LookaheadStep("stop", likely, stop), scores
             return
         kind: Literal["move", "change"] = "move" if id in vocabulary.move_ids else "change"
-        yield id, Thought(kind, likely, stop), scores
+        yield id, LookaheadStep(kind, likely, stop), scores
         imagined.apply(imagined.action(id))
         seen.append(id)
         if context is not None and len(seen) > context:

@@ -19,7 +19,7 @@ from reviser.core.actions import Action, Insert, Splice
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
-from reviser.native.top_k import likeliest
+from reviser.native.top_k import top_k_probabilities
 
 Scores = NDArray[np.float32]
 
@@ -112,7 +112,7 @@ class Sampler:
         """Pick one of the valid ids; `moving` says that the last action was a move."""
         greedy = self.temperature == 0
         count = 1 if greedy else self.top_k or len(scores)
-        candidates, probabilities = likeliest(
+        candidates, probabilities = top_k_probabilities(
             scores, valid.mask(), count, 1.0 if greedy else self.temperature
         )
         if not len(candidates) or not math.isfinite(scores[candidates[0]]):

@@ -23,7 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from reviser import __version__
 from reviser.core.errors import ReviserError
-from reviser.session.action_editor import Manuscript
+from reviser.session.action_editor import ActionEditor
 from reviser.session.documents import Document, offset_at
 from reviser.session.replay import unified_diff
 
@@ -48,14 +48,14 @@ class OpenDocument:
     """A file under edit, and what it held when it was last read or written."""
 
     document: Document
-    manuscript: Manuscript
+    editor: ActionEditor
 
     @property
     def name(self) -> str:
         return self.document.path.name
 
     def place(self) -> str:
-        cursor = self.manuscript.cursor
+        cursor = self.editor.cursor
         return f"the cursor is at line {cursor.lines + 1}, column {cursor.column + 1}"
 
 
@@ -96,8 +96,8 @@ class Desk:
             raise ReviserError(f"{path} is larger than {LARGEST // 2**20} MB")
         document = Document.read(target)
         ranges = [_lines_range(document.text, first, last) for first, last in protect]
-        manuscript = Manuscript(document.text, protected=ranges, max_length=LARGEST)
-        opened = OpenDocument(document, manuscript)
+        editor = ActionEditor(document.text, protected=ranges, max_length=LARGEST)
+        opened = OpenDocument(document, editor)
         self.documents[target] = opened
         return opened
 
@@ -115,19 +115,19 @@ class Desk:
         if written > LARGEST:
             raise ReviserError(f"the actions write more than {LARGEST // 2**20} MB")
         opened = self.get(path)
-        manuscript = opened.manuscript
-        before = manuscript.text
-        manuscript.act_all(actions)
-        if len(opened.document.encode(manuscript.text)) > LARGEST:
-            manuscript.undo(len(actions))
+        editor = opened.editor
+        before = editor.text
+        editor.act_all(actions)
+        if len(opened.document.encode(editor.text)) > LARGEST:
+            editor.undo(len(actions))
             raise ReviserError(f"{path} would be larger than {LARGEST // 2**20} MB")
         return _changes(opened, before)
 
     def undo(self, path: str, count: int) -> str:
         """Take back actions; returns a diff of what that changed."""
         opened = self.get(path)
-        before = opened.manuscript.text
-        opened.manuscript.undo(count)
+        before = opened.editor.text
+        opened.editor.undo(count)
         return _changes(opened, before)
 
     def save(self, path: str) -> OpenDocument:
@@ -137,9 +137,9 @@ class Desk:
         if self.locate(str(target)) != target:
             raise ReviserError(f"{path} leads elsewhere now")
         if target.exists():
-            opened.document.update(opened.manuscript.text)
+            opened.document.update(opened.editor.text)
         else:
-            opened.document.write(opened.manuscript.text)
+            opened.document.write(opened.editor.text)
         opened.document = Document.read(target)
         return opened
 
@@ -201,7 +201,7 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
 
         def work() -> str:
             opened = desk.open(path, protect_lines or [])
-            text = opened.manuscript.text
+            text = opened.editor.text
             lines = text.count("\n") + (not text.endswith("\n"))
             return f"{opened.name}: {lines} lines, {len(text)} characters; {opened.place()}"
 
@@ -218,7 +218,7 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
 
         def work() -> str:
             opened = desk.get(path)
-            shown = shown_lines(opened.manuscript.text, first_line, last_line)
+            shown = shown_lines(opened.editor.text, first_line, last_line)
             return f"{shown}\n({opened.place()})"
 
         return await calls.run(path, work)
@@ -239,7 +239,7 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
 
         def work() -> str:
             opened = desk.get(path)
-            return opened.manuscript.diff(opened.name) or "nothing is changed"
+            return opened.editor.diff(opened.name) or "nothing is changed"
 
         return await calls.run(path, work)
 
@@ -263,5 +263,5 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
 
 def _changes(opened: OpenDocument, before: str) -> str:
     name = opened.name
-    diff = unified_diff(before, opened.manuscript.text, f"a/{name}", f"b/{name}")
+    diff = unified_diff(before, opened.editor.text, f"a/{name}", f"b/{name}")
     return f"{diff}({opened.place()})"

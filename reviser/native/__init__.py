@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reviser.native.library import available, levels
-from reviser.native.top_k import likeliest
+from reviser.native.top_k import top_k_probabilities
 
 if TYPE_CHECKING:
     from reviser.native.decoder import (
@@ -31,9 +31,9 @@ __all__ = [
     "Profile",
     "available",
     "levels",
-    "likeliest",
     "make_decoder",
     "supports",
+    "top_k_probabilities",
 ]
 
 

@@ -79,7 +79,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
-        "reviser_likeliest": (
+        "reviser_top_k": (
             c_int,
             [c_void_p, c_void_p, c_int, c_int, c_double, c_void_p, c_void_p],
         ),

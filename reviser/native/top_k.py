@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reviser.native.library import library
 
 
-def likeliest(
+def top_k_probabilities(
     scores: NDArray[np.float32],
     allowed: NDArray[np.bool_],
     count: int,
@@ -23,12 +23,12 @@ def likeliest(
         raise ValueError("Each score needs a mark of whether it is allowed.")
     loaded = library()
     if loaded is None:
-        return _likeliest_in_numpy(scores, allowed, count, temperature)
+        return _top_k_in_numpy(scores, allowed, count, temperature)
     scores = np.ascontiguousarray(scores, dtype=np.float32)
     marks = np.ascontiguousarray(allowed, dtype=np.bool_)
     size = min(count, len(scores))
     ids, probabilities = np.empty(size, dtype=np.int64), np.empty(size)
-    found = loaded.reviser_likeliest(
+    found = loaded.reviser_top_k(
         scores.ctypes.data,
         marks.ctypes.data,
         len(scores),
@@ -40,7 +40,7 @@ def likeliest(
     return ids[:found], probabilities[:found]
 
 
-def _likeliest_in_numpy(
+def _top_k_in_numpy(
     scores: NDArray[np.float32], allowed: NDArray[np.bool_], count: int, temperature: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     masked = np.where(allowed, scores, -np.inf)

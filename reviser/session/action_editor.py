@@ -1,6 +1,6 @@
 """Editing by actions, for programs: a text, a cursor, and actions given as plain data.
 
-The unit of a manuscript is the character, so that a program which knows the text knows every place in
+The unit of an action editor is the character, so that a program which knows the text knows every place in
 it. With a tokenizer the unit is the token, and recorded actions of a model can be given by their ids.
 """
 
@@ -51,7 +51,7 @@ class Characters:
         return chr(token).encode("utf-8")
 
 
-class Manuscript:
+class ActionEditor:
     """A text under edit, every change of it an action that was checked first.
 
     Offsets count characters. The cursor starts at the end of the text, or at `cursor`. No action
@@ -294,63 +294,61 @@ class _Fields:
         return actions
 
 
-def _tokens(manuscript: Manuscript, fields: _Fields) -> list[int]:
+def _tokens(editor: ActionEditor, fields: _Fields) -> list[int]:
     if "token" in fields:
         return [fields.number("token")]
     text = fields.text("text")
-    tokens = manuscript.tokenizer.encode(text)
+    tokens = editor.tokenizer.encode(text)
     if not tokens:
         raise ReviserError("an empty text cannot be written")
     return tokens
 
 
-def _insert(manuscript: Manuscript, fields: _Fields) -> Iterable[Action]:
-    return fields.only(SpanInsert(tuple(_tokens(manuscript, fields))))
+def _insert(editor: ActionEditor, fields: _Fields) -> Iterable[Action]:
+    return fields.only(SpanInsert(tuple(_tokens(editor, fields))))
 
 
-def _replace(manuscript: Manuscript, fields: _Fields) -> Iterable[Action]:
-    tokens = _tokens(manuscript, fields)
+def _replace(editor: ActionEditor, fields: _Fields) -> Iterable[Action]:
+    tokens = _tokens(editor, fields)
     if len(tokens) != 1:
-        raise ReviserError(
-            f"replace takes one of the {manuscript.tokenizer.name}, not {len(tokens)}"
-        )
+        raise ReviserError(f"replace takes one of the {editor.tokenizer.name}, not {len(tokens)}")
     return fields.only(Replace(tokens[0]))
 
 
-def _move(manuscript: Manuscript, fields: _Fields) -> Iterable[Action]:
+def _move(editor: ActionEditor, fields: _Fields) -> Iterable[Action]:
     if "by" in fields:
         return fields.only(Move(fields.number("by")))
     if "after" in fields:
-        offset = manuscript._find(fields.text("after"), behind=True)
+        offset = editor._find(fields.text("after"), behind=True)
     elif "before" in fields:
-        offset = manuscript._find(fields.text("before"), behind=False)
+        offset = editor._find(fields.text("before"), behind=False)
     elif "line" in fields:
         line = fields.number("line")
-        offset = manuscript.offset_of(line, fields.number("column") if "column" in fields else 1)
+        offset = editor.offset_of(line, fields.number("column") if "column" in fields else 1)
     elif "to" in fields:
         offset = fields.number("to")
     else:
         raise ReviserError('move needs one of "by", "to", "line", "after" and "before"')
-    delta = manuscript._boundary(offset) - manuscript._canvas.cursor
+    delta = editor._boundary(offset) - editor._canvas.cursor
     return fields.only(*([Move(delta)] if delta else []))
 
 
 def _span(make: Callable[[int, int, bool], Action]) -> _Reader:
-    return lambda manuscript, fields: fields.only(
+    return lambda editor, fields: fields.only(
         make(fields.number("k"), fields.number("j"), fields.flag("right"))
     )
 
 
-_Reader = Callable[[Manuscript, _Fields], Iterable[Action]]
+_Reader = Callable[[ActionEditor, _Fields], Iterable[Action]]
 
 _READERS: dict[str, _Reader] = {
     "insert": _insert,
     "move": _move,
-    "delete": lambda manuscript, fields: fields.only(Delete()),
-    "span_delete": lambda manuscript, fields: fields.only(SpanDelete(fields.number("k"))),
+    "delete": lambda editor, fields: fields.only(Delete()),
+    "span_delete": lambda editor, fields: fields.only(SpanDelete(fields.number("k"))),
     "replace": _replace,
-    "swap": lambda manuscript, fields: fields.only(Swap()),
+    "swap": lambda editor, fields: fields.only(Swap()),
     "span_move": _span(SpanMove),
     "span_copy": _span(SpanCopy),
-    "stop": lambda manuscript, fields: fields.only(Stop()),
+    "stop": lambda editor, fields: fields.only(Stop()),
 }

@@ -18,7 +18,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.lookahead import SURENESS, Deliberate
+from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
 from reviser.decoding.spacing import Spaced, ends_sentence
 from reviser.session.frames import Frame, step_label
@@ -49,15 +49,15 @@ class SessionPolicy(Policy, Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """A document in five parts: what the model writes goes between `held` and `suffix`.
+    """A document in five parts: what the model writes goes between `trailing_space` and `suffix`.
 
-    It reads `prefix` and `suffix`. It does not see `before` and `after`, nor `held`, a single space
+    It reads `prefix` and `suffix`. It does not see `before` and `after`, nor `trailing_space`, a single space
     at the prefix's end: words are learned with the space before them, so it is the model's to write.
     """
 
     before: str
     prefix: str
-    held: str
+    trailing_space: str
     suffix: str
     after: str
 
@@ -123,13 +123,13 @@ class Session:
         sampler: Sampler | None = None,
         *,
         max_actions: int = DEFAULT_ACTIONS,
-        sureness: float = SURENESS,
+        margin: float = MARGIN,
     ) -> Generation:
         """Revise the text between two character offsets, which must not be too long for the model.
 
         See `passages` for pieces of a text that suit it. What the model sees around such a piece
         depends on the document alone, so that it can be revised again, and in any order. A change is
-        made where it is at least `sureness` times as likely as leaving the text alone; with 0, where
+        made where it is at least `margin` times as likely as leaving the text alone; with 0, where
         the model begins one.
         """
         self._leave_run()
@@ -143,7 +143,7 @@ class Session:
                 f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
             )
         window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
-        return self._begin(window, sampler, max_actions, self._text[start:end], draft, sureness)
+        return self._begin(window, sampler, max_actions, self._text[start:end], draft, margin)
 
     @property
     def longest_draft(self) -> int:
@@ -190,7 +190,7 @@ class Session:
         max_actions: int,
         replaced: str,
         draft: list[int] | None = None,
-        sureness: float = 0.0,
+        margin: float = 0.0,
     ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
@@ -202,10 +202,10 @@ class Session:
         )
         allowed = min(max_actions, self.policy.context - len(history))
         policy: Policy = self.policy
-        if draft is None and not window.held and ends_sentence(window.prefix):
+        if draft is None and not window.trailing_space and ends_sentence(window.prefix):
             policy = Spaced(policy, self.tokenizer)
-        if sureness:
-            policy = Deliberate(policy, sureness, limit=allowed)
+        if margin:
+            policy = LookaheadPolicy(policy, margin, limit=allowed)
         rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(
@@ -241,11 +241,11 @@ class Session:
             room -= len(self.tokenizer.encode(text[end:suffix_end]))
         self._window_start = first = self._prefix_start(start, room)
         prefix = text[first:start]
-        held = " " if re.search(r"\S \Z", prefix) else ""
+        trailing_space = " " if re.search(r"\S \Z", prefix) else ""
         return Window(
             text[:first],
-            prefix.removesuffix(held) if held else prefix,
-            held,
+            prefix.removesuffix(trailing_space) if trailing_space else prefix,
+            trailing_space,
             text[end:suffix_end],
             text[suffix_end:],
         )
@@ -341,9 +341,11 @@ class Generation(Iterator[Frame]):
         self._layer = layer
         self._replaced = replaced
         self._origin = Extent.of(window.before)
-        self._written = replaced if stays else window.held
+        self._written = replaced if stays else window.trailing_space
         removed = replaced and not stays
-        self.opening = self._edit(window.held + replaced, window.held) if removed else None
+        self.opening = (
+            self._edit(window.trailing_space + replaced, window.trailing_space) if removed else None
+        )
 
     def __next__(self) -> Frame:
         return self._frame(next(self.rollout))
@@ -366,7 +368,7 @@ class Generation(Iterator[Frame]):
         written = self.written
         while self.rollout.actions_taken:
             self.take_back()
-        original = self.window.held + self._replaced
+        original = self.window.trailing_space + self._replaced
         self._written = original
         return None if written == original else self._edit(written, original)
 
@@ -388,11 +390,11 @@ class Generation(Iterator[Frame]):
     def cursor(self) -> Extent:
         """Where the model's cursor stands in the document."""
         canvas = self.rollout.canvas
-        if not self.window.held:
+        if not self.window.trailing_space:
             return self._origin + self._layer.position(canvas.cursor)
         reached = self._layer.between(canvas.low, canvas.cursor)
-        leads = self._layer.between(canvas.low, canvas.high).startswith(self.window.held)
-        shown = reached if leads else self.window.held + reached
+        leads = self._layer.between(canvas.low, canvas.high).startswith(self.window.trailing_space)
+        shown = reached if leads else self.window.trailing_space + reached
         return self._origin + Extent.of(self.window.prefix + shown)
 
     def _frame(self, step: Step) -> Frame:
@@ -402,16 +404,20 @@ class Generation(Iterator[Frame]):
     def _follow(self, splices: tuple[Splice, ...]) -> tuple[TextEdit, ...]:
         """Take splices over into the text; returns the edits of the document."""
         edits = [edit for splice in splices if (edit := self._layer.apply(splice)) is not None]
-        if not self.window.held:
+        if not self.window.trailing_space:
             return tuple(edit.moved(self._origin) for edit in edits)
-        # The held space is shown until the model has written one in its place.
+        # The trailing space is shown until the model has written one in its place.
         canvas = self.rollout.canvas
         before = self._written
         self._written = self._with_held(self._layer.between(canvas.low, canvas.high))
         return () if before == self._written else (self._edit(before, self._written),)
 
     def _with_held(self, region: str) -> str:
-        return region if region.startswith(self.window.held) else self.window.held + region
+        return (
+            region
+            if region.startswith(self.window.trailing_space)
+            else self.window.trailing_space + region
+        )
 
     def _edit(self, old: str, new: str) -> TextEdit:
         """The document edit that turns what was written from `old` into `new`."""

@@ -316,7 +316,7 @@ def test_a_read_only_file_says_so_when_it_is_opened(tmp_path: Path) -> None:
         assert "other.txt (read-only)" in app.desk.tab_bar.render().plain
         # The state follows the file, and a text that is saved elsewhere is not read-only there.
         (tmp_path / "other.txt").chmod(0o644)
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         assert "other.txt (read-only)" not in app.desk.tab_bar.render().plain
         app.desk.show(app.sheets[0])
         assert "file.txt (read-only)" in app.desk.tab_bar.render().plain
@@ -369,28 +369,28 @@ def test_changes_on_disk_are_taken_over_or_asked_about(tmp_path: Path) -> None:
         draft = app.sheet.draft
         await pilot.press("right", "right")
         path.write_text("first line\ntext")
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         await pilot.pause()
         assert (draft.text, app.sheet.modified) == ("first line\ntext", False)
         await pilot.press("ctrl+z")
         assert draft.text == "text"
         path.write_text("theirs")
         # What is being typed must not answer a question that comes in between.
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         await pilot.pause()
         assert not isinstance(app.screen, Question)
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         await choose(pilot, app, "k")
         assert draft.text == "text"
         path.write_text("theirs again")
         await pilot.press("ctrl+s")
         await choose(pilot, app, "c")
         assert path.read_text() == "theirs again"
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         await choose(pilot, app, "r")
         assert draft.text == "theirs again"
         path.unlink()
-        app.upkeep.look_at_disk()
+        app.autosave.look_at_disk()
         await until(pilot, lambda: "was removed" in notes(app))
         await pilot.press("!", "ctrl+s")
         await until(pilot, path.exists)
@@ -407,7 +407,7 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
 
     async def crash(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+end", *" typed", "ctrl+n", *"no file")
-        app.upkeep.flush_journals()
+        app.autosave.flush_journals()
         # A process that dies lets go of its locks and leaves its files.
         for sheet in app.sheets:
             assert sheet._journal._file is not None

@@ -473,7 +473,7 @@ def try_dialogs(typed: list[list[str]]) -> None:
                 if key == "recover":
                     await app.run_action("recover")
                 elif key == "ask":
-                    app.run_worker(app.voice.ask("Which?", questions))
+                    app.run_worker(app.prompts.ask("Which?", questions))
                 else:
                     app.post_message(events.Key(key, key if len(key) == 1 else None))
             await pilot.pause()

@@ -22,7 +22,7 @@ def crash(folder: Path) -> None:
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+end", *" typed")
-        app.upkeep.flush_journals()
+        app.autosave.flush_journals()
         # A process that dies lets go of its locks and leaves its files.
         for sheet in app.sheets:
             assert isinstance(sheet._journal, Journal)

@@ -76,7 +76,7 @@ def show_recording(app: EditorApp, depth: int) -> None:
     sheet.follows_model = True
     for step in range(depth):
         run.step(1000.0 - (depth - step) * 0.1)
-    app.pulse.wake()
+    app.ticker.wake()
 
 
 @pytest.fixture(params=SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui.document.draft import paragraph_at
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.runs.review import Review
-from tui.runs.ticker import Pulse
+from tui.runs.ticker import Ticker
 from tui.runs.tree import Node, Option, Run
 from tui.runs.writer import Live, Task, Writer
 from tui.settings import SPEEDS, Settings
@@ -24,15 +24,15 @@ class Player:
         sheets: Sheets,
         writer: Writer,
         settings: Settings,
-        pulse: Pulse,
-        voice: Voice,
+        ticker: Ticker,
+        prompts: Prompts,
         clock: Clock,
     ) -> None:
         self._sheets = sheets
         self._writer = writer
         self._settings = settings
-        self._pulse = pulse
-        self._voice = voice
+        self._ticker = ticker
+        self._prompts = prompts
         self._clock = clock
         # Each run goes on at the pace that was chosen last.
         self._speed = settings.speed
@@ -63,7 +63,7 @@ class Player:
         if chosen.empty:
             chosen = paragraph_at(draft.buffer, chosen.cursor)
         if not draft.buffer.slice(chosen.start, chosen.end).strip():
-            self._voice.warn("There is nothing to revise here.")
+            self._prompts.warn("There is nothing to revise here.")
             return
         self._start("revise", chosen.start, chosen.end)
 
@@ -71,7 +71,7 @@ class Player:
         draft = self._sheet.draft
         text = draft.text
         if not text.strip():
-            self._voice.warn("Write a few words for the model to go on from.")
+            self._prompts.warn("Write a few words for the model to go on from.")
             return
         for sheet in self._sheets:
             if run := sheet.run:
@@ -91,7 +91,7 @@ class Player:
     def _play(self, sheet: Sheet, run: Run) -> None:
         sheet.follows_model = True
         run.play(self._clock())
-        self._pulse.wake()
+        self._ticker.wake()
 
     # Going on, back and another way
 
@@ -99,7 +99,7 @@ class Player:
         if run := self._sheet.open_run:
             if run.writing:
                 run.pause()
-                self._pulse.wake()
+                self._ticker.wake()
             else:
                 self._play(self._sheet, run)
 
@@ -107,39 +107,39 @@ class Player:
         if run := self._sheet.open_run:
             self._sheet.follows_model = True
             run.step(self._clock())
-            self._pulse.wake()
+            self._ticker.wake()
 
     def scrub(self, depth: int) -> None:
         if run := self._sheet.open_run:
             self._sheet.follows_model = True
             run.scrub(depth, self._clock())
-            self._pulse.wake()
+            self._ticker.wake()
 
     def go_to(self, node: Node) -> None:
         if run := self._sheet.open_run:
             self._sheet.follows_model = True
             run.go_to(node, self._clock())
-            self._pulse.wake()
+            self._ticker.wake()
         else:
-            self._voice.say("The run is closed; its text is yours now.", seconds=3)
+            self._prompts.say("The run is closed; its text is yours now.", seconds=3)
 
     def rewrite(self) -> None:
         if run := self._sheet.open_run:
             run.rewrite(self._clock())
-            self._pulse.wake()
+            self._ticker.wake()
 
     def choose(self, option: Option) -> None:
         """Take another option in the place of the step that is shown."""
         run = self._sheet.open_run
         if run is not None and not run.choose(option, self._clock()):
-            self._voice.warn("A recording has no model that could go another way.")
-        self._pulse.wake()
+            self._prompts.warn("A recording has no model that could go another way.")
+        self._ticker.wake()
 
     def change_speed(self, by: int) -> None:
         if run := self._sheet.open_run:
             index = SPEEDS.index(run.speed) if run.speed in SPEEDS else len(SPEEDS) - 1
             self._speed = run.speed = SPEEDS[max(0, min(index + by, len(SPEEDS) - 1))]
-            self._pulse.wake()
+            self._ticker.wake()
 
     # Ending and deciding
 
@@ -148,7 +148,7 @@ class Player:
         if run := self._sheet.open_run:
             run.pause()
             run.begin_review()
-            self._pulse.wake()
+            self._ticker.wake()
 
     def keep(self) -> None:
         """Keep the run, or all changes that are not decided."""
@@ -156,7 +156,7 @@ class Player:
             self._review(lambda review: review.decide_rest(True))
         elif run := self._sheet.open_run:
             run.keep()
-            self._pulse.wake()
+            self._ticker.wake()
 
     def discard(self) -> None:
         """Discard the run, or all changes that are not decided."""
@@ -164,7 +164,7 @@ class Player:
             self._review(lambda review: review.decide_rest(False))
         elif run := self._sheet.open_run:
             run.discard()
-            self._pulse.wake()
+            self._ticker.wake()
 
     def look(self, by: int) -> None:
         """Look at the next change, or at the first where nobody has looked yet."""
@@ -186,6 +186,6 @@ class Player:
         self._sheet.follows_model = True
         if not review.active:
             accepted = sum(item.accepted is not False for item in review.items)
-            self._voice.say(f"{accepted} of {len(review.items)} changes kept.", seconds=3)
+            self._prompts.say(f"{accepted} of {len(review.items)} changes kept.", seconds=3)
         run.end_review()
-        self._pulse.wake()
+        self._ticker.wake()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviser.core.errors import ReviserError
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.runs.player import Player
 from tui.runs.tree import Run
 from tui.runs.writer import Writer
@@ -24,18 +24,18 @@ class RunFiles:
     """Plays and writes trajectory files. What reads and writes them is loaded with the first one."""
 
     def __init__(
-        self, sheets: Sheets, writer: Writer, player: Player, desk: Desk, voice: Voice
+        self, sheets: Sheets, writer: Writer, player: Player, desk: Desk, prompts: Prompts
     ) -> None:
         self._sheets = sheets
         self._writer = writer
         self._player = player
         self._desk = desk
-        self._voice = voice
+        self._prompts = prompts
 
     # Playing
 
     async def open(self) -> None:
-        if path := await self._voice.ask_path("Play which trajectory file?"):
+        if path := await self._prompts.ask_path("Play which trajectory file?"):
             await self.play(path)
 
     async def play(self, path: Path) -> None:
@@ -47,12 +47,12 @@ class RunFiles:
             number: int | None = 0
             if len(found) > 1:
                 lines = [describe(trajectory, index) for index, trajectory in enumerate(found)]
-                number = await self._voice.choose(f"Which run of {path.name}?", lines)
+                number = await self._prompts.choose(f"Which run of {path.name}?", lines)
             if number is None:
                 return
             run = recorded_run(found[number], await self._tokenizer_for(found[number]))
         except ReviserError as error:
-            self._voice.fail(error)
+            self._prompts.fail(error)
             return
         name = describe(found[number], number).partition(" · ")[0]
         run.draft.mark_saved()
@@ -65,7 +65,7 @@ class RunFiles:
 
         if trajectory.vocabulary.base_size == Gpt2Tokenizer.size:
             return Gpt2Tokenizer()
-        self._voice.say("Loading the model for its tokenizer…", seconds=3)
+        self._prompts.say("Loading the model for its tokenizer…", seconds=3)
         loop = asyncio.get_running_loop()
         ready: asyncio.Future[Tokenizer] = loop.create_future()
 
@@ -111,16 +111,16 @@ class RunFiles:
         sheet = self._sheets.current
         run = sheet.run
         if run is None:
-            self._voice.warn("There is no run yet.")
+            self._prompts.warn("There is no run yet.")
             return
         folder = sheet.path.parent if sheet.path else Path()
         proposed = folder / f"{Path(sheet.title).stem}{suffix}"
-        path = await self._voice.ask_path(question, str(proposed))
-        if path is None or not await self._voice.may_replace(path):
+        path = await self._prompts.ask_path(question, str(proposed))
+        if path is None or not await self._prompts.may_replace(path):
             return
         try:
             write(run, path)
         except ReviserError as error:
-            self._voice.fail(error)
+            self._prompts.fail(error)
         else:
-            self._voice.say(f"Wrote {path}.")
+            self._prompts.say(f"Wrote {path}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App
 from textual.timer import Timer
 
-from tui.prompts import Voice
+from tui.prompts import Prompts
 from tui.runs.tree import FADE_SECONDS, Run
 from tui.sheets import Sheets
 from tui.widgets.desk import Clock, Desk
@@ -15,13 +15,13 @@ _PANEL_INTERVAL = 0.2
 _FADE_INTERVAL = 0.12
 
 
-class Pulse:
+class Ticker:
     """Beats for the runs of all sheets, and rests when the next frame would be the same as this one."""
 
-    def __init__(self, sheets: Sheets, desk: Desk, voice: Voice, clock: Clock) -> None:
+    def __init__(self, sheets: Sheets, desk: Desk, prompts: Prompts, clock: Clock) -> None:
         self._sheets = sheets
         self._desk = desk
-        self._voice = voice
+        self._prompts = prompts
         self._clock = clock
         self._drawn_at = float("-inf")
         self._frames: Timer | None = None
@@ -66,7 +66,7 @@ class Pulse:
     def _tell_failure(self, run: Run) -> None:
         if run.failure is None:
             return
-        self._voice.fail(run.failure)
+        self._prompts.fail(run.failure)
         run.failure = None
         if run.tip is run.root:
             run.discard()

@@ -142,7 +142,7 @@ class Live:
         self._leg: Leg | None = None
         self._generation: Generation | None = None
         self._origin = 0
-        self._held = 0
+        self._trailing_space = 0
         self._at = root
 
     @property
@@ -262,10 +262,10 @@ class Live:
             first = self._start + len(leg.head)
             last = self._start + len(written) - len(leg.tail)
             sure = self._settings.sureness
-            generation = session.revise(first, last, sampler, max_actions=limit, sureness=sure)
+            generation = session.revise(first, last, sampler, max_actions=limit, margin=sure)
         window = generation.window
-        self._held = len(window.held)
-        self._origin = len(window.before) + len(window.prefix) + self._held
+        self._trailing_space = len(window.trailing_space)
+        self._origin = len(window.before) + len(window.prefix) + self._trailing_space
         self._leg, self._generation, self._at = leg, generation, leg.begin
         if leg.begin.seed is None:
             begun = Trajectory.record(generation.rollout, engine.tokenizer, engine.name)
@@ -340,7 +340,7 @@ class Live:
     ) -> Node:
         step, leg = frame.step, self._leg
         assert leg is not None
-        written = leg.head + generation.written[self._held :] + leg.tail
+        written = leg.head + generation.written[self._trailing_space :] + leg.tail
         cursor = len(leg.head) + generation.cursor.chars - self._origin
         taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
         node = self._at.after(written, cursor, taken)

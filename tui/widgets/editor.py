@@ -30,9 +30,16 @@ from tui.document.draft import Kind, Selection
 from tui.document.searching import Search
 from tui.sheet import Sheet
 from tui.widgets.ghosts import Ghost, Haunted
-from tui.widgets.highlights import Coat, around_ghosts, losses, old_texts, review_coats, run_coats
+from tui.widgets.highlights import (
+    Highlight,
+    around_ghosts,
+    losses,
+    old_texts,
+    review_highlights,
+    run_highlights,
+)
 from tui.widgets.layout import Layout, Lines, Place
-from tui.widgets.styles import Looks
+from tui.widgets.styles import TextStyles
 
 _WORD_REACH = 4000
 _MARGIN = 1
@@ -91,7 +98,7 @@ class Editor(Widget, can_focus=True):
         self._now = 0.0
         self._moment = 0
         self._view = Haunted(sheet.draft.buffer)
-        self._changes: list[Coat] = []
+        self._changes: list[Highlight] = []
         self._view_for: object = None
         self._goal: int | None = None
         self._rows: list[Place] = []
@@ -103,7 +110,7 @@ class Editor(Widget, can_focus=True):
         # The dialog that a command of this widget has opened last.
         self._asking: Screen[object] | None = None
         self._matches: list[tuple[int, int]] = []
-        self._looks: Looks | None = None
+        self._text_styles: TextStyles | None = None
         # Rows without cursor, selection or run look the same until the theme changes.
         self._plain: dict[object, Strip] = {}
 
@@ -140,15 +147,17 @@ class Editor(Widget, can_focus=True):
             self._view_for = key
         return self._view
 
-    def _ghosts_and_changes(self) -> tuple[list[Ghost], list[Coat]]:
+    def _ghosts_and_changes(self) -> tuple[list[Ghost], list[Highlight]]:
         """What is not there any more and can still be seen, and what of a review is there."""
         bare = self.app.no_color
         if review := self._sheet.review:
-            return old_texts(review, self.looks, bare), review_coats(review, self.looks)
+            return old_texts(review, self.text_styles, bare), review_highlights(
+                review, self.text_styles
+            )
         run = self._sheet.open_run
         if run is None or not run.erased:
             return [], []
-        return losses(run, self.looks, self._now, bare), []
+        return losses(run, self.text_styles, self._now, bare), []
 
     @property
     def layout_now(self) -> Layout:
@@ -255,38 +264,44 @@ class Editor(Widget, can_focus=True):
     # Drawing
 
     @property
-    def looks(self) -> Looks:
-        if self._looks is None:
-            self._looks = Looks.of(self)
-        return self._looks
+    def text_styles(self) -> TextStyles:
+        if self._text_styles is None:
+            self._text_styles = TextStyles.of(self)
+        return self._text_styles
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._looks = None
+        self._text_styles = None
         self._view_for = None
         self._plain.clear()
 
     def render_line(self, y: int) -> Strip:
         rows = self.rows()
-        looks, width = self.looks, self.size.width
+        styles, width = self.text_styles, self.size.width
         if y >= len(rows):
-            blank = Strip.blank(width - 1, looks.base)
+            blank = Strip.blank(width - 1, styles.base)
             return Strip([*blank, self._scrollbar(y, rows)])
         place = rows[y]
-        gutter, bar, coats = self._gutter(place), self._scrollbar(y, rows), self._coats(place)
-        if coats:
-            return self._assemble(gutter, self._painted(place, coats), bar)
+        gutter, bar, highlights = (
+            self._gutter(place),
+            self._scrollbar(y, rows),
+            self._highlights(place),
+        )
+        if highlights:
+            return self._assemble(gutter, self._painted(place, highlights), bar)
         key = (gutter, place.row.text, self._sheet.left, bar, width)
         if (strip := self._plain.get(key)) is None:
             if len(self._plain) >= _KEPT_ROWS:
                 self._plain.clear()
-            body = [Segment(place.row.shown, looks.base)]
+            body = [Segment(place.row.shown, styles.base)]
             strip = self._plain[key] = self._assemble(gutter, body, bar)
         return strip
 
     def _assemble(self, gutter: Segment, body: list[Segment], bar: Segment) -> Strip:
         left, room = self._sheet.left, self.size.width - self.gutter_width - 1
-        visible = Strip(body).crop(left, left + room).adjust_cell_length(room, self.looks.base)
+        visible = (
+            Strip(body).crop(left, left + room).adjust_cell_length(room, self.text_styles.base)
+        )
         return Strip([gutter, *visible, bar])
 
     def _gutter(self, place: Place) -> Segment:
@@ -295,67 +310,81 @@ class Editor(Widget, can_focus=True):
             return Segment("")
         here = self._sheet.draft.buffer.line_of(self._sheet.draft.selection.cursor) == place.line
         number = str(place.line + 1) if place.first_of_line else ""
-        style = self.looks.gutter_here if here else self.looks.gutter
+        style = self.text_styles.gutter_here if here else self.text_styles.gutter
         return Segment(f"{number:>{width - 2}}  ", style)
 
-    def _painted(self, place: Place, coats: list[Coat]) -> list[Segment]:
-        """A row with coats on it."""
+    def _painted(self, place: Place, highlights: list[Highlight]) -> list[Segment]:
+        """A row with highlights on it."""
         row, unit = place.row, place.unit
         segments = []
         if row.cells is None:
             edges = {place.start, place.end}
-            for start, end, _ in coats:
+            for start, end, _ in highlights:
                 edges |= {start, end}
             cuts = sorted(edge for edge in edges if place.start <= edge <= place.end)
             for start, end in pairwise(cuts):
                 text = row.text[start - place.start : end - place.start]
-                segments.append(Segment(text, self._coated(coats, start, end)))
+                segments.append(Segment(text, self._highlighted(highlights, start, end)))
         else:
             for cell in row.cells:
-                style = self._coated(coats, unit + cell.start, unit + cell.end)
+                style = self._highlighted(highlights, unit + cell.start, unit + cell.end)
                 segments.append(Segment(cell.shown, style))
         if place.last_of_line:
-            segments.append(Segment(" ", self._coated(coats, place.end, place.end + 1)))
+            segments.append(Segment(" ", self._highlighted(highlights, place.end, place.end + 1)))
         return segments
 
-    def _coated(self, coats: list[Coat], start: int, end: int) -> Style:
-        style = self.looks.base
-        for first, last, coat in coats:
+    def _highlighted(self, highlights: list[Highlight], start: int, end: int) -> Style:
+        style = self.text_styles.base
+        for first, last, highlight in highlights:
             if first < end and last > start:
-                style += coat
+                style += highlight
         return style
 
-    def _coats(self, place: Place) -> list[Coat]:
-        """What is painted on a row, the lowest coat first; a line's ending is one character wide."""
-        looks, sheet, view = self.looks, self._sheet, self.view
+    def _highlights(self, place: Place) -> list[Highlight]:
+        """What is painted on a row, the lowest highlight first; a line's ending is one character wide."""
+        styles, sheet, view = self.text_styles, self._sheet, self.view
         selection = sheet.draft.selection
         start, end = place.start, place.end + place.last_of_line
         low, high = view.real(start), view.real(place.end) + 1
-        coats: list[Coat] = [(first, last, looks.match) for first, last in self._matches]
+        highlights: list[Highlight] = [(first, last, styles.match) for first, last in self._matches]
         if self._changes:
-            coats += [coat for coat in self._changes if coat[0] < high and coat[1] > low]
+            highlights += [
+                highlight
+                for highlight in self._changes
+                if highlight[0] < high and highlight[1] > low
+            ]
         elif sheet.review is None and (run := sheet.open_run):
-            coats += run_coats(run, looks, self._now, low, high)
+            highlights += run_highlights(run, styles, self._now, low, high)
         if not selection.empty:
-            coats.append((selection.start, selection.end, looks.selection))
-        mine = looks.cursor if self.has_focus else looks.resting
-        coats.append((selection.cursor, selection.cursor + 1, mine))
+            highlights.append((selection.start, selection.end, styles.selection))
+        mine = styles.cursor if self.has_focus else styles.resting
+        highlights.append((selection.cursor, selection.cursor + 1, mine))
         if view.ghosts:
-            here = [coat for coat in coats if coat[0] < high and coat[1] > low]
-            coats = [piece for coat in here for piece in around_ghosts(view, coat)]
-            coats += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
-        return [coat for coat in coats if coat[0] < end and coat[1] > start]
+            here = [
+                highlight for highlight in highlights if highlight[0] < high and highlight[1] > low
+            ]
+            highlights = [piece for highlight in here for piece in around_ghosts(view, highlight)]
+            highlights += [
+                (first, last, ghost.style) for first, last, ghost in view.spans(start, end)
+            ]
+        return [
+            highlight for highlight in highlights if highlight[0] < end and highlight[1] > start
+        ]
 
     def _scrollbar(self, y: int, rows: list[Place]) -> Segment:
         length, height = self.view.length, self.size.height
         if rows[0].start == 0 and rows[-1].end == length:
-            return Segment(" ", self.looks.base)
+            return Segment(" ", self.text_styles.base)
         shown = max(1, rows[-1].end - rows[0].start)
         size = min(height, max(1, round(height * shown / max(length, 1))))
         room = max(1, length - shown)
         top = round((height - size) * min(1.0, rows[0].start / room))
         on_thumb = top <= y < top + size
-        return Segment("▐", self.looks.thumb) if on_thumb else Segment(" ", self.looks.track)
+        return (
+            Segment("▐", self.text_styles.thumb)
+            if on_thumb
+            else Segment(" ", self.text_styles.track)
+        )
 
     def screen_text(self) -> list[str]:
         """The text of each row on the screen, as printed, for those who compare."""

@@ -10,42 +10,42 @@ from rich.style import Style
 from tui.runs.review import Review
 from tui.runs.tree import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
 from tui.widgets.ghosts import Ghost, Haunted, shown_as
-from tui.widgets.styles import Looks, fade_step
+from tui.widgets.styles import TextStyles, fade_step
 
 _TRAIL_CELLS = 32
 _TRAILS = 4
 
 # From where to where some style lies on the text.
-Coat = tuple[int, int, Style]
+Highlight = tuple[int, int, Style]
 
 
-def around_ghosts(view: Haunted, coat: Coat) -> Iterator[Coat]:
-    """A coat of the text where its characters are shown; ghosts among them stay bare."""
-    start, end, style = coat
+def around_ghosts(view: Haunted, highlight: Highlight) -> Iterator[Highlight]:
+    """A highlight of the text where its characters are shown; ghosts among them stay bare."""
+    start, end, style = highlight
     inside = view.places_between(start, end)
     for first, last in pairwise([start, *inside, end]):
         if first < last:
             yield view.shown(first), view.shown(last - 1) + 1, style
 
 
-def old_texts(review: Review, looks: Looks, bare: bool) -> list[Ghost]:
+def old_texts(review: Review, styles: TextStyles, bare: bool) -> list[Ghost]:
     """What the open changes have replaced, beside what they have put there; `bare` is without colour."""
     here = review.current
     return [
-        _ghost(item.patch.start, item.old, looks.old_here if item is here else looks.old, bare)
+        _ghost(item.patch.start, item.old, styles.old_here if item is here else styles.old, bare)
         for item in review.open_items
         if item.old
     ]
 
 
-def losses(run: Run, looks: Looks, now: float, bare: bool) -> list[Ghost]:
+def losses(run: Run, styles: TextStyles, now: float, bare: bool) -> list[Ghost]:
     """What the run has just erased, as long as it has not faded."""
     found = []
     for at, gone in groupby(run.erased, lambda erased: erased.at):
         ages = {erased: now - erased.author.shown_at for erased in gone}
         fresh = [erased for erased, age in ages.items() if age < FADE_SECONDS]
         if fresh:
-            style = looks.losses[fade_step(min(ages.values()))]
+            style = styles.losses[fade_step(min(ages.values()))]
             text = "".join(erased.text for erased in fresh)
             found.append(_ghost(run.region.start + at, text, style, bare))
     return found
@@ -57,33 +57,37 @@ def _ghost(at: int, text: str, style: Style, bare: bool) -> Ghost:
     return Ghost(at, f"[-{shown}-]" if bare else shown, style)
 
 
-def review_coats(review: Review, looks: Looks) -> list[Coat]:
+def review_highlights(review: Review, styles: TextStyles) -> list[Highlight]:
     """The changes that are still open, and among them the one that is looked at."""
     here = review.current
     return [
-        (item.patch.start, item.patch.end, looks.new_here if item is here else looks.new)
+        (item.patch.start, item.patch.end, styles.new_here if item is here else styles.new)
         for item in review.open_items
     ]
 
 
-def run_coats(run: Run, looks: Looks, now: float, start: int, end: int) -> list[Coat]:
+def run_highlights(
+    run: Run, styles: TextStyles, now: float, start: int, end: int
+) -> list[Highlight]:
     """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
     region = run.region
-    coats: list[Coat] = [(region.start, region.end, looks.region)]
+    highlights: list[Highlight] = [(region.start, region.end, styles.region)]
     offset = max(start, region.start)
     shown = run.authors[offset - region.start : max(end - region.start, 0)]
     for author, letters in groupby(shown):
         reach = offset + sum(1 for _ in letters)
         if author is not None and now - author.shown_at < FADE_SECONDS:
-            coats.append((offset, reach, looks.fades[fade_step(now - author.shown_at)]))
+            highlights.append((offset, reach, styles.fades[fade_step(now - author.shown_at)]))
         offset = reach
     for trail in run.trails[-_TRAILS:]:
-        coats += _trail_coats(run, looks, trail, now)
+        highlights += _trail_highlights(run, styles, trail, now)
     cursor = region.start + run.current.cursor
-    return [*coats, (cursor, cursor + 1, looks.model)]
+    return [*highlights, (cursor, cursor + 1, styles.model)]
 
 
-def _trail_coats(run: Run, looks: Looks, trail: Trail, now: float) -> Iterator[Coat]:
+def _trail_highlights(
+    run: Run, styles: TextStyles, trail: Trail, now: float
+) -> Iterator[Highlight]:
     """The characters that the model's cursor has just passed, fainter with distance and time."""
     strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
     reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)
@@ -91,4 +95,4 @@ def _trail_coats(run: Run, looks: Looks, trail: Trail, now: float) -> Iterator[C
     for distance in range(reach):
         share = strength * (1 - distance / reach)
         place = run.region.start + trail.end + direction * distance
-        yield place, place + 1, looks.tails[int(share * (len(looks.tails) - 1))]
+        yield place, place + 1, styles.tails[int(share * (len(styles.tails) - 1))]

@@ -13,7 +13,7 @@ _FADE_STEPS = 8
 
 
 @dataclass(frozen=True)
-class Looks:
+class TextStyles:
     """The styles of the editor in its present theme, made once and used for every row."""
 
     base: Style
@@ -40,7 +40,7 @@ class Looks:
     losses: tuple[Style, ...]
 
     @classmethod
-    def of(cls, editor: Widget) -> Looks:
+    def of(cls, editor: Widget) -> TextStyles:
         style = editor.get_component_rich_style
         bold = style("editor--fresh").bold
         tail = editor.get_component_styles("editor--trail").background

@@ -13,7 +13,7 @@ from reviser.cli.delivery import choose_one, print_diff, write_result
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
-    from reviser.session.action_editor import Manuscript
+    from reviser.session.action_editor import ActionEditor
     from reviser.session.documents import Document
 
 
@@ -67,14 +67,14 @@ def apply(
         check_output(output)
     document = Document.read(file)
     requests = _read_actions(actions)
-    manuscript = _manuscript(document, cursor, protect or [], tokenizer)
-    changes = len(manuscript.act_all(requests))
+    editor = _action_editor(document, cursor, protect or [], tokenizer)
+    changes = len(editor.act_all(requests))
     if json:
-        typer.echo(_summary(document, manuscript, len(requests), changes))
+        typer.echo(_summary(document, editor, len(requests), changes))
     elif diff:
-        print_diff(document, manuscript.text)
+        print_diff(document, editor.text)
     else:
-        write_result(document, manuscript.text, file if in_place else output or STREAM)
+        write_result(document, editor.text, file if in_place else output or STREAM)
         typer.echo(f"{input_name(file)}: {len(requests)} actions, {changes} changes", err=True)
 
 
@@ -92,14 +92,14 @@ def _read_actions(path: Path) -> list[Any]:
     return data
 
 
-def _manuscript(
+def _action_editor(
     document: Document, cursor: str | None, protect: list[str], tokenizer: str | None
-) -> Manuscript:
+) -> ActionEditor:
     from reviser.core.tokenizer import load_tokenizer
-    from reviser.session.action_editor import Manuscript
+    from reviser.session.action_editor import ActionEditor
 
     text = document.text
-    return Manuscript(
+    return ActionEditor(
         text,
         load_tokenizer(tokenizer) if tokenizer else None,
         cursor=None if cursor is None else offset_of(text, cursor),
@@ -127,16 +127,16 @@ def _ranges(text: str, protect: list[str]) -> list[tuple[int, int]]:
     return joined
 
 
-def _summary(document: Document, manuscript: Manuscript, actions: int, changes: int) -> str:
+def _summary(document: Document, editor: ActionEditor, actions: int, changes: int) -> str:
     import json
 
-    cursor = manuscript.cursor
+    cursor = editor.cursor
     data = {
         "file": str(document.path),
-        "text": manuscript.text,
+        "text": editor.text,
         "actions": actions,
         "changes": changes,
         "cursor": {"line": cursor.lines + 1, "column": cursor.column + 1},
-        "diff": document.diff(manuscript.text),
+        "diff": document.diff(editor.text),
     }
     return json.dumps(data, ensure_ascii=False, indent=2)

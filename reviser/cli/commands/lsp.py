@@ -54,10 +54,10 @@ def serve(
 
     Language servers with the setting sharedEngine start it by themselves.
     """
-    host = load_extra("lsp_server.worker.process", "lsp")
+    worker = load_extra("lsp_server.worker.process", "lsp")
     if socket is not None and not socket.absolute().parent.is_dir():
         raise ReviserError(f"there is no folder {socket.parent}")
-    host.serve_socket(socket or host.socket_path())
+    worker.serve_socket(socket or worker.socket_path())
 
 
 def _address(text: str) -> tuple[str, int]:

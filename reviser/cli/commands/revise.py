@@ -183,10 +183,10 @@ def _revise(
 ) -> Revised:
     from reviser.cli.live import working
     from reviser.core.trajectory import Trajectory
-    from reviser.decoding.lookahead import SURENESS
+    from reviser.decoding.lookahead import MARGIN
 
     session = engine.session(document.text)
-    sure = SURENESS if sureness is None else sureness
+    sure = MARGIN if sureness is None else sureness
     passages = []
     grown = 0
     began = time.perf_counter()
@@ -196,7 +196,7 @@ def _revise(
             tell(f"revising passage {number} of {len(places)}")
             before = document.text[first:last]
             run = session.revise(
-                first + grown, last + grown, sampler, max_actions=max_actions, sureness=sure
+                first + grown, last + grown, sampler, max_actions=max_actions, margin=sure
             )
             actions = sum(1 for _ in run)
             passages.append(

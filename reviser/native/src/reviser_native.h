@@ -93,7 +93,7 @@ Status reviser_read(Decoder *decoder, int start, const int32_t *ids, int count, 
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
  * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of
  * minus infinity and not-a-number are left out. Returns how many. */
-int reviser_likeliest(const float *scores, const uint8_t *allowed, int count, int wanted,
+int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wanted,
                       double temperature, int64_t *ids, double *probabilities);
 
 /* Bytes of weights that a step reads, and all bytes the decoder holds. */

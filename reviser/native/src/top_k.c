@@ -63,7 +63,7 @@ static int find_top(const float *scores, const uint8_t *allowed, int count, int 
     return found;
 }
 
-int reviser_likeliest(const float *scores, const uint8_t *allowed, int count, int wanted,
+int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wanted,
                       double temperature, int64_t *ids, double *probabilities) {
     int found = find_top(scores, allowed, count, wanted, ids);
     double total = 0;

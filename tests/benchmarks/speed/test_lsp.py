@@ -91,7 +91,7 @@ def test_without_the_extra_the_command_says_what_to_install(
 ) -> None:
     from typer.testing import CliRunner
 
-    from reviser.cli import app
+    from reviser.cli.app import app
     from reviser.core.errors import ReviserError
 
     monkeypatch.delitem(sys.modules, "benchmarks.speed.lsp")

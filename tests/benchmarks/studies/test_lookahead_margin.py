@@ -12,19 +12,19 @@ import pytest
 from benchmarks.contestants.editing_models import MAX_ACTIONS, Revision
 from benchmarks.protocol.runs import Cache
 from benchmarks.studies.lookahead_margin import (
-    Thoughts,
+    LookaheadTrace,
     familiar,
     key_of_thoughts,
     known_among,
     main,
     substitutions,
-    think,
-    think_of_all,
+    trace,
+    trace_all,
 )
 from benchmarks.studies.revision_quality import main as revising
 from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS
-from reviser.decoding.lookahead import Deliberate, Thought
+from reviser.decoding.lookahead import LookaheadPolicy, LookaheadStep
 from reviser.decoding.rollout import Rollout, Sampler, seed
 from reviser.scoring.loading import fingerprint
 from reviser.session.engine import Engine, load_engine
@@ -48,11 +48,11 @@ def engine(folder: Path) -> Engine:
     return load_engine(folder)
 
 
-def revised(engine: Engine, edit: Edit, sureness: float, horizon: int) -> Revision:
+def revised(engine: Engine, edit: Edit, margin: float, horizon: int) -> Revision:
     """What a run makes of a text that is so sure."""
     left, draft, _, right = (engine.tokenizer.encode(part) for part in edit.parts)
     canvas, history = seed(engine.policy.vocabulary, left, right, draft=draft)
-    policy = Deliberate(engine.policy, sureness, horizon=horizon)
+    policy = LookaheadPolicy(engine.policy, margin, horizon=horizon)
     room = min(MAX_ACTIONS, engine.policy.context - len(history))
     run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=room)
     steps = sum(1 for _ in run)
@@ -62,29 +62,27 @@ def revised(engine: Engine, edit: Edit, sureness: float, horizon: int) -> Revisi
 
 
 @pytest.mark.parametrize("horizon", [5, 64])
-@pytest.mark.parametrize("sureness", [1e-300, 1e-9, 1.0, 5.0])
-def test_a_degree_makes_what_a_run_of_it_makes(
-    engine: Engine, sureness: float, horizon: int
-) -> None:
+@pytest.mark.parametrize("margin", [1e-300, 1e-9, 1.0, 5.0])
+def test_a_degree_makes_what_a_run_of_it_makes(engine: Engine, margin: float, horizon: int) -> None:
     for edit in EDITS:
-        thoughts = think(engine, edit)
-        assert thoughts.revision(sureness, horizon) == revised(engine, edit, sureness, horizon)
-        assert Thoughts.from_dict(json.loads(json.dumps(thoughts.to_dict()))) == thoughts
+        found = trace(engine, edit)
+        assert found.revision(margin, horizon) == revised(engine, edit, margin, horizon)
+        assert LookaheadTrace.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
 def test_less_sure_is_later() -> None:
-    thoughts = Thoughts(
+    found = LookaheadTrace(
         [
-            Thought("move", -0.5, -1.0),
-            Thought("change", -1.0, -4.0),
-            Thought("stop", -0.2, -0.2),
+            LookaheadStep("move", -0.5, -1.0),
+            LookaheadStep("change", -1.0, -4.0),
+            LookaheadStep("stop", -0.2, -0.2),
         ],
         ["a", "a", "b", "b"],
     )
     # To change it: 0.5 + 1 + 0.2 against 1.
-    assert thoughts.revision(0.6) == Revision("a", 1, "stop")
-    assert thoughts.revision(0.4) == Revision("b", 3, "stop")
-    assert thoughts.revision(0.0) == Revision("b", 3, "stop")
+    assert found.revision(0.6) == Revision("a", 1, "stop")
+    assert found.revision(0.4) == Revision("b", 3, "stop")
+    assert found.revision(0.0) == Revision("b", 3, "stop")
 
 
 def test_a_page_of_all_degrees_beside_other_models(
@@ -111,12 +109,12 @@ def test_a_page_of_all_degrees_beside_other_models(
     page = (tmp_path / "page.md").read_text()
     assert "2 edits after the first 1" in page
     assert str(file) not in page
-    # What was thought of is not thought of again, unless by another model.
+    # What was found is not looked for again, unless by another model.
     key = key_of_thoughts(fingerprint(str(folder)), EDITS[1])
     with Cache(kept) as cache:
-        thoughts = Thoughts.from_dict(cache.get(key))
-        assert thoughts == think(load_engine(folder), EDITS[1])
-        cache.put(key, replace(thoughts, texts=["He knows."] * len(thoughts.texts)).to_dict())
+        found = LookaheadTrace.from_dict(cache.get(key))
+        assert found == trace(load_engine(folder), EDITS[1])
+        cache.put(key, replace(found, texts=["He knows."] * len(found.texts)).to_dict())
     assert main([*words, "--sureness", "1"]) == 0
     (again,) = json.loads(capsys.readouterr().out)
     assert again["changed"] == 0.5 + told["sureness 1"]["changed"]
@@ -134,8 +132,8 @@ def test_two_processes_think_what_one_does_and_are_not_forked(
 
     monkeypatch.setattr(os, "fork", fork)
     with Cache(tmp_path / "one.sqlite") as one, Cache(tmp_path / "two.sqlite") as two:
-        thoughts = think_of_all(str(folder), EDITS, two, processes=2)
-        assert thoughts == think_of_all(str(folder), EDITS, one, processes=1)
+        found = trace_all(str(folder), EDITS, two, processes=2)
+        assert found == trace_all(str(folder), EDITS, one, processes=1)
 
 
 def test_edits_that_do_what_was_learned_are_told_from_others(

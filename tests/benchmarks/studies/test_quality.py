@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.report import provenance as results
+from benchmarks.report import provenance
 from benchmarks.studies import quality
 from benchmarks.studies.quality import REAL, Measured, main, ratio_interval, targets
 from reviser.checkpoints.home import save_checkpoint
@@ -218,4 +218,4 @@ def test_an_archive_of_the_project_names_its_commit() -> None:
         member = tar.extractfile("benchmarks/report/COMMIT")
         assert member is not None
         assert member.read().decode() == head.stdout
-    assert results.surroundings()["Commit"].removesuffix("-dirty") == head.stdout[:12]
+    assert provenance.surroundings()["Commit"].removesuffix("-dirty") == head.stdout[:12]

@@ -9,7 +9,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from reviser.checkpoints.home import load
-from reviser.cli import app
+from reviser.cli.app import app
 
 TEXT = "The lamp burned low. The keeper climbed the stairs and looked out upon the water.\n" * 40
 

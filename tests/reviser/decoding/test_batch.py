@@ -22,7 +22,7 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, seed, with_surer_moves
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser
-from reviser.native.top_k import likeliest
+from reviser.native.top_k import top_k_probabilities
 from tests.toys import VOCABULARY, toy_model
 
 CUDA = pytest.param(
@@ -352,7 +352,7 @@ def test_surer_moves_are_chosen_as_a_sampler_chooses_them(
     moves, temperature = range(4, 7), 0.9
     array, given_ = np.array(scores, dtype=np.float32), (drawn + 0.5) / 1000
     allowed = np.arange(8) != 3
-    ids, shares = likeliest(array, allowed, top_k or 8, temperature)
+    ids, shares = top_k_probabilities(array, allowed, top_k or 8, temperature)
     if for_moves < temperature:
         power = temperature / for_moves
         shares = with_surer_moves(ids, shares, moves, power, last in moves)

@@ -18,7 +18,7 @@ from lsp_server.settings import ReviseSettings, read_settings
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.lookahead import MOST_SURENESS, SURENESS, Deliberate, Thought, best_end
+from reviser.decoding.lookahead import MARGIN, MOST_MARGIN, LookaheadPolicy, LookaheadStep, best_end
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
 from reviser.decoding.torch_policy import TorchDecoder
@@ -58,10 +58,10 @@ class Table:
 DRAFT = TOKENIZER.encode("abc")
 
 
-def run(policy: Table, sureness: float, sampler: Sampler | None = None) -> Rollout:
+def run(policy: Table, margin: float, sampler: Sampler | None = None) -> Rollout:
     canvas, history = seed(REVISING, [], [], draft=DRAFT)
-    thinking = Deliberate(policy, sureness)
-    return Rollout(thinking, canvas, history, sampler or Sampler.greedy(), max_actions=50)
+    looking = LookaheadPolicy(policy, margin)
+    return Rollout(looking, canvas, history, sampler or Sampler.greedy(), max_actions=50)
 
 
 def taken(rollout: Rollout) -> list[int]:
@@ -91,7 +91,7 @@ def test_it_stops_after_the_change_that_is_sure_and_before_the_one_that_is_not()
 
 
 def test_each_place_that_changes_is_asked_about_by_itself() -> None:
-    # To change the first place is 0.4 times as likely as to leave it, both 0.3 times: with a sureness
+    # To change the first place is 0.4 times as likely as to leave it, both 0.3 times: with a margin
     # above that, for they count as two.
     table = Table(
         {
@@ -105,9 +105,9 @@ def test_each_place_that_changes_is_asked_about_by_itself() -> None:
     assert taken(run(table, 0.6)) == [STOP]
 
 
-thoughts = st.lists(
+steps = st.lists(
     st.builds(
-        Thought,
+        LookaheadStep,
         st.sampled_from(["move", "change"]),
         st.floats(-5, 0),
         st.floats(-5, 0),
@@ -116,33 +116,33 @@ thoughts = st.lists(
 )
 
 
-@given(thoughts, st.floats(-5, 0), st.floats(0.05, 20))
-def test_no_other_end_is_better(before: list[Thought], last: float, sureness: float) -> None:
-    whole = [*before, Thought("stop", last, last)]
+@given(steps, st.floats(-5, 0), st.floats(0.05, 20))
+def test_no_other_end_is_better(before: list[LookaheadStep], last: float, margin: float) -> None:
+    whole = [*before, LookaheadStep("stop", last, last)]
 
     def value(end: int) -> float:
-        kinds = [thought.kind for thought in whole[:end]]
+        kinds = [step.kind for step in whole[:end]]
         places = sum(
             kind == "change" and (not n or kinds[n - 1] == "move") for n, kind in enumerate(kinds)
         )
-        likely = sum(thought.likely for thought in whole[:end]) + whole[end].stop
-        return likely - places * math.log(sureness)
+        likely = sum(step.likely for step in whole[:end]) + whole[end].stop
+        return likely - places * math.log(margin)
 
-    end = best_end(whole, sureness)
+    end = best_end(whole, margin)
     assert end is not None
     assert value(end) >= max(map(value, range(len(whole)))) - 1e-9
 
 
 def test_an_end_at_the_horizon_is_no_end() -> None:
-    assert best_end([Thought("change", -0.1, stop) for stop in (-9, -8, -7)], 0.5) is None
-    assert best_end([Thought("change", -0.1, stop) for stop in (-9, -7, -8)], 0.5) == 1
-    assert best_end([Thought("change", math.log(0.5), math.log(0.4))] * 3, 1.0) == 0
+    assert best_end([LookaheadStep("change", -0.1, stop) for stop in (-9, -8, -7)], 0.5) is None
+    assert best_end([LookaheadStep("change", -0.1, stop) for stop in (-9, -7, -8)], 0.5) == 1
+    assert best_end([LookaheadStep("change", math.log(0.5), math.log(0.4))] * 3, 1.0) == 0
 
 
 def test_beyond_the_horizon_it_thinks_anew() -> None:
     table = Table({(X,) * n: {X: 1.0, STOP: 0.1 ** (9 - n)} for n in range(9)})
     canvas, history = seed(REVISING, [], [], draft=DRAFT)
-    short = Deliberate(table, 0.5, horizon=4)
+    short = LookaheadPolicy(table, 0.5, horizon=4)
     assert taken(Rollout(short, canvas, history, Sampler.greedy())) == [X] * 9 + [STOP]
 
 
@@ -150,8 +150,8 @@ def test_it_never_asks_beyond_the_context() -> None:
     model = toy_model(context=24, canvas_length=64)
     policy = ModelPolicy(TorchDecoder(model), REVISING, max_length=64)
     canvas, history = seed(REVISING, [], [], draft=DRAFT * 5)
-    thinking = Deliberate(policy, 1e-9, limit=24 - len(history))
-    rollout = Rollout(thinking, canvas, history, max_actions=24 - len(history))
+    looking = LookaheadPolicy(policy, 1e-9, limit=24 - len(history))
+    rollout = Rollout(looking, canvas, history, max_actions=24 - len(history))
     assert len(taken(rollout)) <= 24 - len(history)
 
 
@@ -170,8 +170,8 @@ def test_a_change_that_does_not_fit_is_not_begun(limit: int, expected: list[int]
         }
     )
     canvas, history = seed(REVISING, [], [], draft=DRAFT)
-    thinking = Deliberate(table, 0.5, limit=limit)
-    rollout = Rollout(thinking, canvas, history, Sampler.greedy(), max_actions=limit)
+    looking = LookaheadPolicy(table, 0.5, limit=limit)
+    rollout = Rollout(looking, canvas, history, Sampler.greedy(), max_actions=limit)
     assert taken(rollout) == expected
     assert max(map(len, table.asked)) <= limit
 
@@ -188,12 +188,12 @@ def test_a_second_change_that_does_not_fit_is_not_begun_either() -> None:
     )
     for limit, expected in ((3, [X, STOP]), (5, [X, BACK, Y, X, STOP])):
         canvas, history = seed(REVISING, [], [], draft=DRAFT)
-        thinking = Deliberate(table, 0.5, limit=limit)
-        rollout = Rollout(thinking, canvas, history, Sampler.greedy(), max_actions=limit)
+        looking = LookaheadPolicy(table, 0.5, limit=limit)
+        rollout = Rollout(looking, canvas, history, Sampler.greedy(), max_actions=limit)
         assert taken(rollout) == expected
 
 
-def test_what_was_thought_of_is_not_asked_again() -> None:
+def test_what_was_looked_at_is_not_asked_again() -> None:
     table = Table({(): {X: 1.0}, (X,): {BACK: 1.0}, (X, BACK): {Y: 1.0}})
     rollout = run(table, 0.5)
     assert taken(rollout) == [X, BACK, Y, STOP]
@@ -202,7 +202,7 @@ def test_what_was_thought_of_is_not_asked_again() -> None:
     rollout.take_back()
     assert taken(rollout) == [Y, STOP]
     assert len(table.asked) == 4
-    assert isinstance(rollout.policy, Deliberate)
+    assert isinstance(rollout.policy, LookaheadPolicy)
     assert rollout.policy.ahead == 3
 
 
@@ -259,9 +259,9 @@ def test_long_lines_are_revised_by_sentences() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    for sureness in (0.0, 1000.1, -1.0):
+    for margin in (0.0, 1000.1, -1.0):
         with pytest.raises(ReviserError, match="sureness"):
-            Deliberate(Table({}), sureness)
+            LookaheadPolicy(Table({}), margin)
 
 
 def test_where_nothing_is_possible_it_says_so() -> None:
@@ -270,17 +270,17 @@ def test_where_nothing_is_possible_it_says_so() -> None:
 
 
 def test_every_door_is_as_sure(tmp_path: Path) -> None:
-    assert ReviseSettings().sureness == Settings().sureness == SURENESS
+    assert ReviseSettings().sureness == Settings().sureness == MARGIN
     manifest = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
     (field,) = re.findall(r'"reviser.revise.sureness": (\{[^}]*\})', manifest.read_text("utf-8"))
     known = json.loads(field)
-    assert (known["default"], known["minimum"], known["maximum"]) == (SURENESS, 0, MOST_SURENESS)
+    assert (known["default"], known["minimum"], known["maximum"]) == (MARGIN, 0, MOST_MARGIN)
     file = tmp_path / "tui.toml"
-    for sureness, taken in ((MOST_SURENESS, True), (MOST_SURENESS + 1, False)):
-        _, problems = read_settings({"revise": {"sureness": sureness}})
+    for margin, taken in ((MOST_MARGIN, True), (MOST_MARGIN + 1, False)):
+        _, problems = read_settings({"revise": {"sureness": margin}})
         assert bool(problems) != taken
-        file.write_text(f"sureness = {sureness}\n")
+        file.write_text(f"sureness = {margin}\n")
         with nullcontext() if taken else pytest.raises(ReviserError, match="sureness"):
             Settings.load(file)
-        words = ["revise", str(tmp_path / "nothing.txt"), "--sureness", str(sureness)]
+        words = ["revise", str(tmp_path / "nothing.txt"), "--sureness", str(margin)]
         assert ("--sureness" in reviser(*words).stderr) != taken

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from reviser.native import top_k as likeliest
-from reviser.native.top_k import _likeliest_in_numpy
+from reviser.native import top_k_probabilities
+from reviser.native.top_k import _top_k_in_numpy
 
 # Few different values, so that many are equal.
 values = st.sampled_from([-np.inf, -2.5, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0])
@@ -30,8 +30,8 @@ def test_it_is_a_stable_sort(case: tuple[np.ndarray, np.ndarray, int]) -> None:
         key=lambda id: (-scores[id], id),
     )
     for found, probabilities in (
-        likeliest(scores, allowed, count, 0.7),
-        _likeliest_in_numpy(scores, allowed, count, 0.7),
+        top_k_probabilities(scores, allowed, count, 0.7),
+        _top_k_in_numpy(scores, allowed, count, 0.7),
     ):
         assert found.tolist() == ordered[:count]
         powers = np.exp(scores[found].astype(np.float64) / 0.7)
@@ -42,15 +42,15 @@ def test_a_vocabulary_full() -> None:
     random = np.random.default_rng(0)
     scores = random.normal(size=49186).astype(np.float32)
     allowed = random.random(49186) < 0.9
-    ids, probabilities = likeliest(scores, allowed, 50)
-    same_ids, same_probabilities = _likeliest_in_numpy(scores, allowed, 50, 1.0)
+    ids, probabilities = top_k_probabilities(scores, allowed, 50)
+    same_ids, same_probabilities = _top_k_in_numpy(scores, allowed, 50, 1.0)
     assert np.array_equal(ids, same_ids)
     assert np.allclose(probabilities, same_probabilities)
-    assert len(likeliest(scores, np.zeros(49186, dtype=bool), 50)[0]) == 0
+    assert len(top_k_probabilities(scores, np.zeros(49186, dtype=bool), 50)[0]) == 0
     scores[77] = np.nan
-    assert 77 not in likeliest(scores, np.ones(49186, dtype=bool), 49186)[0]
+    assert 77 not in top_k_probabilities(scores, np.ones(49186, dtype=bool), 49186)[0]
 
 
 def test_marks_must_match() -> None:
     with pytest.raises(ValueError, match="Each score"):
-        likeliest(np.zeros(3, dtype=np.float32), np.ones(4, dtype=bool), 1)
+        top_k_probabilities(np.zeros(3, dtype=np.float32), np.ones(4, dtype=bool), 1)

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from reviser.core.actions import Insert, SpanDelete, SpanInsert
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
-from reviser.session.action_editor import Manuscript
+from reviser.session.action_editor import ActionEditor
 from tests.toys import ToyTokenizer
 
 TEXT = "The cat sat.\nIt was 漢字 👩‍💻.\n"
 
 
 def test_requests_edit_the_text() -> None:
-    manuscript = Manuscript(TEXT)
-    assert manuscript.cursor.chars == len(TEXT)
-    (edit,) = manuscript.act_all(
+    editor = ActionEditor(TEXT)
+    assert editor.cursor.chars == len(TEXT)
+    (edit,) = editor.act_all(
         [{"action": "move", "after": "cat"}, {"action": "insert", "text": "s and dogs"}]
     )[-1:]
     assert edit.inserted == "s and dogs"
-    manuscript.act_all(
+    editor.act_all(
         [
             {"action": "move", "line": 2},
             {"action": "move", "by": 2},
@@ -37,9 +37,9 @@ def test_requests_edit_the_text() -> None:
             Insert(ord("!")),
         ]
     )
-    assert manuscript.text == "The cats and dogs sat.\nShe was 漢字!👩‍💻.\n"
-    assert (manuscript.cursor.lines, manuscript.cursor.column) == (1, 11)
-    assert manuscript.diff("a.txt").startswith("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n")
+    assert editor.text == "The cats and dogs sat.\nShe was 漢字!👩‍💻.\n"
+    assert (editor.cursor.lines, editor.cursor.column) == (1, 11)
+    assert editor.diff("a.txt").startswith("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n")
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_requests_edit_the_text() -> None:
     ],
 )
 def test_every_action_can_be_asked_for(request_: Any, text: str) -> None:
-    manuscript = Manuscript("abcde")
-    manuscript.act(request_)
-    assert manuscript.text == text
-    manuscript.undo()
-    assert (manuscript.text, manuscript.cursor.chars, manuscript.undoable) == ("abcde", 5, 0)
+    editor = ActionEditor("abcde")
+    editor.act(request_)
+    assert editor.text == text
+    editor.undo()
+    assert (editor.text, editor.cursor.chars, editor.undoable) == ("abcde", 5, 0)
 
 
 @pytest.mark.parametrize(
@@ -90,36 +90,34 @@ def test_every_action_can_be_asked_for(request_: Any, text: str) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_and_changes_nothing(request_: Any, said: str) -> None:
-    manuscript = Manuscript("The cat sat")
+    editor = ActionEditor("The cat sat")
     with pytest.raises(ReviserError, match=said):
-        manuscript.act(request_)
+        editor.act(request_)
     with pytest.raises(InvalidAction, match=f"action 1: .*{said}"):
-        manuscript.act_all([{"action": "insert", "text": "!!"}, request_])
-    assert (manuscript.text, manuscript.undoable) == ("The cat sat", 0)
+        editor.act_all([{"action": "insert", "text": "!!"}, request_])
+    assert (editor.text, editor.undoable) == ("The cat sat", 0)
 
 
 def test_after_stop_nothing_is_accepted_until_it_is_undone() -> None:
-    manuscript = Manuscript("a")
-    manuscript.act({"action": "stop"})
+    editor = ActionEditor("a")
+    editor.act({"action": "stop"})
     with pytest.raises(ReviserError, match="stopped"):
-        manuscript.act({"action": "insert", "text": "b"})
-    manuscript.undo()
-    manuscript.act({"action": "insert", "text": "b"})
-    assert manuscript.text == "ab"
+        editor.act({"action": "insert", "text": "b"})
+    editor.undo()
+    editor.act({"action": "insert", "text": "b"})
+    assert editor.text == "ab"
     with pytest.raises(ReviserError, match="1 actions can be undone"):
-        manuscript.undo(2)
+        editor.undo(2)
 
 
 def test_tokens_are_the_unit_with_a_tokenizer(gpt2: Gpt2Tokenizer) -> None:
-    manuscript = Manuscript("Hello world", gpt2)
-    manuscript.act_all(
-        [{"action": "move", "by": -1}, {"action": "insert", "text": ", dear"}, 50259]
-    )
-    assert manuscript.text == "Hello, world"  # 50259 is Delete: it took " dear"
+    editor = ActionEditor("Hello world", gpt2)
+    editor.act_all([{"action": "move", "by": -1}, {"action": "insert", "text": ", dear"}, 50259])
+    assert editor.text == "Hello, world"  # 50259 is Delete: it took " dear"
     with pytest.raises(ReviserError, match="inside a token"):
-        manuscript.act({"action": "move", "after": "Hel"})
+        editor.act({"action": "move", "after": "Hel"})
     with pytest.raises(ReviserError, match="cannot hold"):
-        Manuscript("\udcff", gpt2)
+        ActionEditor("\udcff", gpt2)
 
 
 requests = st.one_of(
@@ -154,51 +152,51 @@ def test_protected_text_stays_and_undo_goes_all_the_way_back(
     kept = [text[first:last] for first, last in ranges]
     cursor = data.draw(st.integers(0, len(text)))
     tokenizer = ToyTokenizer() if by_tokens else None
-    manuscript = Manuscript(text, tokenizer, cursor=cursor, protected=ranges)
+    editor = ActionEditor(text, tokenizer, cursor=cursor, protected=ranges)
     done = 0
     now = text
     for request in asked:
         try:
-            edits = manuscript.act(request)
+            edits = editor.act(request)
         except ReviserError:
-            assert manuscript.text == now
+            assert editor.text == now
             continue
         done += 1
         for edit in edits:
             now = edit.apply_to(now)
-        assert manuscript.text == now
+        assert editor.text == now
         # Both ranges are still there, one after the other.
         assert kept[1] in now[now.index(kept[0]) + len(kept[0]) :]
-    manuscript.undo(done)
-    assert (manuscript.text, manuscript.cursor.chars) == (text, cursor)
+    editor.undo(done)
+    assert (editor.text, editor.cursor.chars) == (text, cursor)
 
 
 def test_protected_text_and_its_edges() -> None:
-    manuscript = Manuscript("abcdef", cursor=4, protected=[(2, 4)])
+    editor = ActionEditor("abcdef", cursor=4, protected=[(2, 4)])
     for request in ({"action": "delete"}, {"action": "replace", "text": "x"}, {"action": "swap"}):
         with pytest.raises(ReviserError, match="protected"):
-            manuscript.act(request)
-    manuscript.act_all([{"action": "insert", "text": "|"}, {"action": "move", "to": 2}])
-    manuscript.act_all([{"action": "insert", "text": "|"}, {"action": "move", "by": 1}])
+            editor.act(request)
+    editor.act_all([{"action": "insert", "text": "|"}, {"action": "move", "to": 2}])
+    editor.act_all([{"action": "insert", "text": "|"}, {"action": "move", "by": 1}])
     with pytest.raises(ReviserError, match="protected"):
-        manuscript.act({"action": "insert", "text": "x"})
-    assert manuscript.text == "ab|cd|ef"
+        editor.act({"action": "insert", "text": "x"})
+    assert editor.text == "ab|cd|ef"
     with pytest.raises(ReviserError, match="cannot be protected"):
-        Manuscript("abc", protected=[(0, 2), (1, 3)])
+        ActionEditor("abc", protected=[(0, 2), (1, 3)])
     with pytest.raises(ReviserError, match="no place 4"):
-        Manuscript("abc", cursor=4)
+        ActionEditor("abc", cursor=4)
 
 
 def test_a_text_may_be_kept_from_growing() -> None:
-    manuscript = Manuscript("abc", max_length=5)
+    editor = ActionEditor("abc", max_length=5)
     for request in (
         {"action": "insert", "text": "def"},
         {"action": "span_copy", "k": 3, "j": 0},
     ):
         with pytest.raises(ReviserError, match="full"):
-            manuscript.act(request)
-    manuscript.act({"action": "insert", "text": "de"})
-    assert manuscript.text == "abcde"
+            editor.act(request)
+    editor.act({"action": "insert", "text": "de"})
+    assert editor.text == "abcde"
 
 
 pieces = st.lists(st.sampled_from([*"ab \r\n", " the", "é", "漢", "👩‍💻"]), max_size=12).map(
@@ -213,7 +211,7 @@ def test_a_long_insert_is_the_same_as_one_token_after_the_other(
 ) -> None:
     cursor = data.draw(st.integers(0, len(text)))
     tokenizer = ToyTokenizer() if by_tokens else None
-    whole, single = (Manuscript(text, tokenizer, cursor=cursor) for _ in range(2))
+    whole, single = (ActionEditor(text, tokenizer, cursor=cursor) for _ in range(2))
     followed = text
     for edit in whole.act({"action": "insert", "text": inserted}):
         followed = edit.apply_to(followed)
@@ -237,10 +235,11 @@ LINE = "The quick brown fox jumps over the lazy dog.\n"
 def test_a_long_insert_costs_far_less_than_its_characters_one_by_one() -> None:
     text = (LINE * 200)[:5000]
     at_once = min(
-        seconds(lambda: Manuscript(TEXT).act({"action": "insert", "text": text})) for _ in range(3)
+        seconds(lambda: ActionEditor(TEXT).act({"action": "insert", "text": text}))
+        for _ in range(3)
     )
-    manuscript = Manuscript(TEXT)
-    one_by_one = seconds(lambda: manuscript.act_all([Insert(ord(c)) for c in text]))
+    editor = ActionEditor(TEXT)
+    one_by_one = seconds(lambda: editor.act_all([Insert(ord(c)) for c in text]))
     assert at_once * 10 < one_by_one
 
 
@@ -250,12 +249,12 @@ def test_the_cost_of_an_insert_grows_with_its_length(gpt2: Gpt2Tokenizer, unit: 
     gpt2.encode(LINE)
 
     def write(lines: int) -> None:
-        manuscript = Manuscript(TEXT, tokenizer, cursor=4)
-        manuscript.act({"action": "insert", "text": LINE * lines})
-        assert manuscript.cursor.lines == lines
-        manuscript.diff()
-        manuscript.undo()
-        assert manuscript.text == TEXT
+        editor = ActionEditor(TEXT, tokenizer, cursor=4)
+        editor.act({"action": "insert", "text": LINE * lines})
+        assert editor.cursor.lines == lines
+        editor.diff()
+        editor.undo()
+        assert editor.text == TEXT
 
     small = min(seconds(lambda: write(2000)) for _ in range(3))
     large = min(seconds(lambda: write(8000)) for _ in range(3))
@@ -263,7 +262,7 @@ def test_the_cost_of_an_insert_grows_with_its_length(gpt2: Gpt2Tokenizer, unit: 
 
 
 def test_an_action_that_inserts_many_tokens_is_checked_as_each_of_them() -> None:
-    manuscript = Manuscript("abc", cursor=2, protected=[(1, 3)])
+    editor = ActionEditor("abc", cursor=2, protected=[(1, 3)])
     for action, said in (
         (SpanInsert((97, 98)), "protected"),
         (SpanInsert(()), "nothing to insert"),
@@ -271,5 +270,5 @@ def test_an_action_that_inserts_many_tokens_is_checked_as_each_of_them() -> None
         (SpanInsert((97, -1)), "-1 is not in the vocabulary"),
     ):
         with pytest.raises(InvalidAction, match=said):
-            manuscript.act(action)
-    assert manuscript.text == "abc"
+            editor.act(action)
+    assert editor.text == "abc"

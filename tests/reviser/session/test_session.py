@@ -107,7 +107,7 @@ def test_a_step_taken_back_can_go_another_way() -> None:
 
 def test_the_space_at_the_end_is_the_models_to_write() -> None:
     run = session("The cat ").continue_(Sampler(seed=0))
-    assert (run.window.prefix, run.window.held) == ("The cat", " ")
+    assert (run.window.prefix, run.window.trailing_space) == ("The cat", " ")
     assert run.text == "The cat "
     (edit,) = run.take(TOKENIZER.encode(" sat")[0]).edits
     assert (edit.removed, edit.inserted, run.text) == ("", "sat", "The cat sat")

@@ -11,7 +11,6 @@ import pytest
 
 from reviser.core.errors import ReviserError
 from tests.training.histories import PAPER_VOCABULARY, small_corpus
-from training.batches import loader as batches
 from training.batches.loader import Loader
 from training.batches.packing import Rows
 from training.samples.mixture import Mixture
@@ -27,8 +26,8 @@ def samples() -> Samples:
 
 @pytest.fixture(autouse=True)
 def _small_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "CHAPTER_IDS", 2**15)
-    monkeypatch.setattr(batches, "CHAPTER_BATCHES", 12)
+    monkeypatch.setattr("training.batches.loader.CHAPTER_IDS", 2**15)
+    monkeypatch.setattr("training.batches.loader.CHAPTER_BATCHES", 12)
 
 
 def taken(loader: Loader, count: int, first: int = 0) -> list[Rows]:
@@ -126,7 +125,7 @@ def test_padding_of_packed_rows(samples: Samples, row_length: int | None) -> Non
 
 
 def test_padding_of_rows_of_one_sample(samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "CHAPTER_BATCHES", 64)
+    monkeypatch.setattr("training.batches.loader.CHAPTER_BATCHES", 64)
     loader = Loader(samples, 16, pack=False)
     taken(loader, loader.chapters.size)
     assert loader.padding_share < 0.05

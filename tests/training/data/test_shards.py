@@ -16,11 +16,11 @@ import pytest
 
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
-from training.data import shards as data
+from training.data import shards
 from training.data.boundaries import boundary_classes
 from training.data.corpus import Corpus, Manifest
 from training.data.shards import Options, main, pack, tokenise, unpack
-from training.data.sources import documents
+from training.data.sources import documents, source_digest
 
 TEXTS = ["The first document.\nTwo lines.", "Ein zweiter, 漢字 🙂.", "", "third\r\n"]
 
@@ -70,7 +70,7 @@ def test_a_folder_and_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for number in range(3):
         many = [f"{number} {text}" for text in TEXTS]
         (folder / f"{number}.jsonl").write_bytes(as_jsonl(many))
-    monkeypatch.setattr(data, "_CHUNK_CHARACTERS", 30)
+    monkeypatch.setattr(shards, "_CHUNK_CHARACTERS", 30)
     options = Options(workers=2, shard_tokens=8)
     manifest = tokenise(tmp_path / "out", [str(folder)], "gpt2", options)
     assert texts_in(tmp_path / "out") == [f"{n} {text}" for n in range(3) for text in TEXTS]
@@ -93,11 +93,11 @@ def test_some_texts_are_wrapped_and_say_the_same(tmp_path: Path) -> None:
     assert len({max(map(len, new.split("\n"))) for new, _ in changed}) > 5
     # The same share leaves a source as it is; another one makes another selection of it.
     words = [str(tmp_path / "out"), str(tmp_path / "texts.jsonl"), "--tokenizer", "gpt2"]
-    assert data.main([*words, "--wrapped", "0.25"]) == 0
+    assert shards.main([*words, "--wrapped", "0.25"]) == 0
     assert len(Manifest.load(tmp_path / "out").sources) == 1
-    assert data.main([*words, "--wrapped", "0.5"]) == 0
+    assert shards.main([*words, "--wrapped", "0.5"]) == 0
     assert len(Manifest.load(tmp_path / "out").sources) == 2
-    assert data.main([*words, "--wrapped", "2"]) == 2
+    assert shards.main([*words, "--wrapped", "2"]) == 2
 
 
 def test_manifest(tmp_path: Path, source: Path) -> None:
@@ -105,7 +105,7 @@ def test_manifest(tmp_path: Path, source: Path) -> None:
     manifest = Manifest.load(tmp_path / "out")
     (entry,) = manifest.sources
     assert entry.source == "source.jsonl.xz"
-    assert entry.sha256 == data.source_digest(str(source))
+    assert entry.sha256 == source_digest(str(source))
     assert (manifest.documents, manifest.tokens) == (4, entry.tokens)
     assert manifest.tokenizer.name == "gpt2"
     corpus = Corpus.open(tmp_path / "out")
@@ -164,7 +164,7 @@ class Shifted(Gpt2Tokenizer):
 
 
 def test_large_vocabularies(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "load_tokenizer", lambda name: Shifted())
+    monkeypatch.setattr(shards, "load_tokenizer", lambda name: Shifted())
     tokenise(tmp_path / "out", [str(source)], "shifted")
     corpus = Corpus.open(tmp_path / "out")
     assert corpus.shards[0].tokens.dtype == np.uint32

@@ -177,7 +177,7 @@ def test_pausing_stepping_speed_and_stopping(tmp_path: Path) -> None:
         assert run.state == "paused"
         await until(pilot, lambda: not app.writer.busy)
         await pilot.pause(0.1)
-        app.pulse.tick()
+        app.ticker.tick()
         halted = len(run.path)
         await pilot.press("f8")
         await until(pilot, lambda: len(run.path) == halted + 1)

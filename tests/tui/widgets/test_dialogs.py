@@ -42,7 +42,7 @@ async def show_help(app: EditorApp, pilot: Pilot[None]) -> None:
 
 
 async def ask_which(app: EditorApp, pilot: Pilot[None]) -> None:
-    app.run_worker(app.voice.choose("Which?", ["one", "two"]))
+    app.run_worker(app.prompts.choose("Which?", ["one", "two"]))
 
 
 async def open_palette(app: EditorApp, pilot: Pilot[None]) -> None:
@@ -92,7 +92,7 @@ def test_an_answer_to_a_dialog_that_is_covered_does_not_close_the_one_above(
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         async def ask(question: str) -> None:
-            answers.append((question, await app.voice.ask(question, [("yes", "Yes")])))
+            answers.append((question, await app.prompts.ask(question, [("yes", "Yes")])))
 
         stack: list[Screen[object]] = []
         for question in ("lower", "upper"):
@@ -143,7 +143,7 @@ def test_a_burst_into_a_question_leaves_nobody_waiting(tmp_path: Path, untitled:
         # A dialog that comes by itself, at any moment of what is typed; its answers begin with these letters.
         answers = [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")]
         for pauses in range(8):
-            app.run_worker(app.voice.ask("Restore it?", answers))
+            app.run_worker(app.prompts.ask("Restore it?", answers))
             for _ in range(pauses):
                 await pilot.pause(0)
             burst(app, *"hello", "alt+l", "alt+l", "o", "ctrl+s")
