@@ -253,8 +253,9 @@ def test_command(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str
 
 def test_nothing_of_the_command_line_app_is_needed() -> None:
     """The data path runs where only numpy, numba and the tokenizers are installed."""
-    modules = "generator, data, samples, packing, batches, __main__"
-    code = f"import sys; from training import {modules}; print(*sys.modules)"
+    modules = "samples.generator data.shards samples.samples batches.packing batches.loader __main__"
+    imports = "; ".join(f"import training.{module}" for module in modules.split())
+    code = f"import sys; {imports}; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
