@@ -10,7 +10,8 @@ no ids there; a vocabulary may append blocks for them. One id is always one whol
 lengths and distances come from powers of two, as Move's do, and Replace takes one id per token.
 
 Of the reserved ids, which the paper leaves untrained, models that revise read the first: it marks where
-a draft begins that is to be revised. Like the other markers it executes nothing and is never chosen.
+a draft begins that is to be revised. Models that proofread by overtyping read the second: it marks where they
+begin to write over the draft. Like the other markers these execute nothing and are never chosen.
 """
 
 from __future__ import annotations
@@ -110,6 +111,8 @@ class Vocabulary:
     extensions: tuple[str, ...] = ()
     kinds: frozenset[str] = field(default=frozenset(KINDS))
     name: str = ""
+    overtypes: bool = False
+    """Whether its models are trained to proofread by overtyping; see `reviser.proofreading.overtyping`."""
 
     def __post_init__(self) -> None:
         if unknown := sorted(set(self.extensions) - set(EXTENSIONS)):
@@ -165,9 +168,14 @@ class Vocabulary:
         """Marks, in a history, where the draft begins that is to be revised; it executes nothing."""
         return self.first_reserved_id
 
+    @property
+    def overtype_id(self) -> int:
+        """Marks, in a history, where a draft begins to be overtyped from its start; it executes nothing."""
+        return self.first_reserved_id + 1
+
     def is_marker(self, id: int) -> bool:
         """Whether an id of a history executes nothing."""
-        return id in (self.cursor_id, self.start_id, self.draft_id)
+        return id in (self.cursor_id, self.start_id, self.draft_id, self.overtype_id)
 
     @property
     def revises(self) -> bool:
@@ -271,13 +279,14 @@ class Vocabulary:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {
+        data = {
             "name": self.name,
             "base_size": self.base_size,
             "never_inserted": sorted(self.never_inserted),
             "extensions": list(self.extensions),
             "kinds": [kind for kind in KINDS if kind in self.kinds],
         }
+        return data | ({"overtypes": True} if self.overtypes else {})
 
     @classmethod
     def from_dict(cls, data: Any) -> Vocabulary:
@@ -296,7 +305,10 @@ class Vocabulary:
         never = frozenset(data["never_inserted"])
         if never and not 0 <= min(never) <= max(never) < size:
             raise ReviserError("its never_inserted has ids that it does not")
-        return cls(size, never, tuple(data["extensions"]), frozenset(data["kinds"]), name)
+        if type(overtypes := data.get("overtypes", False)) is not bool:
+            raise ReviserError("its overtypes is not true or false")
+        extensions, kinds = tuple(data["extensions"]), frozenset(data["kinds"])
+        return cls(size, never, extensions, kinds, name, overtypes)
 
     @cached_property
     def _operators(self) -> dict[int, _Operator]:

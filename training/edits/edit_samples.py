@@ -2,8 +2,9 @@
 
 A history starts as an infill's does: the text on the left, the text on the right, the way back between
 them. Then come the draft's marker and the draft, and what counts in the loss: the actions, and Stop.
-Some samples show the revised text as the draft, which is to be left alone. `revision_sample` is the
-readable reference; `Revisions` makes the same, draw for draw, compiled.
+Some samples show the revised text as the draft, which is to be left alone. A share may be shown by overtyping
+(`reviser.proofreading.overtyping`): behind the draft and a marker comes the revised text, with a Delete for each
+token of the draft that it leaves out. `revision_sample` is the readable reference; `Revisions` makes the same, draw for draw, compiled.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from training.edits.alignment import (
     Hunks,
     Means,
     Tokens,
+    align,
     find_hunks,
     powers,
     replaces_first,
@@ -56,6 +58,8 @@ def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mi
     finished = random.share() < mixture.unchanged
     order = _draw_order(mixture, random)
     draft = after if finished else before
+    if mixture.overtype and random.share() < mixture.overtype:
+        return _overtyped_sample(vocabulary, (left, draft, after, right), mixture.max_history)
     actions = revising_actions(vocabulary, draft, after, order=order, random=random)
     if MARKS + len(draft) + len(actions) > mixture.max_history:
         actions = revising_actions(vocabulary, draft, after)
@@ -69,6 +73,28 @@ def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mi
         ids.append(vocabulary.id(action, canvas.cursor))
         canvas.apply(action)
     return Sample(ids, [False] * given + [True] * (len(ids) - given))
+
+
+def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) -> Sample:
+    left, draft, after, right = parts
+    means = means_of(vocabulary)
+    ids: list[int] = []
+    done = 0
+    for old_start, old_end, new_start, new_end in align(draft, after, len(draft), means).tolist():
+        ids += after[done:new_start]
+        ids += [vocabulary.delete_id] * (old_end - old_start)
+        ids += after[new_start:new_end]
+        done = new_end
+    ids += after[done:]
+    kept_left, kept_right = neighbours(
+        len(left), len(right), max_history - MARKS - 1 - len(draft) - len(ids)
+    )
+    _, given = seeded_canvas(
+        vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft
+    )
+    given.append(vocabulary.overtype_id)
+    ids.append(vocabulary.stop_id)
+    return Sample(given + ids, [False] * len(given) + [True] * len(ids))
 
 
 def _draw_order(mixture: Mixture, random: Random) -> Order:
@@ -112,12 +138,13 @@ def ids_of(vocabulary: Vocabulary, means: Means) -> NDArray[np.int64]:
             vocabulary.first_move_id,
             spans,
             -1 if replaces is None else replaces,
+            vocabulary.overtype_id,
         ],
         dtype=np.int64,
     )
 
 
-START, DRAFT, STOP, DELETE, FIRST_MOVE, FIRST_SPAN, FIRST_REPLACE = range(7)
+START, DRAFT, STOP, DELETE, FIRST_MOVE, FIRST_SPAN, FIRST_REPLACE, OVERTYPE = range(8)
 
 
 @compiled
@@ -216,6 +243,24 @@ def put_actions(
 
 
 @compiled
+def put_overtyped(hunks: Hunks, after: Tokens, ids: NDArray[np.int64], out: Tokens) -> int:
+    """Write the revised text with a Delete for each token that it leaves out; returns how many ids, or FAILED."""
+    removed = 0
+    for number in range(hunks.shape[0]):
+        removed += hunks[number, 1] - hunks[number, 0]
+    if after.size + removed > out.size:
+        return FAILED
+    at, done = 0, 0
+    for number in range(hunks.shape[0]):
+        at = put(after[done : hunks[number, 2]], out, at)
+        for _ in range(hunks[number, 1] - hunks[number, 0]):
+            out[at] = ids[DELETE]
+            at += 1
+        done = hunks[number, 2]
+    return put(after[done:], out, at)
+
+
+@compiled
 def put(part: Tokens, out: Tokens, at: int) -> int:
     """Write tokens from a place on; returns where they end."""
     for token in part:
@@ -230,11 +275,12 @@ def put_sample(
     draft: Tokens,
     right: Tokens,
     actions: Tokens,
+    overtyped: bool,
     ids: NDArray[np.int64],
     history: Tokens,
 ) -> tuple[int, int]:
     """Write a whole history; returns how many ids are given, and how many there are."""
-    room = history.size - MARKS - draft.size - actions.size
+    room = history.size - MARKS - draft.size - actions.size - (1 if overtyped else 0)
     kept_left, kept_right = _fitting(left.size, right.size, room)
     history[0] = ids[START]
     at = put(left[left.size - kept_left :], history, 1)
@@ -242,6 +288,9 @@ def put_sample(
     at = _put_moves(-kept_right, ids, history, at)
     history[at] = ids[DRAFT]
     given = put(draft, history, at + 1)
+    if overtyped:
+        history[given] = ids[OVERTYPE]
+        given += 1
     at = put(actions, history, given)
     history[at] = ids[STOP]
     return given, at + 1
@@ -256,6 +305,7 @@ def _make(
     chosen: NDArray[np.int64],
     names: State,
     unchanged: float,
+    overtype: float,
     orders: NDArray[np.int64],
     order_weights: NDArray[np.float64],
     ids: NDArray[np.int64],
@@ -280,17 +330,21 @@ def _make(
         place = 0
         while drawn >= order_weights[place] and place < order_weights.size - 1:
             place += 1
-        if finished:
+        draft = after if finished else before
+        changes = hunks[
+            hunk_offsets[edit] : hunk_offsets[edit] if finished else hunk_offsets[edit + 1]
+        ]
+        overtyped = overtype > 0 and share(state) < overtype
+        if overtyped:
+            size = put_overtyped(changes, after, ids, out)
+        elif finished:
             size = 0
-            draft = after
         else:
-            draft = before
-            changes = hunks[hunk_offsets[edit] : hunk_offsets[edit + 1]]
             size = put_actions(changes, after, before.size, orders[place], state, ids, out)
             if size == FAILED or MARKS + before.size + size > width:
                 size = put_actions(changes, after, before.size, FORWARD, state, ids, out)
         given[sample], lengths[sample] = put_sample(
-            left, draft, right, out[:size], ids, histories[sample]
+            left, draft, right, out[:size], overtyped, ids, histories[sample]
         )
 
 
@@ -324,6 +378,7 @@ def _usable(
     hunk_offsets: NDArray[np.int64],
     ids: NDArray[np.int64],
     width: int,
+    overtyped: bool,
 ) -> NDArray[np.bool_]:
     """Which edits change something and fit into a history, their neighbours left out."""
     edits = hunk_offsets.size - 1
@@ -339,6 +394,10 @@ def _usable(
             continue
         size = put_actions(changes, after, before, FORWARD, state, ids, out)
         fits[edit] = size != FAILED and MARKS + before + size <= width
+        if overtyped and fits[edit]:
+            size = put_overtyped(changes, after, ids, out)
+            longest = max(before + size, 2 * after.size)
+            fits[edit] = size != FAILED and MARKS + 1 + longest <= width
     return fits
 
 
@@ -392,7 +451,13 @@ class Revisions:
             self._tokens, self._offsets, means.spans, means.replaces
         )
         fits = _usable(
-            self._tokens, self._offsets, self._hunks, self._starts, self._ids, mixture.max_history
+            self._tokens,
+            self._offsets,
+            self._hunks,
+            self._starts,
+            self._ids,
+            mixture.max_history,
+            mixture.overtype > 0,
         )
         self.usable = np.flatnonzero(fits)
         if not len(self.usable):
@@ -440,6 +505,7 @@ class Revisions:
             self.chosen(start + first, start + last),
             self.names(epoch, first, last),
             float(self.mixture.unchanged),
+            float(self.mixture.overtype),
             np.array([list(Order).index(Order(order)) for _, order in self.mixture.edit_orders]),
             running_weights(self.mixture),
             self._ids,

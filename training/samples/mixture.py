@@ -78,6 +78,9 @@ class Mixture:
     edit_orders: Orders = ((3.0, "forward"), (1.0, "nearest"), (1.0, "random"))
     """(weight, order in which the changes of an edit are made)."""
 
+    overtype: float = 0.0
+    """Share of the edits that are shown by overtyping: the draft is written over from its start, with its changes."""
+
     def __post_init__(self) -> None:
         for name in ("p_delete", "prefix", "suffix", "before"):
             if (given := getattr(self, name)) is not None:
@@ -160,9 +163,10 @@ class Mixture:
             raise ReviserError("k_max must be 1 or more")
 
     def _check_edits(self) -> None:
-        if self.edits < 0 or not 0 <= self.unchanged <= 1 or not 0 <= self.real_edits <= 1:
+        shares = (self.unchanged, self.real_edits, self.overtype)
+        if self.edits < 0 or not all(0 <= share <= 1 for share in shares):
             raise ReviserError(
-                "edits is 0 or more, and unchanged and real_edits are shares from 0 to 1"
+                "edits is 0 or more, and unchanged, real_edits and overtype are shares from 0 to 1"
             )
         weights = [weight for weight, order in self.edit_orders if order in set(Order)]
         if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):

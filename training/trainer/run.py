@@ -318,6 +318,9 @@ def train(options: argparse.Namespace, settings: Settings, world: World) -> None
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
     check_history(settings.history, parts.model)
     mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
+    if mixture.overtype:
+        overtyping = dataclasses.replace(parts.vocabulary, overtypes=True)
+        parts = dataclasses.replace(parts, vocabulary=overtyping)
     edits = Corpus.open(options.edits) if options.edits else None
     mistakes = mistakes_of(options, parts.vocabulary, mixture, settings.seed)
     samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes)

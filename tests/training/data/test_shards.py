@@ -253,7 +253,9 @@ def test_command(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str
 
 def test_nothing_of_the_command_line_app_is_needed() -> None:
     """The data path runs where only numpy, numba and the tokenizers are installed."""
-    modules = "samples.generator data.shards samples.samples batches.packing batches.loader __main__"
+    modules = (
+        "samples.generator data.shards samples.samples batches.packing batches.loader __main__"
+    )
     imports = "; ".join(f"import training.{module}" for module in modules.split())
     code = f"import sys; {imports}; print(*sys.modules)"
     loaded = subprocess.run(

@@ -99,6 +99,56 @@ def test_compiled_equals_reference(
         assert canvas.stopped
 
 
+def overtyped(vocabulary: Vocabulary, ids: list[int]) -> tuple[list[int], list[int], list[int]]:
+    """The draft of a history, what is written over it, and what is left of the draft at the end."""
+    marker, written = ids.index(vocabulary.draft_id), ids.index(vocabulary.overtype_id)
+    draft, text = ids[marker + 1 : written], []
+    rest = list(draft)
+    for id in ids[written + 1 : -1]:
+        if id == vocabulary.delete_id:
+            rest.pop(0)
+        else:
+            text.append(id)
+            if rest and rest[0] == id:
+                rest.pop(0)
+    assert ids[-1] == vocabulary.stop_id
+    return draft, text, rest
+
+
+@settings(deadline=None)
+@given(
+    st.lists(edits(), min_size=1, max_size=3),
+    st.sampled_from(VOCABULARIES[:2]),
+    st.integers(0, 9),
+    st.integers(64, 200),
+    st.sampled_from([0.5, 1.0]),
+)
+def test_overtyped_compiled_equals_reference(
+    rows: list[Parts], vocabulary: Vocabulary, seed: int, max_history: int, overtype: float
+) -> None:
+    mixture = dataclasses.replace(MIXTURE, max_history=max_history, overtype=overtype)
+    try:
+        revisions = Revisions(corpus_of(rows), vocabulary, mixture, seed)
+    except ReviserError:
+        reject()  # no edit fits
+    made = revisions.histories(3, 0, 8)
+    chosen, names = revisions.chosen(0, 8), revisions.names(3, 0, 8)
+    for sample, (edit, name) in enumerate(zip(chosen.tolist(), names.tolist(), strict=True)):
+        reference = revision_sample(vocabulary, revisions.parts(edit), name, mixture)
+        size = int(made.lengths[sample])
+        assert made.ids[sample, :size].tolist() == reference.ids
+        assert made.counted[sample, :size].tolist() == reference.counted
+        if vocabulary.overtype_id not in reference.ids:
+            assert overtype < 1
+            continue
+        assert reference.counted.index(True) == reference.ids.index(vocabulary.overtype_id) + 1
+        _, before, after, _ = rows[edit]
+        draft, text, rest = overtyped(vocabulary, reference.ids)
+        assert draft in (before, after)
+        assert text == after
+        assert rest == []
+
+
 def test_neighbours_are_cut_to_what_fits() -> None:
     assert neighbours(10, 20, 100) == (10, 20)
     left, right = neighbours(100, 100, 90)

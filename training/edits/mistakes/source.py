@@ -13,11 +13,13 @@ from training.data.corpus import Corpus
 from training.data.randomness import State, chance, compiled, folded, key, share
 from training.edits.edit_samples import (
     BACKWARD,
+    MARKS,
     EditSource,
     ids_of,
     interleaved,
     names_of,
     put_actions,
+    put_overtyped,
     put_sample,
 )
 from training.edits.edits import means_of
@@ -131,7 +133,7 @@ def _make(
     names: State,
     plan: Plan,
     table: Table,
-    order: int,
+    overtype: float,
     ids: NDArray[np.int64],
     histories: Tokens,
     given: NDArray[np.int32],
@@ -148,12 +150,16 @@ def _make(
                 tokens, offsets, name, plan, table, made_kinds
             )
             state[0] = folded(name, 1)
-            size = put_actions(hunks, after, before.size, order, state, ids, out)
-            if size != FAILED and 3 + before.size + size <= width:
+            overtyped = share(state) < overtype
+            if overtyped:
+                size = put_overtyped(hunks, after, ids, out)
+            else:
+                size = put_actions(hunks, after, before.size, BACKWARD, state, ids, out)
+            if size != FAILED and MARKS + 1 + before.size + size <= width:
                 break
             name = folded(name, 2)
         given[sample], lengths[sample] = put_sample(
-            left, before, right, out[:size], ids, histories[sample]
+            left, before, right, out[:size], overtyped, ids, histories[sample]
         )
 
 
@@ -230,7 +236,7 @@ class MadeUpMistakes:
             names,
             self._plan(),
             self._table,
-            BACKWARD,
+            float(self.mixture.overtype),
             self._ids,
             ids,
             given,

@@ -15,6 +15,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
+from tests.training.edits.test_edit_samples import overtyped
 from training.data.corpus import Corpus
 from training.data.randomness import Random
 from training.data.shards import main as make_data
@@ -61,10 +62,10 @@ def vocabulary(shards: Path) -> Vocabulary:
     return dataclasses.replace(Corpus.open(shards).vocabulary(), kinds=LEARNED)
 
 
-def source(shards: Path, table: Table, **recipe: object) -> MadeUpMistakes:
+def source(shards: Path, table: Table, overtype: float = 0.0, **recipe: object) -> MadeUpMistakes:
     chosen = Recipe(**recipe)  # type: ignore[arg-type]
-    corpus = Corpus.open(shards)
-    return MadeUpMistakes(corpus, table, vocabulary(shards), Mixture(max_history=384), chosen, 3)
+    corpus, mixture = Corpus.open(shards), Mixture(max_history=384, overtype=overtype)
+    return MadeUpMistakes(corpus, table, vocabulary(shards), mixture, chosen, 3)
 
 
 def single(shards: Path, table: Table, kind: Kind, count: int = 60) -> set[tuple[str, str]]:
@@ -141,6 +142,16 @@ def test_actions_put_the_passage_right(shards: Path, table: Table) -> None:
             assert action.kind != "move" or action.delta < 0  # type: ignore[attr-defined]
             canvas.apply(action)
         assert canvas.tokens == [*left, *after, *right]
+
+
+def test_a_passage_is_overtyped_with_what_is_right(shards: Path, table: Table) -> None:
+    made, words = source(shards, table, overtype=1.0), vocabulary(shards)
+    histories = made.histories(0, 0, 200)
+    for number, (_, before, after, _) in enumerate(made.parts(0, 200)):
+        ids = histories.ids[number, : histories.lengths[number]].tolist()
+        draft, text, rest = overtyped(words, ids)
+        assert (draft, text, rest) == (before, after, [])
+        assert histories.counted[number].argmax() == ids.index(words.overtype_id) + 1
 
 
 def test_samples_are_the_same_however_they_are_asked_for(shards: Path, table: Table) -> None:

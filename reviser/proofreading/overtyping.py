@@ -1,0 +1,196 @@
+"""Proofreading by overtyping: the model writes over a draft from its start, and changes what is wrong on its way.
+
+The history shows the draft, a marker, and then the text as the model writes it over the draft:
+
+- a token that is the draft's next one passes over it, and keeps it;
+- Delete takes the draft's next token out;
+- any other token is inserted;
+- Stop ends it, behind the draft's last token.
+
+So a model that has read the whole draft goes through it once more, and at every token the chance that it stays is known.
+What stays need not be written token by token: a reader proposes that all of it stays, and one pass of the model says where
+that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the chance of all
+that makes it, from its first action to the token of the draft that goes on behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rollout import seed
+from reviser.proofreading.reader import Correction
+
+LEAST: Final = 0.05
+"""Changes of less confidence than this are not even looked for."""
+_NEXT_TO_NOTHING: Final = 1e-9
+MOST_IN_A_CHANGE: Final = 32
+"""Actions of one change, at the most."""
+
+
+class Outlook(NamedTuple):
+    """What the model's scores say of the next id, as logarithms of chances.
+
+    `expected` is the chance of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
+    written, with their chances.
+    """
+
+    expected: float
+    delete: float
+    stop: float
+    first: int
+    first_chance: float
+    second: int
+    second_chance: float
+
+
+class OvertypingRules:
+    """The ids that a reader chooses among, for a vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        if not vocabulary.overtypes:
+            raise ReviserError("this model was not trained to proofread by overtyping")
+        self.vocabulary = vocabulary
+        self.insertable: NDArray[np.bool_] = np.ones(vocabulary.base_size, dtype=np.bool_)
+        self.insertable[list(vocabulary.never_inserted)] = False
+
+
+@dataclass
+class _Change:
+    """A change under way: the draft's tokens from `start` to `end`, replaced by `written`."""
+
+    start: int
+    end: int
+    chance: float = 0.0
+    ids: list[int] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
+
+
+class OvertypingReader:
+    """One reading of one passage.
+
+    The model reads `ids`; of its scores after the last `len(expected)` of them, the reader is told by `take`, until it
+    is `over`. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
+
+    Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
+    also those of less confidence.
+    """
+
+    def __init__(
+        self,
+        rules: OvertypingRules,
+        passage: Sequence[int],
+        left: Sequence[int] = (),
+        right: Sequence[int] = (),
+        *,
+        confidence: float = 0.5,
+        least: float = LEAST,
+    ) -> None:
+        self.rules = rules
+        self.corrections: list[Correction] = []
+        self.over = False
+        self._passage = list(passage)
+        self._confidence = confidence
+        self._least = max(min(least, confidence), _NEXT_TO_NOTHING)
+        _, history = seed(rules.vocabulary, left, right, draft=passage)
+        # What the model has written, up to and without the draft's token at `_place`.
+        self._written = [*history, rules.vocabulary.overtype_id]
+        self._place = 0
+        # Behind a change that was made, the draft's next token stays: the change ended there.
+        self._settled = 0
+        self._outlooks: Sequence[Outlook] = ()
+        self._change: _Change | None = None
+        self.ids: list[int] = []
+        self.expected: list[int] = []
+        self._propose_rest()
+
+    def _propose_rest(self) -> None:
+        """Let the model read the rest of the draft, as if it stayed."""
+        rest = self._passage[self._place :]
+        self.ids = [*self._written, *rest]
+        self.expected = [*rest, self.rules.vocabulary.stop_id]
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        """Go on with what the scores say, one outlook for each id of `expected`."""
+        if len(outlooks) != len(self.expected):
+            raise ReviserError("a reader takes one outlook for each id that it expects")
+        if self._change is None:
+            self._outlooks = outlooks
+            self._scan(self._settled)
+        else:
+            self._go_on(self._change, outlooks[0])
+
+    def _scan(self, first: int) -> None:
+        """Find the next place where something else than the draft's token is likely enough, and begin a change there."""
+        for number in range(first, len(self._outlooks)):
+            id, chance = self._best_other(self._outlooks[number], self._place + number)
+            if chance >= math.log(self._least):
+                change = _Change(self._place + number, self._place + number)
+                self._change = change
+                self._do(change, id, chance)
+                return
+        self.over = True
+
+    def _best_other(self, outlook: Outlook, place: int) -> tuple[int, float]:
+        """The likeliest action at a place of the draft that does not keep its token, and the logarithm of its chance."""
+        at_end = place == len(self._passage)
+        id, chance = outlook.first, outlook.first_chance
+        if not at_end and id == self._passage[place]:
+            id, chance = outlook.second, outlook.second_chance
+        if not at_end and outlook.delete > chance:
+            return self.rules.vocabulary.delete_id, outlook.delete
+        return id, chance
+
+    def _do(self, change: _Change, id: int, chance: float) -> None:
+        """Take one action of a change, and ask what comes next."""
+        if id == self.rules.vocabulary.delete_id:
+            change.end += 1
+        else:
+            change.written.append(id)
+        change.chance += chance
+        change.ids.append(id)
+        kept = self._passage[self._place : change.start]
+        self.ids = [*self._written, *kept, *change.ids]
+        self.expected = [self._next_of_draft(change.end)]
+
+    def _next_of_draft(self, place: int) -> int:
+        if place == len(self._passage):
+            return self.rules.vocabulary.stop_id
+        return self._passage[place]
+
+    def _go_on(self, change: _Change, outlook: Outlook) -> None:
+        id, chance = self._best_other(outlook, change.end)
+        if outlook.expected >= chance:
+            self._end(change, change.chance + outlook.expected)
+        elif len(change.ids) == MOST_IN_A_CHANGE:
+            self._end(change, -math.inf)
+        else:
+            self._do(change, id, chance)
+
+    def _end(self, change: _Change, chance: float) -> None:
+        """Write down the change, and read on: behind it if it is made, else as if nothing had been found."""
+        confidence = math.exp(chance)
+        tokens = tuple(change.written)
+        differs = list(tokens) != self._passage[change.start : change.end]
+        if confidence >= self._least and differs:
+            self.corrections.append(Correction(change.start, change.end, tokens, confidence))
+        self._change = None
+        if confidence >= max(self._confidence, _NEXT_TO_NOTHING):
+            self._written = list(self.ids)
+            self._place, self._settled = change.end, 1
+            self._propose_rest()
+        else:
+            self._restore(change.start)
+
+    def _restore(self, start: int) -> None:
+        """Look on behind a change that is not made."""
+        first = start - self._place + 1
+        self._propose_rest()
+        self._scan(first)

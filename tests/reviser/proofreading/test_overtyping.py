@@ -1,0 +1,200 @@
+"""Proofreading by overtyping: what stays is proposed and kept, and each change is judged by itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.model import preset
+from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
+from reviser.proofreading.reader import Correction, corrected
+from reviser.proofreading.torch_reading import read_overtyping
+from tests.reviser.checkpoints.parts import random_model
+
+KINDS = frozenset({"insert", "move", "stop", "delete"})
+WORDS = Vocabulary(12, frozenset({0}), kinds=KINDS, overtypes=True)
+RULES = OvertypingRules(WORDS)
+DELETE, STOP = WORDS.delete_id, WORDS.stop_id
+
+# What a model says after some ids: the chances of the next one.
+Model = Callable[[list[int]], dict[int, float]]
+
+
+def outlook(chances: dict[int, float], expected: int) -> Outlook:
+    def log(id: int) -> float:
+        return math.log(chances[id]) if chances.get(id) else -math.inf
+
+    tokens = sorted(range(1, WORDS.base_size), key=log, reverse=True)
+    first, second = tokens[:2]
+    return Outlook(log(expected), log(DELETE), log(STOP), first, log(first), second, log(second))
+
+
+def read(reader: OvertypingReader, model: Model) -> int:
+    """Run a reader on a model; returns how often the model was asked."""
+    rounds = 0
+    while not reader.over:
+        first = len(reader.ids) - len(reader.expected)
+        reader.take(
+            [
+                outlook(model(reader.ids[: first + 1 + number]), id)
+                for number, id in enumerate(reader.expected)
+            ]
+        )
+        rounds += 1
+    return rounds
+
+
+def follows(draft: Sequence[int], *written: tuple[int, float]) -> Model:
+    """A model that writes these ids, each with its chance, and else what the draft has next."""
+
+    def chances(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        number = len(done)
+        right = [id for id, _ in written]
+        if done == right[:number] and number < len(right):
+            id, chance = written[number]
+            return {11: 1 - chance, next_of(draft, done): 1 - chance} | {id: chance}
+        return {next_of(draft, done): 1.0}
+
+    return chances
+
+
+def next_of(draft: Sequence[int], done: Sequence[int]) -> int:
+    place = 0
+    for id in done:
+        if id == DELETE or (place < len(draft) and draft[place] == id):
+            place += 1
+    return draft[place] if place < len(draft) else STOP
+
+
+def test_a_clean_passage_costs_one_pass() -> None:
+    reader = OvertypingReader(RULES, [1, 2, 3])
+    assert reader.expected == [1, 2, 3, STOP]
+    assert read(reader, follows([1, 2, 3])) == 1
+    assert reader.corrections == []
+
+
+def test_the_confidence_is_the_chance_of_all_that_makes_a_change() -> None:
+    reader = OvertypingReader(RULES, [1, 2, 3, 4], confidence=0.3, least=0.3)
+    model = follows([1, 2, 3, 4], (1, 1.0), (DELETE, 0.8), (7, 0.6), (3, 0.9))
+    read(reader, model)
+    (only,) = reader.corrections
+    assert only == Correction(1, 2, (7,), pytest.approx(0.8 * 0.6 * 0.9))
+    assert corrected([1, 2, 3, 4], reader.corrections) == [1, 7, 3, 4]
+
+
+def test_what_is_inserted_or_left_out_at_the_ends() -> None:
+    reader = OvertypingReader(RULES, [5, 2], least=0.5)
+    read(reader, follows([5, 2], (8, 0.9), (9, 0.9), (5, 1.0), (DELETE, 0.9), (6, 0.9)))
+    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [
+        (0, 0, (8, 9)),
+        (1, 2, (6,)),
+    ]
+    assert corrected([5, 2], reader.corrections) == [8, 9, 5, 6]
+
+
+def test_a_doubtful_change_takes_no_other_with_it() -> None:
+    """It is written down, the text goes on without it, and a sure one behind it is found from what the model has seen."""
+
+    def model(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        if done == [1]:
+            return {DELETE: 0.2, 2: 0.8}
+        if done == [1, DELETE]:
+            return {8: 1.0}
+        if done == [1, 2, 3]:
+            return {DELETE: 0.9, 4: 0.1}
+        return {next_of([1, 2, 3, 4], done): 1.0}
+
+    reader = OvertypingReader(RULES, [1, 2, 3, 4], confidence=0.5)
+    read(reader, model)
+    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [
+        (1, 2, (8,)),
+        (3, 4, ()),
+    ]
+    assert [round(one.confidence, 6) for one in reader.corrections] == [0.2, 0.9]
+
+
+def test_a_change_without_end_is_given_up() -> None:
+    def model(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        return {3: 0.9, next_of([1], done): 0.1}
+
+    reader = OvertypingReader(RULES, [1])
+    read(reader, model)
+    assert reader.over
+    assert reader.corrections == []
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.sampled_from([0.0, 0.3, 0.8]))
+def test_corrections_say_what_the_model_wrote(seed: int, size: int, confidence: float) -> None:
+    """Whatever a model likes: the corrections that were made give the text that it wrote over the draft."""
+    chance = np.random.default_rng(seed)
+    passage = [int(token) for token in chance.integers(1, WORDS.base_size, size)]
+
+    def model(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        own = np.random.default_rng([seed, *ids])
+        scores = own.exponential(1, WORDS.size) ** 3
+        scores[next_of(passage, done)] += own.choice([1, 30, 300])
+        return dict(enumerate((scores / scores.sum()).tolist()))
+
+    reader = OvertypingReader(RULES, passage, [1, 2], [3], confidence=confidence, least=0.01)
+    read(reader, model)
+    made = [one for one in reader.corrections if one.confidence >= confidence]
+    shown = reader.ids[reader.ids.index(WORDS.overtype_id) + 1 :]
+    assert corrected(passage, made) == [id for id in shown if id != DELETE]
+
+
+def test_a_model_that_does_not_overtype_is_refused() -> None:
+    with pytest.raises(ReviserError, match="overtyping"):
+        OvertypingRules(Vocabulary(12, kinds=KINDS))
+
+
+def test_together_as_alone_on_torch() -> None:
+    model = random_model(preset("tiny", vocab_size=WORDS.size, dropout=0.0), seed=3).eval()
+    passages = [[1, 2, 3], [4, 5, 6, 7, 8, 9, 1, 2], [3], [9, 8, 7, 6, 5], []]
+
+    def readers() -> list[OvertypingReader]:
+        return [OvertypingReader(RULES, one, confidence=1e-6, least=1e-9) for one in passages]
+
+    together, alone = readers(), readers()
+    read_overtyping(model, together, rows=3)
+    for reader in alone:
+        read_overtyping(model, [reader])
+    assert any(reader.corrections for reader in together)
+    for one, other in zip(together, alone, strict=True):
+        assert [(c.start, c.end, c.tokens) for c in one.corrections] == [
+            (c.start, c.end, c.tokens) for c in other.corrections
+        ]
+        for mine, its in zip(one.corrections, other.corrections, strict=True):
+            assert mine.confidence == pytest.approx(its.confidence, rel=1e-3)
+
+
+def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chances that a reader is told are the model's own."""
+    model = random_model(preset("tiny", vocab_size=WORDS.size, dropout=0.0), seed=4).eval()
+    reader = OvertypingReader(RULES, [1, 2, 3], [4], [5])
+    told: list[Outlook] = []
+
+    def take(outlooks: Sequence[Outlook]) -> None:
+        told.extend(outlooks)
+        reader.over = True
+
+    monkeypatch.setattr(reader, "take", take)
+    read_overtyping(model, [reader])
+    with torch.inference_mode():
+        chances = model(torch.tensor([reader.ids])).log_softmax(-1)[0, -len(reader.expected) :]
+    for row, id, one in zip(chances, reader.expected, told, strict=True):
+        assert one.expected == pytest.approx(float(row[id]), abs=1e-4)
+        assert one.delete == pytest.approx(float(row[DELETE]), abs=1e-4)
+        assert one.stop == pytest.approx(float(row[STOP]), abs=1e-4)
+        assert one.first == int(row[1 : WORDS.base_size].argmax()) + 1
