@@ -48,6 +48,10 @@ class ModelPolicy:
         self._scores: Scores | None = None
 
     @property
+    def decoder(self) -> Decoder:
+        return self._decoder
+
+    @property
     def context(self) -> int:
         """The longest history, in ids, that can be scored."""
         return self._decoder.capacity

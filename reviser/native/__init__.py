@@ -1,6 +1,7 @@
 """Fast decoding on the processor: a step of the model as one call into a small C library.
 
-`NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `make_decoder(model)`
+`NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `NativeBatch` keeps several on the
+weights of a decoder, and `read_batch` lets them proofread together. `make_decoder(model)`
 gives the fastest decoder that this machine and this model allow, which without the library, or on
 another device than the processor, is the model itself.
 
@@ -17,6 +18,7 @@ from reviser.native.library import available, levels
 from reviser.native.top_k import top_k_probabilities
 
 if TYPE_CHECKING:
+    from reviser.native.batch import NativeBatch, read_batch
     from reviser.native.decoder import (
         CacheFull,
         NativeDecoder,
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CacheFull",
+    "NativeBatch",
     "NativeDecoder",
     "Profile",
     "available",
     "levels",
     "make_decoder",
+    "read_batch",
     "supports",
     "top_k_probabilities",
 ]
@@ -40,4 +44,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.decoder"), name)
+    module = "batch" if name in ("NativeBatch", "read_batch") else "decoder"
+    return getattr(import_module(f"{__name__}.{module}"), name)

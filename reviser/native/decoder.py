@@ -73,8 +73,8 @@ class NativeDecoder:
 
     The array that `prefill` and `decode` return is overwritten by the next call.
 
-    Calls may come from any thread, one at a time. A forked child may go on with its copy. `close`, or
-    leaving a `with` block, gives back the memory and the threads.
+    Calls may come from any thread; they wait for one another. A forked child may go on with its copy. `close`,
+    or leaving a `with` block, gives back the memory and the threads.
     """
 
     def __init__(
@@ -92,13 +92,14 @@ class NativeDecoder:
         chooses an instruction set among `levels()`, the best by default, or `REVISER_LEVEL`.
         """
         self._handle: int | None = None
+        # Held during every call, as the library takes one at a time.
+        self.lock = threading.RLock()
         loaded = native.library()
         if loaded is None:
             raise ReviserError("the native library was not built when this package was installed")
         if not supports(config):
             raise ReviserError("the native decoder has no canvas conditioning")
-        self._library = loaded
-        self._lock = threading.RLock()
+        self.library = loaded
         self.config = config
         self.capacity = _capacity(config, capacity)
         self.threads = _thread_count(threads)
@@ -165,7 +166,7 @@ class NativeDecoder:
             table_bits=self.table_bits,
             threads=self.threads,
         )
-        handle: int | None = self._library.reviser_create(shape, self.level.encode())
+        handle: int | None = self.library.reviser_create(shape, self.level.encode())
         if handle is None:
             raise MemoryError("The native decoder could not get its memory or threads.")
         return handle
@@ -176,7 +177,8 @@ class NativeDecoder:
         for name, size in vector_sizes(self.config).items():
             self._set_vector(name, size, tensors[name])
         cosine, sine = rope_tables(self.config, self.capacity)
-        self._library.reviser_set_rotary(self._open, cosine.ctypes.data, sine.ctypes.data)
+        status = self.library.reviser_set_rotary(self.handle, cosine.ctypes.data, sine.ctypes.data)
+        _check_filled(status, "rotary tables")
 
     def _set_vector(self, name: str, size: int, vector: Array | Tensor) -> None:
         values = np.ascontiguousarray(vector, dtype=np.float32)
@@ -184,7 +186,8 @@ class NativeDecoder:
             raise ReviserError(f"a vector of the model has {values.size} numbers, not {size}")
         owner, layer = _slot(name.rpartition(".")[0])
         index = native.VECTORS.index(f"{owner}.{name.rpartition('.')[2]}")
-        self._library.reviser_set_vector(self._open, index, layer, values.ctypes.data)
+        status = self.library.reviser_set_vector(self.handle, index, layer, values.ctypes.data)
+        _check_filled(status, name)
 
     def _set_matrix(
         self, name: str, shape: tuple[int, int], parts: Mapping[str, Array | Tensor]
@@ -205,12 +208,19 @@ class NativeDecoder:
         places = {part: values.ctypes.data for part, values in kept.items()}
         rows = native.Rows(codes=codes.ctypes.data, **places)
         index = native.MATRICES.index(slot)
-        self._library.reviser_set_matrix(self._open, index, layer, rows)
+        status = self.library.reviser_set_matrix(self.handle, index, layer, rows)
+        _check_filled(status, name)
 
-    @property
-    def _open(self) -> int:
+    def check_open(self) -> None:
+        """Refuse to go on after `close`."""
         if self._handle is None:
             raise ReviserError("the decoder is closed")
+
+    @property
+    def handle(self) -> int:
+        """The library's decoder; good only while the lock is held."""
+        self.check_open()
+        assert self._handle is not None
         return self._handle
 
     @property
@@ -225,14 +235,14 @@ class NativeDecoder:
 
     def decode(self, id: int) -> Logits:
         """Read one id and score the next one."""
-        with self._lock:
+        with self.lock:
             self._one_id.value = id
             return self._read(self._one_id_at, 1)
 
     def _read(self, ids: int, count: int) -> Logits:
-        with self._lock:
-            status = self._library.reviser_read(
-                self._open, self._length, ids, count, self._logits_at
+        with self.lock:
+            status = self.library.reviser_read(
+                self.handle, self._length, ids, count, self._logits_at
             )
             if status == native.OK:
                 self._length += count
@@ -241,13 +251,11 @@ class NativeDecoder:
             raise CacheFull(
                 f"the history of {self.length} ids and {count} more exceed the room for {self.capacity}"
             )
-        if status == native.BAD_ID:
-            raise ReviserError(f"an id is outside the vocabulary of {self.config.vocab_size} ids")
-        raise ReviserError("a decoder reads at least one id")
+        raise refusal(status, self.config)
 
     def truncate(self, length: int) -> None:
         """Forget everything after the first `length` ids; costs nothing."""
-        with self._lock:
+        with self.lock:
             if not 0 <= length <= self._length:
                 raise ReviserError(f"{self._length} ids were read: they cannot be cut to {length}")
             self._length = length
@@ -255,24 +263,26 @@ class NativeDecoder:
     @property
     def step_bytes(self) -> int:
         """Bytes of weights that reading one id takes."""
-        held: int = self._library.reviser_step_bytes(self._open)
+        with self.lock:
+            held: int = self.library.reviser_step_bytes(self.handle)
         return held
 
     @property
     def held_bytes(self) -> int:
         """All bytes the decoder holds: weights, cache and working memory."""
-        held: int = self._library.reviser_held_bytes(self._open)
+        with self.lock:
+            held: int = self.library.reviser_held_bytes(self.handle)
         return held
 
     def start_profile(self) -> None:
         """Measure from here on; costs a hundredth of the speed."""
-        with self._lock:
-            self._library.reviser_profile(self._open, 1, None)
+        with self.lock:
+            self.library.reviser_profile(self.handle, 1, None)
 
     def stop_profile(self) -> Profile:
         fields = native.ProfileFields()
-        with self._lock:
-            self._library.reviser_profile(self._open, 0, fields)
+        with self.lock:
+            self.library.reviser_profile(self.handle, 0, fields)
         return Profile(
             fields.steps,
             fields.total_ns / 1e9,
@@ -282,9 +292,11 @@ class NativeDecoder:
         )
 
     def close(self) -> None:
-        if self._handle is not None:
-            self._library.reviser_free(self._handle)
-            self._handle = None
+        """Give back everything, after a call that is under way on another thread."""
+        with self.lock:
+            if self._handle is not None:
+                self.library.reviser_free(self._handle)
+                self._handle = None
 
     def __enter__(self) -> Self:
         return self
@@ -299,6 +311,18 @@ class NativeDecoder:
 
     def __del__(self) -> None:
         self.close()
+
+
+def refusal(status: int, config: ModelConfig) -> ReviserError:
+    """Why the library did not read some ids."""
+    if status == native.BAD_ID:
+        return ReviserError(f"an id is outside the vocabulary of {config.vocab_size} ids")
+    return ReviserError("a decoder reads at least one id")
+
+
+def _check_filled(status: int, name: str) -> None:
+    if status != native.OK:
+        raise ReviserError(f"the native decoder has no place for '{name}'")
 
 
 def _slot(module: str) -> tuple[str, int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 3
+VERSION: Final = 4
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -28,6 +28,8 @@ VECTORS: Final = (
 KINDS: Final = ("llama", "paper")
 
 OK, NO_MEMORY, NO_ROOM, BAD_ID, BAD_VALUE = range(5)
+MOST_ROWS: Final = 128
+"""Histories that can be read together, at the most."""
 
 
 class Shape(ctypes.Structure):
@@ -49,6 +51,10 @@ class ProfileFields(ctypes.Structure):
     _fields_ = [
         (name, c_int64) for name in ("steps", "total_ns", "matrix_ns", "attention_ns", "prepare_ns")
     ]
+
+
+class Summary(ctypes.Structure):
+    _fields_ = [("log_total", c_double), ("highest", c_float), ("id", c_int32)]
 
 
 @cache
@@ -79,6 +85,10 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
+        "reviser_batch_create": (c_void_p, [c_void_p, c_int, c_int]),
+        "reviser_batch_free": (None, [c_void_p]),
+        "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
+        "reviser_summarise": (None, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
         "reviser_top_k": (
             c_int,
             [c_void_p, c_void_p, c_int, c_int, c_double, c_void_p, c_void_p],

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES, Vocabulary
 from reviser.decoding.rollout import Scores, seed
+from reviser.native.top_k import summarise
 
 FLOOR: Final = 0.1
 """Corrections of less confidence than this are not even looked for."""
@@ -44,6 +44,20 @@ def corrected(passage: Sequence[int], corrections: Sequence[Correction]) -> list
     return tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """What a reader needs to know of the model's scores.
+
+    `token` is the likeliest token to write, `token_score` its score, and `tokens_total` the logarithm of the sum of the
+    exponentials of all tokens' scores. `operators` are the scores of the ids behind the tokens.
+    """
+
+    token: int
+    token_score: float
+    tokens_total: float
+    operators: list[float]
+
+
 class Rules:
     """The ids that a reader chooses among, for a vocabulary."""
 
@@ -59,12 +73,28 @@ class Rules:
         self.insertable = np.ones(vocabulary.base_size, dtype=np.bool_)
         self.insertable[list(vocabulary.never_inserted)] = False
 
+    def prospects(self, scores: Scores) -> list[Prospects]:
+        """What rows of scores say, each row by itself."""
+        tokens = summarise(scores, self.insertable)
+        operators = scores[:, self.vocabulary.base_size :]
+        return [
+            Prospects(*row)
+            for row in zip(
+                tokens.ids.tolist(),
+                tokens.highest.tolist(),
+                tokens.log_totals.tolist(),
+                operators.tolist(),
+                strict=True,
+            )
+        ]
+
 
 class Reader:
     """One reading of one passage, fed with the model's scores one action after the other.
 
     `history` is what the model reads first. `advance` takes its scores and returns the next id to show it, or None when
-    the reading is over. Then `corrections` holds what was found, from the end backward.
+    the reading is over; `act` does so where the scores of several readers were looked at together. Then `corrections`
+    holds what was found, from the end backward.
     """
 
     def __init__(
@@ -77,7 +107,7 @@ class Reader:
         floor: float = FLOOR,
         most_actions: int = MOST_ACTIONS,
     ) -> None:
-        self._rules = rules
+        self.rules = rules
         self._floor = floor
         self.most_actions = most_actions
         self._taken = 0
@@ -94,30 +124,33 @@ class Reader:
 
     def advance(self, scores: Scores) -> int | None:
         """The next id after these scores; None where the reading ends."""
-        vocabulary = self._rules.vocabulary
+        return self.act(self.rules.prospects(scores[None])[0])
+
+    def act(self, prospects: Prospects) -> int | None:
+        """The next id by these prospects; None where the reading ends."""
         if self._taken == self.most_actions:
             return None
         self._taken += 1
-        chances = self._chances(scores)
-        stop, delete = vocabulary.stop_id, vocabulary.delete_id
+        stop, back = self.rules.vocabulary.stop_id, self.rules.back
+        chances = self._chances(prospects)
         if self.changing:
-            best = int(chances.argmax())
-            if best == stop or best in self._rules.back:
-                self._finish(chances)
+            best = max(chances, key=chances.__getitem__)
+            if best == stop or best in back:
+                chances = self._finish(chances)
         if not self.changing and not self._moved:
-            if math.exp(chances[stop]) > 1 - self._floor:
+            stopping = math.exp(chances.pop(stop))
+            if stopping > 1 - self._floor or not chances:
                 return None
-            chances[stop] = -np.inf
-        best = int(chances.argmax())
+        best = max(chances, key=chances.__getitem__)
         if not math.isfinite(chances[best]):
             return None
-        self._chance += float(chances[best])
-        if best in self._rules.back:
-            crossed = min(self._rules.back[best], self._between)
+        self._chance += chances[best]
+        if best in back:
+            crossed = min(back[best], self._between)
             self._between -= crossed
-            self._cursor -= self._rules.back[best] - crossed
+            self._cursor -= back[best] - crossed
             self._moved = True
-        elif best == delete:
+        elif best == self.rules.vocabulary.delete_id:
             self._deleted += 1
         else:
             self._written.append(best)
@@ -128,38 +161,51 @@ class Reader:
         """Whether a change was begun that is not over."""
         return self._deleted > 0 or bool(self._written)
 
-    def _chances(self, scores: Scores) -> NDArray[np.float64]:
-        """Logarithms of the chances of what may come next here."""
-        vocabulary = self._rules.vocabulary
-        allowed = np.zeros(len(scores), dtype=np.bool_)
+    def _chances(self, prospects: Prospects) -> dict[int, float]:
+        """Logarithms of the chances of the likeliest token and of the operators that may come next here, by id."""
+        vocabulary = self.rules.vocabulary
         place = self._cursor - self._deleted
-        if not self._between:
-            allowed[: vocabulary.base_size] = self._rules.insertable
-            allowed[vocabulary.delete_id] = not self._written and place > 0
         room = place + self._between + len(self._written)
-        for id, distance in self._rules.back.items():
-            allowed[id] = distance <= room
+        ids = [id for id, distance in self.rules.back.items() if distance <= room]
+        if not self._between and not self._written and place > 0:
+            ids.append(vocabulary.delete_id)
         # A way that was begun leads to a change.
-        allowed[vocabulary.stop_id] = self.changing or not self._moved
-        found = np.where(allowed, scores.astype(np.float64), -np.inf)
-        found -= found.max()
-        found -= math.log(np.exp(found).sum())
-        return found
+        if self.changing or not self._moved:
+            ids.append(vocabulary.stop_id)
+        # Of equal ones the lowest id is chosen, and the token's is lower than all of these.
+        scores = {id: prospects.operators[id - vocabulary.base_size] for id in sorted(ids)}
+        if self._between:
+            total = log_sum(list(scores.values()))
+            return {id: score - total for id, score in scores.items()}
+        if self._between:
+            total = log_sum(list(scores.values()))
+            return {id: score - total for id, score in scores.items()}
+        total = log_sum([prospects.tokens_total, *scores.values()])
+        if prospects.token >= 0:
+            scores = {prospects.token: prospects.token_score, **scores}
+        return {id: score - total for id, score in scores.items()}
 
-    def _finish(self, chances: NDArray[np.float64]) -> None:
-        """Write down the change that ends here, and be between two changes again."""
-        vocabulary = self._rules.vocabulary
-        ends = [*self._rules.back, vocabulary.stop_id]
-        ending = np.logaddexp.reduce(chances[ends])
+    def _finish(self, chances: dict[int, float]) -> dict[int, float]:
+        """Write down the change that ends here; what comes next is judged by itself, given that something does."""
+        ends = {
+            id: chance
+            for id, chance in chances.items()
+            if id == self.rules.vocabulary.stop_id or id in self.rules.back
+        }
+        ending = log_sum(list(ends.values()))
         start = self._cursor - self._deleted
-        confidence = math.exp(self._chance + float(ending))
+        confidence = math.exp(self._chance + ending)
         if confidence >= self._floor:
             tokens = tuple(self._written)
             self.corrections.append(Correction(start, self._cursor, tokens, confidence))
-        # What comes next is judged by itself, given that something does.
-        others = np.ones(len(chances), dtype=np.bool_)
-        others[ends] = False
-        chances[others] = -np.inf
-        chances -= ending
         self._cursor, self._between, self._chance = start, len(self._written), 0.0
         self._moved, self._deleted, self._written = False, 0, []
+        return {id: chance - ending for id, chance in ends.items()}
+
+
+def log_sum(logarithms: Sequence[float]) -> float:
+    """The logarithm of the sum of what these are logarithms of."""
+    most = max(logarithms)
+    if most == -math.inf:
+        return most
+    return most + math.log(sum(math.exp(one - most) for one in logarithms))

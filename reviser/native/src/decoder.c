@@ -1,93 +1,12 @@
-/* The decoder: which products, norms and attentions make a step, and in what order. */
+/* Keeping a decoder: its memory, its weights, its histories, and the calls that read ids into them. */
 
-#include "reviser_native.h"
+#include "decoder.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#include "kernels.h"
-#include "team.h"
-
-enum {
-    /* Positions that a prefill takes through a layer together: enough that reading the weights
-     * costs little beside using them, few enough that their states stay in the second-level cache. */
-    BLOCK = 128,
-    /* Panels that a decoding step multiplies before it uses the outcome. */
-    BATCH = 32,
-    /* Attention of one new id is cut into at most this many stretches of the history. */
-    MAX_STRETCHES = 8,
-    MIN_STRETCH = 32,
-    LINE = 64,
-};
-
-typedef struct {
-    Matrix qkv;
-    Matrix o;
-    Matrix up; /* llama: panels of gate and up by turns, so that one thread has both of a row */
-    Matrix down;
-    float *attention_norm, *attention_norm_bias;
-    float *mlp_norm, *mlp_norm_bias;
-    float *up_bias, *down_bias;
-    uint16_t *keys, *values;
-} Layer;
-
-/* What a thread needs to itself. */
-typedef struct {
-    Activations in; /* one position */
-    float *products;
-    float *scores;
-    float *queries; /* and after them, what attention made of them */
-} Scratch;
-
-struct Decoder {
-    Shape shape;
-    const Kernels *kernels;
-    Team *team;
-
-    int head_dim, padded_dim;
-    int stride, ff_stride, qkv_stride; /* floats from one position to the next */
-    int room;                          /* capacity, rounded up for attention */
-
-    Layer *layers;
-    Matrix embedding, separate_head;
-    float *final_norm, *final_norm_bias;
-    float *cosine, *sine;
-
-    /* States of up to BLOCK positions. */
-    float *x, *qkv, *attended, *hidden;
-    Activations shared;
-    /* Outcomes of attention by stretch and head, for one new id. */
-    float *part_out, *part_largest, *part_total;
-    Scratch *scratch;
-
-    /* All memory: sized by a first round of claims, handed out by a second. */
-    unsigned char *arena;
-    size_t arena_size, arena_used, weights_size;
-
-    int profiling;
-    Profile profile;
-};
-
-/* Some positions' worth of work, copied to every thread. */
-typedef struct {
-    Decoder *decoder;
-    const int32_t *ids;
-    int count;
-    int start;     /* position of the first id in the history */
-    int row;       /* where its states are among those of the block */
-    float *logits; /* NULL when more ids follow */
-} Job;
-
-static int round_up(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-static int64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+enum { LINE = 64 };
 
 /* ---- Memory ---- */
 
@@ -149,19 +68,15 @@ static void claim_everything(Decoder *d) {
     size_t rotary = (size_t)s->capacity * (size_t)(d->head_dim / 2);
     d->cosine = claim_floats(d, rotary);
     d->sine = claim_floats(d, rotary);
-    size_t cached = (size_t)s->kv_heads * (size_t)d->room;
-    for (int i = 0; i < s->layers; i++) {
-        d->layers[i].keys = claim(d, cached * (size_t)d->head_dim * sizeof(uint16_t));
-        d->layers[i].values = claim(d, cached * (size_t)d->padded_dim * sizeof(uint16_t));
-    }
+    d->history.room = d->room;
+    d->history.cells = claim(d, history_cells(d, d->room) * sizeof(uint16_t));
 
-    int block = s->capacity < BLOCK ? s->capacity : BLOCK;
     int longest = d->stride > d->ff_stride ? d->stride : d->ff_stride;
-    d->x = claim_floats(d, (size_t)block * width);
-    d->qkv = claim_floats(d, (size_t)block * (size_t)d->qkv_stride);
-    d->attended = claim_floats(d, (size_t)block * width);
-    d->hidden = claim_floats(d, (size_t)block * ff);
-    claim_activations(d, &d->shared, block, longest);
+    d->x = claim_floats(d, (size_t)BLOCK * width);
+    d->qkv = claim_floats(d, (size_t)BLOCK * (size_t)d->qkv_stride);
+    d->attended = claim_floats(d, (size_t)BLOCK * width);
+    d->hidden = claim_floats(d, (size_t)BLOCK * ff);
+    claim_activations(d, &d->shared, BLOCK, longest);
     size_t parts = (size_t)MAX_STRETCHES * (size_t)s->heads;
     d->part_out = claim_floats(d, parts * (size_t)d->padded_dim);
     d->part_largest = claim_floats(d, parts);
@@ -346,398 +261,160 @@ Status reviser_set_rotary(Decoder *d, const float *cosine, const float *sine) {
     return STATUS_OK;
 }
 
-/* ---- The input of a product ---- */
-
-/* What a product reads: which states, and under which norm. */
-typedef struct {
-    const float *states;
-    int stride;
-    const float *norm, *norm_bias; /* NULL: as they are */
-    int gathers_parts;             /* the states are attention's parts, to be put together first */
-} Source;
-
-/* How long a stretch of the history is that one thread attends to at a time. It depends on nothing but
- * the history, so that the outcome does not change with the number of threads. */
-static int stretch_length(int positions) {
-    int even = round_up((positions + MAX_STRETCHES - 1) / MAX_STRETCHES, POSITION_STEP);
-    return even > MIN_STRETCH ? even : MIN_STRETCH;
-}
-
-static int stretch_count(int positions) {
-    int length = stretch_length(positions);
-    return (positions + length - 1) / length;
-}
-
-/* Put together what attention found in each stretch of the history. */
-static void gather_parts(const Decoder *d, int positions, float *out) {
-    int stretches = stretch_count(positions), heads = d->shape.heads;
-    for (int head = 0; head < heads; head++) {
-        float most = -INFINITY, total = 0.0f, weights[MAX_STRETCHES];
-        for (int i = 0; i < stretches; i++) most = fmaxf(most, d->part_largest[i * heads + head]);
-        for (int i = 0; i < stretches; i++) {
-            weights[i] = d->kernels->exponential(d->part_largest[i * heads + head] - most);
-            total += weights[i] * d->part_total[i * heads + head];
-        }
-        float *to = out + head * d->head_dim;
-        for (int k = 0; k < d->head_dim; k++) to[k] = 0.0f;
-        for (int i = 0; i < stretches; i++) {
-            const float *from = d->part_out + (size_t)(i * heads + head) * (size_t)d->padded_dim;
-            float weight = weights[i] / total;
-            for (int k = 0; k < d->head_dim; k++) to[k] += weight * from[k];
-        }
-    }
-}
-
-/* Make position p of `in` from the states of one position. */
-static void prepare(const Decoder *d, const Matrix *matrix, const Source *source, int positions,
-                    const float *states, Activations *in, int p) {
-    const Shape *s = &d->shape;
-    in->cols = matrix->cols;
-    in->groups = matrix->groups;
-    float *values = in->values + (size_t)p * (size_t)in->cols;
-    if (source->gathers_parts) {
-        /* The buffer is shared by inputs of several lengths: clear the padding. */
-        for (int i = s->width; i < in->cols; i++) values[i] = 0.0f;
-        gather_parts(d, positions, values);
-    } else if (!source->norm) {
-        memcpy(values, states, (size_t)in->cols * sizeof(float));
-    } else {
-        for (int i = s->width; i < in->cols; i++) values[i] = 0.0f;
-        if (s->kind == KIND_LLAMA)
-            d->kernels->rms_norm(states, source->norm, s->width, s->norm_eps, values);
-        else
-            d->kernels->layer_norm(states, source->norm, source->norm_bias, s->width, s->norm_eps,
-                                   values);
-    }
-    if (matrix->bits == 4) d->kernels->quantise4(in, p);
-    if (matrix->bits == 8) d->kernels->quantise8(in, p);
-}
-
-/* ---- What becomes of a product ---- */
-
-typedef enum { STORE, ADD, SWIGLU, GELU } Use;
-
-typedef struct {
-    Use use;
-    float *to;
-    int stride;
-    const float *bias;
-} Target;
-
-/* Use eight products of one position; `panel` counts panels of the outcome. */
-static void use_products(const Decoder *d, const Target *target, int panel, int limit, float *to,
-                         const float *products, const float *second) {
-    int row = panel * PANEL;
-    int count = limit - row < PANEL ? limit - row : PANEL;
-    to += row;
-    switch (target->use) {
-        case STORE: memcpy(to, products, (size_t)count * sizeof(float)); break;
-        case ADD:
-            for (int i = 0; i < count; i++)
-                to[i] += target->bias ? products[i] + target->bias[row + i] : products[i];
-            break;
-        /* Rows past the limit are zeros here: their weights and biases are. */
-        case SWIGLU: d->kernels->swiglu(products, second, to); break;
-        case GELU: d->kernels->gelu(products, target->bias + row, to); break;
-    }
-}
-
-/* ---- Phases ---- */
-
-/* Start the clock where this thread is the caller and a profile is wanted. */
-static int64_t clock_start(const Decoder *d, const Place *place) {
-    return d->profiling && place->worker == 0 ? nanoseconds() : 0;
-}
-
-static void clock_stop(int64_t started, int64_t *sum) {
-    if (started) *sum += nanoseconds() - started;
-}
-
-/* All rows of `matrix` times the last of one position's states, or times n positions of them. */
-static void product(const Job *job, Place *place, const Matrix *matrix, Source source, Target target,
-                    int n) {
-    Decoder *d = job->decoder;
-    int64_t started = clock_start(d, place);
-    Scratch *scratch = &d->scratch[place->worker];
-    Activations *in = n == 1 ? &scratch->in : &d->shared;
-    int from, to, positions = job->start + job->count;
-
-    if (n > 1) {
-        while (phase_take(place, n, &from, &to)) {
-            Activations mine = *in;
-            for (int p = from; p < to; p++)
-                prepare(d, matrix, &source, positions, source.states + (size_t)p * (size_t)source.stride,
-                        &mine, p);
-            phase_done(place, to - from);
-        }
-        phase_finish(place, n);
-    }
-
-    /* Everyone knows these without being told, so nobody writes to what all read. */
-    Activations view = *in;
-    view.cols = matrix->cols;
-    view.groups = matrix->groups;
-    int each = target.use == SWIGLU ? 2 : 1;
-    int total = matrix->panels / each;
-    int batch = n == 1 ? BATCH / each : 1;
-    int limit = matrix->rows / each;
-    int prepared = n > 1;
-    while (phase_take(place, total, &from, &to)) {
-        /* One position is prepared by every thread for itself: that is quicker than to wait for one
-         * another. The states are safe to read, since the phase cannot end without this range. */
-        if (!prepared) {
-            int64_t preparing = clock_start(d, place);
-            prepare(d, matrix, &source, positions, source.states, &view, 0);
-            clock_stop(preparing, &d->profile.prepare_ns);
-            prepared = 1;
-        }
-        for (int panel = from; panel < to; panel += batch) {
-            int count = to - panel < batch ? to - panel : batch;
-            d->kernels->multiply(matrix, panel * each, count * each, &view, n, scratch->products);
-            for (int i = 0; i < count; i++) {
-                const float *products = scratch->products + (size_t)(i * each * n) * PANEL;
-                for (int p = 0; p < n; p++)
-                    use_products(d, &target, panel + i, limit,
-                                 target.to + (size_t)p * (size_t)target.stride, products + p * PANEL,
-                                 products + (n + p) * PANEL);
-            }
-        }
-        phase_done(place, to - from);
-    }
-    phase_finish(place, total);
-    clock_stop(started, &d->profile.matrix_ns);
-}
-
-/* Turn each pair (i, i + half) of a head by the position's angles. */
-static void rotate(const Decoder *d, int position, const float *from, float *to) {
-    int half = d->head_dim / 2;
-    const float *cosine = d->cosine + (size_t)position * (size_t)half;
-    const float *sine = d->sine + (size_t)position * (size_t)half;
-    for (int i = 0; i < half; i++) {
-        float a = from[i], b = from[i + half];
-        to[i] = a * cosine[i] - b * sine[i];
-        to[i + half] = b * cosine[i] + a * sine[i];
-    }
-}
-
-static uint16_t *keys_of(const Decoder *d, const Layer *layer, int kv_head) {
-    return layer->keys + (size_t)kv_head * (size_t)d->room * (size_t)d->head_dim;
-}
-
-static uint16_t *values_of(const Decoder *d, const Layer *layer, int kv_head) {
-    return layer->values + (size_t)kv_head * (size_t)d->room * (size_t)d->padded_dim;
-}
-
-/* Write one position's key and value of one head to the cache; `turned` is room for a key. */
-static void remember(const Decoder *d, const Layer *layer, int kv_head, int position, const float *qkv,
-                     float *turned) {
-    const float *key = qkv + d->shape.width + kv_head * d->head_dim;
-    const float *value = key + d->shape.kv_heads * d->head_dim;
-    rotate(d, position, key, turned);
-    d->kernels->store_key(keys_of(d, layer, kv_head), d->head_dim, position, turned);
-    d->kernels->store_value(values_of(d, layer, kv_head), d->head_dim, d->padded_dim, position, value);
-}
-
-static HeadCache head_cache(const Decoder *d, const Layer *layer, int kv_head) {
-    return (HeadCache){keys_of(d, layer, kv_head), values_of(d, layer, kv_head), d->head_dim,
-                       d->padded_dim};
-}
-
-static float *states_of(const Job *job) {
-    return job->decoder->x + (size_t)job->row * (size_t)job->decoder->stride;
-}
-
-static float *qkv_of(const Job *job) {
-    return job->decoder->qkv + (size_t)job->row * (size_t)job->decoder->qkv_stride;
-}
-
-/* One new id: each head's history is cut into stretches, which threads share out. */
-static void attention_of_one(const Job *job, Place *place, const Layer *layer) {
-    Decoder *d = job->decoder;
-    const Shape *s = &d->shape;
-    Scratch *scratch = &d->scratch[place->worker];
-    const float *qkv = qkv_of(job);
-    int positions = job->start + 1, group = s->heads / s->kv_heads;
-    int length = stretch_length(positions), stretches = stretch_count(positions);
-    int total = s->kv_heads * stretches, first_item, end;
-    float scale = 1.0f / sqrtf((float)d->head_dim);
-    int limits[MAX_QUERIES];
-    while (phase_take(place, total, &first_item, &end)) {
-        for (int item = first_item; item < end; item++) {
-            int kv_head = item / stretches, stretch = item % stretches;
-            int from = stretch * length, to = from + length < positions ? from + length : positions;
-            /* The new id lies in the last stretch, and no other one looks at it. */
-            if (to == positions)
-                remember(d, layer, kv_head, job->start, qkv, scratch->queries);
-            HeadCache cache = head_cache(d, layer, kv_head);
-            for (int i = 0; i < MAX_QUERIES; i++) limits[i] = to;
-            for (int done = 0; done < group; done += MAX_QUERIES) {
-                int rows = group - done < MAX_QUERIES ? group - done : MAX_QUERIES;
-                int head = kv_head * group + done, part = stretch * s->heads + head;
-                for (int r = 0; r < rows; r++)
-                    rotate(d, job->start, qkv + (head + r) * d->head_dim,
-                           scratch->queries + r * d->padded_dim);
-                d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, from, limits, scale,
-                                   scratch->scores, d->part_largest + part, d->part_total + part,
-                                   d->part_out + (size_t)part * (size_t)d->padded_dim, d->padded_dim);
-            }
-        }
-        phase_done(place, end - first_item);
-    }
-    phase_finish(place, total);
-}
-
-/* Write the keys and values of the first `count` ids to the cache. */
-static void remember_block(const Job *job, Place *place, const Layer *layer, int count) {
-    Decoder *d = job->decoder;
-    float *turned = d->scratch[place->worker].queries;
-    int first, end;
-    while (phase_take(place, count, &first, &end)) {
-        for (int p = first; p < end; p++)
-            for (int head = 0; head < d->shape.kv_heads; head++)
-                remember(d, layer, head, job->start + p,
-                         qkv_of(job) + (size_t)p * (size_t)d->qkv_stride, turned);
-        phase_done(place, end - first);
-    }
-    phase_finish(place, count);
-}
-
-/* Several new ids, whose keys and values are in the cache: a few rows of queries at a time. */
-static void attention_of_block(const Job *job, Place *place, const Layer *layer) {
-    Decoder *d = job->decoder;
-    const Shape *s = &d->shape;
-    Scratch *scratch = &d->scratch[place->worker];
-    int n = job->count, first, end, group = s->heads / s->kv_heads;
-    int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
-    int batches = (n + at_once - 1) / at_once, total = s->kv_heads * batches;
-    float scale = 1.0f / sqrtf((float)d->head_dim);
-    float largest[MAX_QUERIES], sums[MAX_QUERIES];
-    int limits[MAX_QUERIES];
-    while (phase_take(place, total, &first, &end)) {
-        for (int item = first; item < end; item++) {
-            int kv_head = item / batches, start = item % batches * at_once;
-            int stop = start + at_once < n ? start + at_once : n;
-            int rows_left = group * (stop - start);
-            HeadCache cache = head_cache(d, layer, kv_head);
-            for (int row = 0; rows_left > 0; row += MAX_QUERIES, rows_left -= MAX_QUERIES) {
-                int rows = rows_left < MAX_QUERIES ? rows_left : MAX_QUERIES;
-                for (int r = 0; r < rows; r++) {
-                    int p = start + (row + r) / group, head = kv_head * group + (row + r) % group;
-                    limits[r] = job->start + p + 1;
-                    rotate(d, job->start + p,
-                           qkv_of(job) + (size_t)p * (size_t)d->qkv_stride + head * d->head_dim,
-                           scratch->queries + r * d->padded_dim);
-                }
-                float *outcome = scratch->queries + MAX_QUERIES * d->padded_dim;
-                d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, 0, limits, scale,
-                                   scratch->scores, largest, sums, outcome, d->padded_dim);
-                for (int r = 0; r < rows; r++) {
-                    int p = start + (row + r) / group, head = kv_head * group + (row + r) % group;
-                    float *to = d->attended + (size_t)p * (size_t)d->stride + head * d->head_dim;
-                    for (int k = 0; k < d->head_dim; k++)
-                        to[k] = outcome[r * d->padded_dim + k] / sums[r];
-                }
-            }
-        }
-        phase_done(place, end - first);
-    }
-    phase_finish(place, total);
-}
-
-static void embed(const Job *job, Place *place) {
-    Decoder *d = job->decoder;
-    int from, to;
-    while (phase_take(place, job->count, &from, &to)) {
-        for (int p = from; p < to; p++)
-            d->kernels->read_row(&d->embedding, job->ids[p], d->x + (size_t)p * (size_t)d->stride);
-        phase_done(place, to - from);
-    }
-    phase_finish(place, job->count);
-}
-
-static void make_qkv(const Job *job, Place *place, const Layer *layer) {
-    Decoder *d = job->decoder;
-    Source normed = {states_of(job), d->stride, layer->attention_norm, layer->attention_norm_bias, 0};
-    Target qkv = {STORE, qkv_of(job), d->qkv_stride, NULL};
-    product(job, place, &layer->qkv, normed, qkv, job->count);
-}
-
-static void attend(const Job *job, Place *place, const Layer *layer) {
-    int64_t started = clock_start(job->decoder, place);
-    if (job->count == 1) {
-        attention_of_one(job, place, layer);
-    } else {
-        remember_block(job, place, layer, job->count);
-        attention_of_block(job, place, layer);
-    }
-    clock_stop(started, &job->decoder->profile.attention_ns);
-}
-
-/* The rest of a layer, after attention. */
-static void finish_layer(const Job *job, Place *place, const Layer *layer) {
-    Decoder *d = job->decoder;
-    int n = job->count, llama = d->shape.kind == KIND_LLAMA;
-    Source attended = {d->attended, d->stride, NULL, NULL, n == 1};
-    Target after_attention = {ADD, states_of(job), d->stride, NULL};
-    product(job, place, &layer->o, attended, after_attention, n);
-
-    Source normed = {states_of(job), d->stride, layer->mlp_norm, layer->mlp_norm_bias, 0};
-    Target active = {llama ? SWIGLU : GELU, d->hidden, d->ff_stride, layer->up_bias};
-    product(job, place, &layer->up, normed, active, n);
-
-    Source hidden = {d->hidden, d->ff_stride, NULL, NULL, 0};
-    Target after_mlp = {ADD, states_of(job), d->stride, llama ? NULL : layer->down_bias};
-    product(job, place, &layer->down, hidden, after_mlp, n);
-}
-
-static void score_next(const Job *job, Place *place) {
-    Decoder *d = job->decoder;
-    Source normed = {states_of(job), d->stride, d->final_norm, d->final_norm_bias, 0};
-    const Matrix *head = d->shape.tied ? &d->embedding : &d->separate_head;
-    product(job, place, head, normed, (Target){STORE, job->logits, 0, NULL}, 1);
-}
-
-static void run_step(void *argument, Place *place) {
-    const Job *job = argument;
-    Decoder *d = job->decoder;
-    embed(job, place);
-    for (int i = 0; i < d->shape.layers - 1; i++) {
-        make_qkv(job, place, &d->layers[i]);
-        attend(job, place, &d->layers[i]);
-        finish_layer(job, place, &d->layers[i]);
-    }
-    /* Of the last layer, what comes after keys and values matters for the last id alone. */
-    const Layer *layer = &d->layers[d->shape.layers - 1];
-    make_qkv(job, place, layer);
-    Job last = *job;
-    int more = job->logits ? job->count - 1 : job->count;
-    if (more) remember_block(job, place, layer, more);
-    if (!job->logits) return;
-    last.ids += more;
-    last.start += more;
-    last.row += more;
-    last.count = 1;
-    attend(&last, place, layer);
-    finish_layer(&last, place, layer);
-    score_next(&last, place);
-}
-
 /* ---- Calls ---- */
 
-Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float *logits) {
+/* Up to BLOCK ids that are read together, of as many texts as they come from. */
+typedef struct {
+    Job job;
+    Token tokens[BLOCK];
+    Span spans[BLOCK], ends[BLOCK];
+} Block;
+
+static void start_block(Block *block, Decoder *d, float *finals) {
+    block->job = (Job){.decoder = d,
+                       .tokens = block->tokens,
+                       .spans = block->spans,
+                       .ends = block->ends,
+                       .finals = finals};
+}
+
+/* Add ids of one history from position `start` on, as many as there is space for; returns how many. */
+static int add_ids(Block *block, History *history, int start, const int32_t *ids, int count) {
+    Job *job = &block->job;
+    const Shape *s = &job->decoder->shape;
+    int group = s->heads / s->kv_heads;
+    int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
+    int added = count < BLOCK - job->count ? count : BLOCK - job->count;
+    for (int i = 0; i < added; i++) {
+        if (i % at_once == 0) {
+            int rest = added - i < at_once ? added - i : at_once;
+            block->spans[job->span_count++] = (Span){job->count, rest, job->count};
+        }
+        block->tokens[job->count++] = (Token){history, ids[i], start + i};
+    }
+    return added;
+}
+
+/* What follows the id that was added last is to be scored. */
+static void add_end(Block *block) {
+    Job *job = &block->job;
+    block->ends[job->end_count] = (Span){job->count - 1, 1, job->end_count};
+    job->end_count++;
+}
+
+static void run_block(Block *block) {
+    team_run(block->job.decoder->team, read_step, &block->job, sizeof block->job);
+}
+
+static Status check_ids(const Decoder *d, int room, int start, const int32_t *ids, int count) {
     if (count < 1 || start < 0) return STATUS_BAD_VALUE;
-    if (start > d->shape.capacity || count > d->shape.capacity - start) return STATUS_NO_ROOM;
+    if (start > room || count > room - start) return STATUS_NO_ROOM;
     for (int i = 0; i < count; i++)
         if (ids[i] < 0 || ids[i] >= d->shape.vocab) return STATUS_BAD_ID;
-    int64_t started = d->profiling ? nanoseconds() : 0;
-    for (int done = 0; done < count;) {
-        int block = count - done < BLOCK ? count - done : BLOCK;
-        Job job = {d, ids + done, block, start + done, 0, done + block == count ? logits : NULL};
-        team_run(d->team, run_step, &job, sizeof job);
-        done += block;
-    }
-    clock_stop(started, &d->profile.total_ns);
+    return STATUS_OK;
+}
+
+static void count_call(Decoder *d, int64_t started) {
+    if (started) d->profile.total_ns += nanoseconds() - started;
     d->profile.steps++;
+}
+
+Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float *logits) {
+    Status status = check_ids(d, d->shape.capacity, start, ids, count);
+    if (status != STATUS_OK) return status;
+    int64_t started = d->profiling ? nanoseconds() : 0;
+    Block block;
+    for (int done = 0; done < count;) {
+        start_block(&block, d, NULL);
+        block.job.stretched = 1;
+        block.job.start = start + done;
+        done += add_ids(&block, &d->history, start + done, ids + done, count - done);
+        if (done == count) {
+            add_end(&block);
+            block.job.finals = d->x + (size_t)(block.job.count - 1) * (size_t)d->stride;
+            block.job.logits = logits;
+        }
+        run_block(&block);
+    }
+    count_call(d, started);
+    return STATUS_OK;
+}
+
+struct Batch {
+    Decoder *decoder;
+    int rows, room;
+    float *finals;
+    unsigned char *memory;
+    size_t size;
+    History histories[];
+};
+
+Batch *reviser_batch_create(Decoder *d, int rows, int room) {
+    if (rows < 1 || rows > BLOCK || room < 1 || room > d->shape.capacity) return NULL;
+    Batch *batch = calloc(1, sizeof *batch + (size_t)rows * sizeof *batch->histories);
+    if (!batch) return NULL;
+    int padded = round_up(room, POSITION_STEP);
+    size_t cells = history_cells(d, padded), finals = (size_t)rows * (size_t)d->stride;
+    *batch = (Batch){.decoder = d, .rows = rows, .room = room};
+    batch->size = finals * sizeof(float) + (size_t)rows * cells * sizeof(uint16_t);
+    /* Pages that no text reaches are never made, so a row may have room for more than it will use. */
+    batch->memory = mmap(NULL, batch->size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (batch->memory == MAP_FAILED) {
+        free(batch);
+        return NULL;
+    }
+    batch->finals = (float *)batch->memory;
+    uint16_t *first = (uint16_t *)(batch->finals + finals);
+    for (int row = 0; row < rows; row++)
+        batch->histories[row] = (History){first + (size_t)row * cells, padded};
+    return batch;
+}
+
+void reviser_batch_free(Batch *batch) {
+    if (!batch) return;
+    munmap(batch->memory, batch->size);
+    free(batch);
+}
+
+static Status check_texts(const Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                          const int32_t *counts, const int32_t *ids) {
+    unsigned char taken[BLOCK] = {0};
+    if (texts < 1 || texts > batch->rows) return STATUS_BAD_VALUE;
+    for (int i = 0; i < texts; ids += counts[i], i++) {
+        if (rows[i] < 0 || rows[i] >= batch->rows || taken[rows[i]]) return STATUS_BAD_VALUE;
+        taken[rows[i]] = 1;
+        Status status = check_ids(batch->decoder, batch->room, starts[i], ids, counts[i]);
+        if (status != STATUS_OK) return status;
+    }
+    return STATUS_OK;
+}
+
+Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                          const int32_t *counts, const int32_t *ids, float *logits) {
+    Decoder *d = batch->decoder;
+    Status status = check_texts(batch, texts, rows, starts, counts, ids);
+    if (status != STATUS_OK) return status;
+    int64_t started = d->profiling ? nanoseconds() : 0;
+    Block block;
+    int ended = 0;
+    start_block(&block, d, batch->finals);
+    for (int i = 0; i < texts; ids += counts[i], i++) {
+        for (int done = 0; done < counts[i];) {
+            if (block.job.count == BLOCK) {
+                run_block(&block);
+                start_block(&block, d, batch->finals + (size_t)ended * (size_t)d->stride);
+            }
+            done += add_ids(&block, &batch->histories[rows[i]], starts[i] + done, ids + done,
+                            counts[i] - done);
+        }
+        add_end(&block);
+        ended++;
+    }
+    run_block(&block);
+    ScoringJob scoring = {d, batch->finals, logits, texts};
+    team_run(d->team, score_step, &scoring, sizeof scoring);
+    count_call(d, started);
     return STATUS_OK;
 }
 

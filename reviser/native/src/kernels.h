@@ -78,8 +78,8 @@ typedef struct {
  * no conversion. Keys: [block][dimension][8 positions].
  * Values: [position][padded dimension]. */
 typedef struct {
-    const uint16_t *keys;
-    const uint16_t *values;
+    uint16_t *keys;
+    uint16_t *values;
     int head_dim;
     int padded_dim;
 } HeadCache;
@@ -119,8 +119,9 @@ typedef struct {
     void (*store_value)(uint16_t *values, int head_dim, int padded_dim, int position,
                         const float *value);
     float (*exponential)(float x);
-    /* The highest of a multiple of eight numbers. */
+    /* The highest of a multiple of eight numbers, and the sum of the exponentials of x - shift. */
     float (*highest)(const float *x, int count);
+    float (*sum_exponentials)(const float *x, int count, float shift);
 } Kernels;
 
 /* The level of that name, or with NULL the best that this processor has. */

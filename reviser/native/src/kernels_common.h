@@ -40,6 +40,13 @@ TARGET static float highest(const float *x, int count) {
     return v8_largest(most);
 }
 
+TARGET static float sum_exponentials(const float *x, int count, float shift) {
+    v8 sum = v8_splat(0.0f);
+    for (int i = 0; i < count; i += 8)
+        sum = v8_add(sum, v8_exp(v8_sub(v8_load(x + i), v8_splat(shift))));
+    return v8_sum(sum);
+}
+
 TARGET static void swiglu(const float *gate, const float *up, float *out) {
     v8 x = v8_load(gate);
     v8 one = v8_splat(1.0f);
@@ -324,4 +331,5 @@ const Kernels LEVEL_KERNELS = {
     .store_value = store_value,
     .exponential = exponential,
     .highest = highest,
+    .sum_exponentials = sum_exponentials,
 };

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 3 };
+enum { REVISER_NATIVE_VERSION = 4 };
 
 typedef struct Decoder Decoder;
 
@@ -90,11 +90,36 @@ Status reviser_set_rotary(Decoder *decoder, const float *cosine, const float *si
  * write the scores of the next id to `logits`. The caller knows how many ids it has read. */
 Status reviser_read(Decoder *decoder, int start, const int32_t *ids, int count, float *logits);
 
+/* Several histories that are read together, in rows of `room` ids each; NULL when there is no memory for
+ * them, or they are more than 128, or longer than the decoder's capacity. They use the decoder's threads and
+ * working memory: one call at a time to it and all its batches. */
+typedef struct Batch Batch;
+Batch *reviser_batch_create(Decoder *decoder, int rows, int room);
+void reviser_batch_free(Batch *batch);
+
+/* Read into `texts` different rows at once: counts[i] ids into row rows[i], after the first starts[i] that
+ * are cached there. `ids` has those of all texts one after the other, and `logits` gets a row of the
+ * vocabulary's size for each: the scores after its last id. What a text gets does not depend on the others,
+ * to the last bit. */
+Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                          const int32_t *counts, const int32_t *ids, float *logits);
+
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
  * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of
  * minus infinity and not-a-number are left out. Returns how many. */
 int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wanted,
                       double temperature, int64_t *ids, double *probabilities);
+
+/* What rows of scores say about the ids [0, count) where `allowed` is not 0: the highest score, the first id
+ * that has it (-1 where none has a chance), and the logarithm of the sum of their exponentials. */
+typedef struct {
+    double log_total;
+    float highest;
+    int32_t id;
+} Summary;
+
+void reviser_summarise(const float *scores, int rows, int stride, const uint8_t *allowed, int count,
+                       Summary *summaries);
 
 /* Bytes of weights that a step reads, and all bytes the decoder holds. */
 int64_t reviser_step_bytes(const Decoder *decoder);

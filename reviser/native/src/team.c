@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 enum {
-    MAX_JOB_BYTES = 128,
     /* Phases share counters in turn; a late helper can be many phases behind, and the tag tells it. */
     SLOTS = 8,
     COUNT_BITS = 24,
@@ -62,7 +61,7 @@ static void relax(void) {
 #endif
 }
 
-static int64_t nanoseconds(void) {
+int64_t nanoseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;

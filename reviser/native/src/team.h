@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What team_run copies to every thread is at most this long. */
+enum { MAX_JOB_BYTES = 128 };
+
 typedef struct Team Team;
 
 /* One thread's place in the step. `worker` counts from 0, which is the caller. */
@@ -39,5 +42,8 @@ void phase_done(Place *place, int count);
 
 /* Wait until all items of the current phase are done and go on to the next phase. */
 void phase_finish(Place *place, int total);
+
+/* A clock that only goes forward. */
+int64_t nanoseconds(void);
 
 #endif

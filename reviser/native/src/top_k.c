@@ -1,11 +1,16 @@
 /* The highest scores of a vocabulary, in one pass, and how likely they are. */
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels.h"
 #include "reviser_native.h"
 
-enum { BLOCK = 32 };
+enum {
+    BLOCK = 32,
+    /* Exponentials that are added up in single precision. */
+    PIECE = 128,
+};
 
 /* Whether a comes before b among the highest. */
 static int before(const float *scores, int64_t a, int64_t b) {
@@ -73,4 +78,52 @@ int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wa
     }
     for (int i = 0; i < found; i++) probabilities[i] /= total;
     return found;
+}
+
+/* The next ids in a row that are allowed, from *from on; false when there are none. */
+static bool next_run(const uint8_t *allowed, int count, int *from, int *to) {
+    while (*from < count && !allowed[*from]) ++*from;
+    if (*from == count) return false;
+    const uint8_t *end = memchr(allowed + *from, 0, (size_t)(count - *from));
+    *to = end ? (int)(end - allowed) : count;
+    return true;
+}
+
+static void find_highest(const Kernels *kernels, const float *scores, int from, int to, Summary *found) {
+    for (; from < to; from += BLOCK) {
+        int end = from + BLOCK < to ? from + BLOCK : to;
+        if (end - from == BLOCK && kernels->highest(scores + from, BLOCK) <= found->highest) continue;
+        for (int id = from; id < end; id++) {
+            if (!(scores[id] > found->highest)) continue;
+            found->highest = scores[id];
+            found->id = id;
+        }
+    }
+}
+
+static double sum_run(const Kernels *kernels, const float *scores, int count, float shift) {
+    double total = 0;
+    while (count >= 8) {
+        int piece = count < PIECE ? count / 8 * 8 : PIECE;
+        total += kernels->sum_exponentials(scores, piece, shift);
+        scores += piece;
+        count -= piece;
+    }
+    for (int i = 0; i < count; i++) total += exp((double)scores[i] - shift);
+    return total;
+}
+
+void reviser_summarise(const float *scores, int rows, int stride, const uint8_t *allowed, int count,
+                       Summary *summaries) {
+    const Kernels *kernels = find_kernels(NULL);
+    for (int row = 0; row < rows; row++, scores += stride) {
+        Summary found = {-INFINITY, -INFINITY, -1};
+        for (int from = 0, to; next_run(allowed, count, &from, &to); from = to)
+            find_highest(kernels, scores, from, to, &found);
+        double total = 0;
+        for (int from = 0, to; found.id >= 0 && next_run(allowed, count, &from, &to); from = to)
+            total += sum_run(kernels, scores + from, to - from, found.highest);
+        if (found.id >= 0) found.log_total = found.highest + log(total);
+        summaries[row] = found;
+    }
 }

@@ -1,0 +1,161 @@
+"""Several histories that the native decoder reads together, and proofreading with them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+import numpy as np
+
+from reviser.core.errors import ReviserError
+from reviser.decoding.policy import ModelPolicy
+from reviser.native import library as native
+from reviser.native.decoder import CacheFull, Logits, NativeDecoder, refusal
+from reviser.proofreading.reader import Prospects, Reader
+
+ROWS: Final = 32
+"""Passages that are read together unless told otherwise: more gain little, and take memory."""
+
+
+class NativeBatch:
+    """Histories in rows, each of its own length, on the weights and threads of a decoder.
+
+    The decoder's own history stays as it is. The products of a call go over the ids of all rows together, so many rows cost
+    much less than one after the other. What a row gets is the same, to the last bit, whatever the others read.
+
+    Memory is taken as rows fill. `close`, or leaving a `with` block, gives it back. Calls may come from any thread.
+    """
+
+    def __init__(self, decoder: NativeDecoder, rows: int, room: int | None = None) -> None:
+        """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold."""
+        self._handle: int | None = None
+        self._decoder = decoder
+        self.room = decoder.capacity if room is None else room
+        if not 1 <= rows <= native.MOST_ROWS:
+            raise ReviserError(f"a batch has 1 to {native.MOST_ROWS} rows")
+        if not 1 <= self.room <= decoder.capacity:
+            raise ReviserError(f"a row of this decoder holds 1 to {decoder.capacity} ids")
+        self.lengths = [0] * rows
+        self._logits: Logits = np.empty((rows, decoder.config.vocab_size), dtype=np.float32)
+        with decoder.lock:
+            self._handle = decoder.library.reviser_batch_create(decoder.handle, rows, self.room)
+        if self._handle is None:
+            raise MemoryError("The native decoder could not get memory for a batch.")
+
+    def read(self, rows: Sequence[int], texts: Sequence[Sequence[int]]) -> Logits:
+        """Read a text into each of these different rows, after what is there, and score what follows each.
+
+        The array that is returned is overwritten by the next call.
+        """
+        if len(set(rows)) < len(rows) or not set(rows) <= set(range(len(self.lengths))):
+            raise ReviserError(f"texts go into different rows, from 0 to {len(self.lengths) - 1}")
+        if len(rows) != len(texts) or not all(texts):
+            raise ReviserError("each row reads a text of at least one id")
+        if not texts:
+            return self._logits[:0]
+        counts = [len(text) for text in texts]
+        numbers = np.array([rows, [self.lengths[row] for row in rows], counts], dtype=np.int32)
+        ids = np.fromiter((id for text in texts for id in text), dtype=np.int32, count=sum(counts))
+        logits = self._logits[: len(counts)]
+        with self._decoder.lock:
+            self._decoder.check_open()
+            if self._handle is None:
+                raise ReviserError("the batch is closed")
+            status = self._decoder.library.reviser_batch_read(
+                self._handle,
+                len(counts),
+                *(row.ctypes.data for row in numbers),
+                ids.ctypes.data,
+                logits.ctypes.data,
+            )
+            if status == native.OK:
+                for row, count in zip(rows, counts, strict=True):
+                    self.lengths[row] += count
+                return logits
+        if status == native.NO_ROOM:
+            raise CacheFull(f"a row of the batch has room for {self.room} ids")
+        raise refusal(status, self._decoder.config)
+
+    def is_full(self, row: int) -> bool:
+        return self.lengths[row] == self.room
+
+    def clear(self, row: int) -> None:
+        """Forget what was read into a row; costs nothing."""
+        self.lengths[row] = 0
+
+    def close(self) -> None:
+        """Give back the memory, after a call that is under way on another thread."""
+        with self._decoder.lock:
+            if self._handle is not None:
+                self._decoder.library.reviser_batch_free(self._handle)
+                self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def read_batch(
+    model: NativeDecoder | ModelPolicy, readers: Sequence[Reader], rows: int = ROWS
+) -> None:
+    """Let readers proofread their passages together, up to `rows` at a time.
+
+    A row whose passage is read goes to the next passage at once, so all rows are in use until the last passages. A reading
+    that has no more room ends with what it has found.
+    """
+    decoder = _native_decoder(model)
+    if not readers:
+        return
+    longest = max(len(reader.history) for reader in readers)
+    if longest > decoder.capacity:
+        raise CacheFull(
+            f"the model reads {decoder.capacity} ids at the most, and a passage with its surroundings has {longest}"
+        )
+    room = max(len(reader.history) + reader.most_actions for reader in readers)
+    waiting = deque(readers)
+    with NativeBatch(decoder, min(rows, len(readers)), min(room, decoder.capacity)) as batch:
+        free = list(range(len(batch.lengths)))
+        reading: list[tuple[int, Reader, Sequence[int]]] = []
+        while waiting or reading:
+            while free and waiting:
+                reader = waiting.popleft()
+                reading.append((free.pop(), reader, reader.history))
+            scores = batch.read([row for row, _, _ in reading], [ids for _, _, ids in reading])
+            found = _prospects(scores, [reader for _, reader, _ in reading])
+            still: list[tuple[int, Reader, Sequence[int]]] = []
+            for (row, reader, _), prospects in zip(reading, found, strict=True):
+                id = reader.act(prospects)
+                if id is None or batch.is_full(row):
+                    batch.clear(row)
+                    free.append(row)
+                else:
+                    still.append((row, reader, (id,)))
+            reading = still
+
+
+def _prospects(scores: Logits, readers: Sequence[Reader]) -> list[Prospects]:
+    """What rows of scores say to their readers, which mostly have one set of rules."""
+    rules = {id(reader.rules): reader.rules for reader in readers}
+    found = {key: one.prospects(scores) for key, one in rules.items()}
+    return [found[id(reader.rules)][row] for row, reader in enumerate(readers)]
+
+
+def _native_decoder(model: NativeDecoder | ModelPolicy) -> NativeDecoder:
+    decoder = model.decoder if isinstance(model, ModelPolicy) else model
+    if not isinstance(decoder, NativeDecoder):
+        raise ReviserError(
+            "this model runs in torch: proofread with reviser.decoding.torch_policy.read_batch"
+        )
+    return decoder

@@ -1,0 +1,134 @@
+/* What a decoder holds, and the work that its threads share: decoder.c keeps it, step.c computes with it. */
+
+#ifndef REVISER_DECODER_H
+#define REVISER_DECODER_H
+
+#include <stdint.h>
+
+#include "kernels.h"
+#include "reviser_native.h"
+#include "team.h"
+
+enum {
+    /* Positions that go through a layer together: enough that reading the weights costs little beside
+     * using them, few enough that their states stay in the second-level cache. */
+    BLOCK = 128,
+    /* Panels that a decoding step multiplies before it uses the outcome. */
+    BATCH = 32,
+    /* Attention of one new id is cut into at most this many stretches of the history. */
+    MAX_STRETCHES = 8,
+    MIN_STRETCH = 32,
+};
+
+typedef struct {
+    Matrix qkv;
+    Matrix o;
+    Matrix up; /* llama: panels of gate and up by turns, so that one thread has both of a row */
+    Matrix down;
+    float *attention_norm, *attention_norm_bias;
+    float *mlp_norm, *mlp_norm_bias;
+    float *up_bias, *down_bias;
+} Layer;
+
+/* Keys and values of one history: for each layer and head, `room` keys and then as many values. */
+typedef struct {
+    uint16_t *cells;
+    int room; /* a multiple of POSITION_STEP */
+} History;
+
+/* An id to be read, and where it stands. */
+typedef struct {
+    History *history;
+    int32_t id;
+    int32_t position;
+} Token;
+
+/* Neighbours in one history whose queries attention takes together; their outcome goes to rows from
+ * `to` on. */
+typedef struct {
+    int32_t first, count, to;
+} Span;
+
+/* What a thread needs to itself. */
+typedef struct {
+    Activations in; /* one position */
+    float *products;
+    float *scores;
+    float *queries; /* and after them, what attention made of them */
+} Scratch;
+
+struct Decoder {
+    Shape shape;
+    const Kernels *kernels;
+    Team *team;
+
+    int head_dim, padded_dim;
+    int stride, ff_stride, qkv_stride; /* floats from one position to the next */
+    int room;                          /* capacity, rounded up for attention */
+
+    Layer *layers;
+    Matrix embedding, separate_head;
+    float *final_norm, *final_norm_bias;
+    float *cosine, *sine;
+    History history; /* of reviser_read */
+
+    /* States of up to BLOCK positions. */
+    float *x, *qkv, *attended, *hidden;
+    Activations shared;
+    /* Outcomes of attention by stretch and head, for one new id. */
+    float *part_out, *part_largest, *part_total;
+    Scratch *scratch;
+
+    /* All memory: sized by a first round of claims, handed out by a second. */
+    unsigned char *arena;
+    size_t arena_size, arena_used, weights_size;
+
+    int profiling;
+    Profile profile;
+};
+
+/* Some ids' worth of work, copied to every thread. What its pointers lead to is gone when the step is complete,
+ * and a thread that comes late runs through the phases even then: only who has taken items may follow them. */
+typedef struct {
+    Decoder *decoder;
+    const Token *tokens; /* at most BLOCK */
+    const Span *spans;   /* all of the tokens */
+    const Span *ends;    /* the last ids of their texts, one in each: what follows them is scored */
+    float *finals;       /* where the final states of the ends go */
+    float *logits;       /* of the one end, or NULL */
+    int count, span_count, end_count;
+    /* One text alone, from position `start` on: attention of a single id is cut into stretches for all
+     * threads. Otherwise it is not, and the outcome is the same bit for bit whatever else is read. */
+    int stretched, start;
+} Job;
+
+_Static_assert(sizeof(Job) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
+
+/* Scores of what follows some final states. */
+typedef struct {
+    Decoder *decoder;
+    const float *finals;
+    float *logits; /* rows of the vocabulary's size */
+    int count;     /* at most BLOCK */
+} ScoringJob;
+
+_Static_assert(sizeof(ScoringJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
+
+/* Steps for team_run: a Job's ids through all layers; a ScoringJob's states through the output table. */
+void read_step(void *job, Place *place);
+void score_step(void *job, Place *place);
+
+/* Numbers from one head's first key to the next head's. */
+static inline size_t head_cells(const Decoder *d, int room) {
+    return (size_t)room * (size_t)(d->head_dim + d->padded_dim);
+}
+
+static inline size_t history_cells(const Decoder *d, int room) {
+    return (size_t)d->shape.layers * (size_t)d->shape.kv_heads * head_cells(d, room);
+}
+
+static inline int round_up(int value, int multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+#endif

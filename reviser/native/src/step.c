@@ -1,0 +1,399 @@
+/* A step of the model: which products, norms and attentions make it, and in what order. */
+
+#include "decoder.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- The input of a product ---- */
+
+/* What a product reads: which states, and under which norm. */
+typedef struct {
+    const float *states;
+    int stride;
+    const float *norm, *norm_bias; /* NULL: as they are */
+    int parted; /* 0, or of how many positions the states are attention's parts, to be put together first */
+} Source;
+
+/* How long a stretch of the history is that one thread attends to at a time. It depends on nothing but
+ * the history, so that the outcome does not change with the number of threads. */
+static int stretch_length(int positions) {
+    int even = round_up((positions + MAX_STRETCHES - 1) / MAX_STRETCHES, POSITION_STEP);
+    return even > MIN_STRETCH ? even : MIN_STRETCH;
+}
+
+static int stretch_count(int positions) {
+    int length = stretch_length(positions);
+    return (positions + length - 1) / length;
+}
+
+/* Put together what attention found in each stretch of the history. */
+static void gather_parts(const Decoder *d, int positions, float *out) {
+    int stretches = stretch_count(positions), heads = d->shape.heads;
+    for (int head = 0; head < heads; head++) {
+        float most = -INFINITY, total = 0.0f, weights[MAX_STRETCHES];
+        for (int i = 0; i < stretches; i++) most = fmaxf(most, d->part_largest[i * heads + head]);
+        for (int i = 0; i < stretches; i++) {
+            weights[i] = d->kernels->exponential(d->part_largest[i * heads + head] - most);
+            total += weights[i] * d->part_total[i * heads + head];
+        }
+        float *to = out + head * d->head_dim;
+        for (int k = 0; k < d->head_dim; k++) to[k] = 0.0f;
+        for (int i = 0; i < stretches; i++) {
+            const float *from = d->part_out + (size_t)(i * heads + head) * (size_t)d->padded_dim;
+            float weight = weights[i] / total;
+            for (int k = 0; k < d->head_dim; k++) to[k] += weight * from[k];
+        }
+    }
+}
+
+/* Make position p of `in` from the states of one position. */
+static void prepare(const Decoder *d, const Matrix *matrix, const Source *source, const float *states,
+                    Activations *in, int p) {
+    const Shape *s = &d->shape;
+    in->cols = matrix->cols;
+    in->groups = matrix->groups;
+    float *values = in->values + (size_t)p * (size_t)in->cols;
+    if (source->parted) {
+        /* The buffer is shared by inputs of several lengths: clear the padding. */
+        for (int i = s->width; i < in->cols; i++) values[i] = 0.0f;
+        gather_parts(d, source->parted, values);
+    } else if (!source->norm) {
+        memcpy(values, states, (size_t)in->cols * sizeof(float));
+    } else {
+        for (int i = s->width; i < in->cols; i++) values[i] = 0.0f;
+        if (s->kind == KIND_LLAMA)
+            d->kernels->rms_norm(states, source->norm, s->width, s->norm_eps, values);
+        else
+            d->kernels->layer_norm(states, source->norm, source->norm_bias, s->width, s->norm_eps,
+                                   values);
+    }
+    if (matrix->bits == 4) d->kernels->quantise4(in, p);
+    if (matrix->bits == 8) d->kernels->quantise8(in, p);
+}
+
+/* ---- What becomes of a product ---- */
+
+typedef enum { STORE, ADD, SWIGLU, GELU } Use;
+
+typedef struct {
+    Use use;
+    float *to;
+    int stride;
+    const float *bias;
+} Target;
+
+/* Use eight products of one position; `panel` counts panels of the outcome. */
+static void use_products(const Decoder *d, const Target *target, int panel, int limit, float *to,
+                         const float *products, const float *second) {
+    int row = panel * PANEL;
+    int count = limit - row < PANEL ? limit - row : PANEL;
+    to += row;
+    switch (target->use) {
+        case STORE: memcpy(to, products, (size_t)count * sizeof(float)); break;
+        case ADD:
+            for (int i = 0; i < count; i++)
+                to[i] += target->bias ? products[i] + target->bias[row + i] : products[i];
+            break;
+        /* Rows past the limit are zeros here: their weights and biases are. */
+        case SWIGLU: d->kernels->swiglu(products, second, to); break;
+        case GELU: d->kernels->gelu(products, target->bias + row, to); break;
+    }
+}
+
+/* ---- Phases ---- */
+
+/* Start the clock where this thread is the caller and a profile is wanted. */
+static int64_t clock_start(const Decoder *d, const Place *place) {
+    return d->profiling && place->worker == 0 ? nanoseconds() : 0;
+}
+
+static void clock_stop(int64_t started, int64_t *sum) {
+    if (started) *sum += nanoseconds() - started;
+}
+
+/* All rows of `matrix` times n positions of states. */
+static void product(Decoder *d, Place *place, const Matrix *matrix, Source source, Target target,
+                    int n) {
+    int64_t started = clock_start(d, place);
+    Scratch *scratch = &d->scratch[place->worker];
+    Activations *in = n == 1 ? &scratch->in : &d->shared;
+    int from, to;
+
+    if (n > 1) {
+        while (phase_take(place, n, &from, &to)) {
+            Activations mine = *in;
+            for (int p = from; p < to; p++)
+                prepare(d, matrix, &source, source.states + (size_t)p * (size_t)source.stride, &mine, p);
+            phase_done(place, to - from);
+        }
+        phase_finish(place, n);
+    }
+
+    /* Everyone knows these without being told, so nobody writes to what all read. */
+    Activations view = *in;
+    view.cols = matrix->cols;
+    view.groups = matrix->groups;
+    int each = target.use == SWIGLU ? 2 : 1;
+    int total = matrix->panels / each;
+    int batch = n == 1 ? BATCH / each : 1;
+    int limit = matrix->rows / each;
+    int prepared = n > 1;
+    while (phase_take(place, total, &from, &to)) {
+        /* One position is prepared by every thread for itself: that is quicker than to wait for one
+         * another. The states are safe to read, since the phase cannot end without this range. */
+        if (!prepared) {
+            int64_t preparing = clock_start(d, place);
+            prepare(d, matrix, &source, source.states, &view, 0);
+            clock_stop(preparing, &d->profile.prepare_ns);
+            prepared = 1;
+        }
+        for (int panel = from; panel < to; panel += batch) {
+            int count = to - panel < batch ? to - panel : batch;
+            d->kernels->multiply(matrix, panel * each, count * each, &view, n, scratch->products);
+            for (int i = 0; i < count; i++) {
+                const float *products = scratch->products + (size_t)(i * each * n) * PANEL;
+                for (int p = 0; p < n; p++)
+                    use_products(d, &target, panel + i, limit,
+                                 target.to + (size_t)p * (size_t)target.stride, products + p * PANEL,
+                                 products + (n + p) * PANEL);
+            }
+        }
+        phase_done(place, to - from);
+    }
+    phase_finish(place, total);
+    clock_stop(started, &d->profile.matrix_ns);
+}
+
+/* Turn each pair (i, i + half) of a head by the position's angles. */
+static void rotate(const Decoder *d, int position, const float *from, float *to) {
+    int half = d->head_dim / 2;
+    const float *cosine = d->cosine + (size_t)position * (size_t)half;
+    const float *sine = d->sine + (size_t)position * (size_t)half;
+    for (int i = 0; i < half; i++) {
+        float a = from[i], b = from[i + half];
+        to[i] = a * cosine[i] - b * sine[i];
+        to[i + half] = b * cosine[i] + a * sine[i];
+    }
+}
+
+static HeadCache head_cache(const Decoder *d, const History *history, int layer, int kv_head) {
+    size_t head = (size_t)layer * (size_t)d->shape.kv_heads + (size_t)kv_head;
+    uint16_t *keys = history->cells + head * head_cells(d, history->room);
+    return (HeadCache){keys, keys + (size_t)history->room * (size_t)d->head_dim, d->head_dim,
+                       d->padded_dim};
+}
+
+static const float *qkv_of(const Decoder *d, int row) {
+    return d->qkv + (size_t)row * (size_t)d->qkv_stride;
+}
+
+/* Write one id's key and value of one head to its history; `turned` is room for a key. */
+static void remember(const Decoder *d, int layer, int kv_head, const Token *token, const float *qkv,
+                     float *turned) {
+    const float *key = qkv + d->shape.width + kv_head * d->head_dim;
+    const float *value = key + d->shape.kv_heads * d->head_dim;
+    HeadCache cache = head_cache(d, token->history, layer, kv_head);
+    rotate(d, token->position, key, turned);
+    d->kernels->store_key(cache.keys, d->head_dim, token->position, turned);
+    d->kernels->store_value(cache.values, d->head_dim, d->padded_dim, token->position, value);
+}
+
+/* The id of one row alone: each head's history is cut into stretches, which threads share out. */
+static void attention_of_one(const Job *job, Place *place, int layer, int row) {
+    Decoder *d = job->decoder;
+    const Shape *s = &d->shape;
+    Scratch *scratch = &d->scratch[place->worker];
+    const Token *token = &job->tokens[row];
+    const float *qkv = qkv_of(d, row);
+    int position = job->start + row, positions = position + 1, group = s->heads / s->kv_heads;
+    int length = stretch_length(positions), stretches = stretch_count(positions);
+    int total = s->kv_heads * stretches, first_item, end;
+    float scale = 1.0f / sqrtf((float)d->head_dim);
+    int limits[MAX_QUERIES];
+    while (phase_take(place, total, &first_item, &end)) {
+        for (int item = first_item; item < end; item++) {
+            int kv_head = item / stretches, stretch = item % stretches;
+            int from = stretch * length, to = from + length < positions ? from + length : positions;
+            /* The new id lies in the last stretch, and no other one looks at it. */
+            if (to == positions) remember(d, layer, kv_head, token, qkv, scratch->queries);
+            HeadCache cache = head_cache(d, token->history, layer, kv_head);
+            for (int i = 0; i < MAX_QUERIES; i++) limits[i] = to;
+            for (int done = 0; done < group; done += MAX_QUERIES) {
+                int rows = group - done < MAX_QUERIES ? group - done : MAX_QUERIES;
+                int head = kv_head * group + done, part = stretch * s->heads + head;
+                for (int r = 0; r < rows; r++)
+                    rotate(d, position, qkv + (head + r) * d->head_dim,
+                           scratch->queries + r * d->padded_dim);
+                d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, from, limits, scale,
+                                   scratch->scores, d->part_largest + part, d->part_total + part,
+                                   d->part_out + (size_t)part * (size_t)d->padded_dim, d->padded_dim);
+            }
+        }
+        phase_done(place, end - first_item);
+    }
+    phase_finish(place, total);
+}
+
+/* Write the keys and values of the first `count` ids to their histories. */
+static void remember_ids(const Job *job, Place *place, int layer, int count) {
+    Decoder *d = job->decoder;
+    float *turned = d->scratch[place->worker].queries;
+    int first, end;
+    while (phase_take(place, count, &first, &end)) {
+        for (int p = first; p < end; p++)
+            for (int head = 0; head < d->shape.kv_heads; head++)
+                remember(d, layer, head, &job->tokens[p], qkv_of(d, p), turned);
+        phase_done(place, end - first);
+    }
+    phase_finish(place, count);
+}
+
+/* One head's queries of a span, a few rows at a time; keys and values are in the history. */
+static void attend_span(const Job *job, Scratch *scratch, int layer, int kv_head, const Span *span) {
+    const Decoder *d = job->decoder;
+    int group = d->shape.heads / d->shape.kv_heads, rows_left = group * span->count;
+    const Token *tokens = job->tokens + span->first;
+    HeadCache cache = head_cache(d, tokens->history, layer, kv_head);
+    float scale = 1.0f / sqrtf((float)d->head_dim);
+    float largest[MAX_QUERIES], sums[MAX_QUERIES];
+    int limits[MAX_QUERIES];
+    float *outcome = scratch->queries + MAX_QUERIES * d->padded_dim;
+    for (int row = 0; rows_left > 0; row += MAX_QUERIES, rows_left -= MAX_QUERIES) {
+        int rows = rows_left < MAX_QUERIES ? rows_left : MAX_QUERIES;
+        for (int r = 0; r < rows; r++) {
+            int p = (row + r) / group, head = kv_head * group + (row + r) % group;
+            limits[r] = tokens[p].position + 1;
+            rotate(d, tokens[p].position, qkv_of(d, span->first + p) + head * d->head_dim,
+                   scratch->queries + r * d->padded_dim);
+        }
+        d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, 0, limits, scale,
+                           scratch->scores, largest, sums, outcome, d->padded_dim);
+        for (int r = 0; r < rows; r++) {
+            int p = (row + r) / group, head = kv_head * group + (row + r) % group;
+            float *to = d->attended + (size_t)(span->to + p) * (size_t)d->stride + head * d->head_dim;
+            for (int k = 0; k < d->head_dim; k++) to[k] = outcome[r * d->padded_dim + k] / sums[r];
+        }
+    }
+}
+
+static void attention_of_spans(const Job *job, Place *place, int layer, const Span *spans, int count) {
+    Decoder *d = job->decoder;
+    Scratch *scratch = &d->scratch[place->worker];
+    int total = d->shape.kv_heads * count, first, end;
+    while (phase_take(place, total, &first, &end)) {
+        for (int item = first; item < end; item++)
+            attend_span(job, scratch, layer, item / count, &spans[item % count]);
+        phase_done(place, end - first);
+    }
+    phase_finish(place, total);
+}
+
+static float *states_of(const Decoder *d, int row) { return d->x + (size_t)row * (size_t)d->stride; }
+
+static void embed(const Job *job, Place *place) {
+    Decoder *d = job->decoder;
+    int from, to;
+    while (phase_take(place, job->count, &from, &to)) {
+        for (int p = from; p < to; p++)
+            d->kernels->read_row(&d->embedding, job->tokens[p].id, states_of(d, p));
+        phase_done(place, to - from);
+    }
+    phase_finish(place, job->count);
+}
+
+static void make_qkv(const Job *job, Place *place, const Layer *layer) {
+    Decoder *d = job->decoder;
+    Source normed = {d->x, d->stride, layer->attention_norm, layer->attention_norm_bias, 0};
+    Target qkv = {STORE, d->qkv, d->qkv_stride, NULL};
+    product(d, place, &layer->qkv, normed, qkv, job->count);
+}
+
+/* The rest of a layer, after attention, for `n` positions; `parted` as in Source. */
+static void finish_layer(Decoder *d, Place *place, const Layer *layer, float *states, int n, int parted) {
+    int llama = d->shape.kind == KIND_LLAMA;
+    Source attended = {d->attended, d->stride, NULL, NULL, parted};
+    Target after_attention = {ADD, states, d->stride, NULL};
+    product(d, place, &layer->o, attended, after_attention, n);
+
+    Source normed = {states, d->stride, layer->mlp_norm, layer->mlp_norm_bias, 0};
+    Target active = {llama ? SWIGLU : GELU, d->hidden, d->ff_stride, layer->up_bias};
+    product(d, place, &layer->up, normed, active, n);
+
+    Source hidden = {d->hidden, d->ff_stride, NULL, NULL, 0};
+    Target after_mlp = {ADD, states, d->stride, llama ? NULL : layer->down_bias};
+    product(d, place, &layer->down, hidden, after_mlp, n);
+}
+
+static void whole_layer(const Job *job, Place *place, int index) {
+    Decoder *d = job->decoder;
+    const Layer *layer = &d->layers[index];
+    int alone = job->stretched && job->count == 1;
+    make_qkv(job, place, layer);
+    int64_t started = clock_start(d, place);
+    if (alone) {
+        attention_of_one(job, place, index, 0);
+    } else {
+        remember_ids(job, place, index, job->count);
+        attention_of_spans(job, place, index, job->spans, job->span_count);
+    }
+    clock_stop(started, &d->profile.attention_ns);
+    finish_layer(d, place, layer, d->x, job->count, alone ? job->start + 1 : 0);
+}
+
+/* Copy the states of the ends to where they are kept. */
+static void keep_ends(const Job *job, Place *place) {
+    const Decoder *d = job->decoder;
+    size_t stride = (size_t)d->stride;
+    int from, to;
+    while (phase_take(place, job->end_count, &from, &to)) {
+        for (int i = from; i < to; i++)
+            memcpy(job->finals + (size_t)i * stride, states_of(d, job->ends[i].first),
+                   stride * sizeof(float));
+        phase_done(place, to - from);
+    }
+    phase_finish(place, job->end_count);
+}
+
+/* Of the last layer, what comes after keys and values matters for the ends alone. */
+static void last_layer(const Job *job, Place *place, int index) {
+    Decoder *d = job->decoder;
+    const Layer *layer = &d->layers[index];
+    make_qkv(job, place, layer);
+    int64_t started = clock_start(d, place);
+    int parted = 0;
+    if (job->stretched && job->end_count) {
+        int row = job->count - 1;
+        if (row) remember_ids(job, place, index, row);
+        attention_of_one(job, place, index, row);
+        parted = job->start + job->count;
+    } else {
+        remember_ids(job, place, index, job->count);
+        if (job->end_count) {
+            attention_of_spans(job, place, index, job->ends, job->end_count);
+            keep_ends(job, place);
+        }
+    }
+    clock_stop(started, &d->profile.attention_ns);
+    if (job->end_count) finish_layer(d, place, layer, job->finals, job->end_count, parted);
+}
+
+static void score(Decoder *d, Place *place, const float *finals, int n, float *logits) {
+    Source normed = {finals, d->stride, d->final_norm, d->final_norm_bias, 0};
+    const Matrix *head = d->shape.tied ? &d->embedding : &d->separate_head;
+    product(d, place, head, normed, (Target){STORE, logits, d->shape.vocab, NULL}, n);
+}
+
+void read_step(void *argument, Place *place) {
+    const Job *job = argument;
+    Decoder *d = job->decoder;
+    embed(job, place);
+    for (int i = 0; i < d->shape.layers - 1; i++) whole_layer(job, place, i);
+    last_layer(job, place, d->shape.layers - 1);
+    if (job->logits) score(d, place, job->finals, 1, job->logits);
+}
+
+void score_step(void *argument, Place *place) {
+    const ScoringJob *job = argument;
+    score(job->decoder, place, job->finals, job->count, job->logits);
+}

@@ -1,0 +1,326 @@
+"""Histories read together get what each gets alone, and readers on them find what they find alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.torch_policy import TorchDecoder
+from reviser.decoding.torch_policy import read_batch as read_batch_in_torch
+from reviser.model import ModelConfig, Reviser, preset
+from reviser.native import CacheFull, NativeBatch, NativeDecoder, read_batch
+from reviser.proofreading.reader import Reader, Rules
+from tests.reviser.checkpoints.parts import random_model
+from tests.reviser.native.conftest import CONFIGS, random_ids
+from tests.reviser.native.test_decoder import error
+
+Build = Callable[[ModelConfig], Reviser]
+
+LENGTHS = (1, 5, 17, 2, 40, 1, 33, 64, 9, 16, 7)
+
+
+def ragged(config: ModelConfig, lengths: tuple[int, ...] = LENGTHS) -> list[list[int]]:
+    return [random_ids(config, count, seed=number) for number, count in enumerate(lengths)]
+
+
+def alone(decoder: NativeDecoder, texts: list[list[int]]) -> list[np.ndarray]:
+    found = []
+    for text in texts:
+        decoder.truncate(0)
+        found.append(decoder.prefill(text).copy())
+    return found
+
+
+@pytest.mark.parametrize("bits", [4, 8, 32])
+def test_together_as_one_after_the_other(
+    config: ModelConfig, bits: int, level: str, build: Build
+) -> None:
+    """More ids than go through a layer at a time, so that texts are cut where it happens to be."""
+    texts = ragged(config)
+    assert sum(map(len, texts)) > 128
+    with NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder:
+        wanted = alone(decoder, texts)
+        with NativeBatch(decoder, len(texts), 80) as batch:
+            found = batch.read(range(len(texts)), texts)
+            assert found.shape == (len(texts), config.vocab_size)
+            for one, other in zip(found, wanted, strict=True):
+                assert error(one, other) < (0.002 if bits == 32 else 0.05)
+                assert one.argmax() == other.argmax()
+
+
+@pytest.mark.parametrize("bits", [4, 8, 32])
+def test_others_change_no_bit(config: ModelConfig, bits: int, level: str, build: Build) -> None:
+    texts = ragged(config)
+    with (
+        NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder,
+        NativeBatch(decoder, len(texts)) as batch,
+        NativeBatch(decoder, 1) as single,
+    ):
+        for rows in (range(len(texts)), (6, 0, 9), (3,)):
+            for row in rows:
+                batch.clear(row)
+            found = batch.read(rows, [texts[row] for row in rows]).copy()
+            for number, row in enumerate(rows):
+                single.clear(0)
+                assert np.array_equal(found[number], single.read([0], [texts[row]])[0])
+
+
+def test_rows_go_on_at_their_own_places(config: ModelConfig, level: str, build: Build) -> None:
+    """Some rows are dropped on the way, some start afresh, and some read more than one id at once."""
+    texts, more = ragged(config), ragged(config, (6,) * len(LENGTHS))
+    with (
+        NativeDecoder.from_model(build(config), threads=2, level=level) as decoder,
+        NativeBatch(decoder, len(texts), 72) as batch,
+    ):
+        batch.read(range(len(texts)), texts)
+        histories = [list(text) for text in texts]
+        for step, rows in enumerate(([0, 3, 7, 10], [10, 3, 0], [3], [3, 2, 9])):
+            given = [more[row][step : step + 1 + (row == 3)] for row in rows]
+            if step == 2:
+                batch.clear(2)
+                histories[2] = []
+            found = batch.read(rows, given)
+            for row, ids in zip(rows, given, strict=True):
+                histories[row] += ids
+            for one, row in zip(found, rows, strict=True):
+                assert batch.lengths[row] == len(histories[row])
+                (wanted,) = alone(decoder, [histories[row]])
+                assert error(one, wanted) < 0.05
+                assert one.argmax() == wanted.argmax()
+
+
+def test_threads_change_no_bit(level: str, build: Build) -> None:
+    config = CONFIGS["one-kv-head"]
+    model, texts = build(config), ragged(config)
+    runs = []
+    for threads in (1, 2, 3, 6):
+        with (
+            NativeDecoder.from_model(model, threads=threads, level=level) as decoder,
+            NativeBatch(decoder, len(texts)) as batch,
+        ):
+            scores = [batch.read(range(len(texts)), texts).copy()]
+            scores += [batch.read(range(len(texts)), [[7]] * len(texts)).copy() for _ in range(5)]
+            runs.append(np.array(scores))
+    for run in runs[1:]:
+        assert np.array_equal(run, runs[0])
+
+
+def test_the_decoders_own_history_stays(native: None, build: Build) -> None:
+    config = preset("tiny")
+    ids = random_ids(config, 20)
+    with NativeDecoder.from_model(build(config)) as decoder:
+        decoder.prefill(ids)
+        wanted = decoder.decode(3).copy()
+        decoder.truncate(20)
+        with NativeBatch(decoder, 4) as batch:
+            batch.read(range(4), ragged(config, (3, 30, 1, 8)))
+        assert np.array_equal(decoder.decode(3), wanted)
+
+
+def test_mistakes_are_refused(native: None, build: Build) -> None:
+    config = preset("tiny")
+    with NativeDecoder.from_model(build(config), capacity=30) as decoder:
+        for rows, room, words in (
+            (0, 9, "1 to 128 rows"),
+            (129, 9, "1 to 128"),
+            (2, 31, "1 to 30"),
+        ):
+            with pytest.raises(ReviserError, match=words):
+                NativeBatch(decoder, rows, room)
+        with NativeBatch(decoder, 3, 10) as batch:
+            wanted = batch.read([0, 2], [[1, 2], [3]]).copy()
+            with pytest.raises(CacheFull, match="room for 10"):
+                batch.read([0, 1], [[1] * 9, [3]])
+            for wrong in ([-1], [128]):
+                with pytest.raises(ReviserError, match="outside the vocabulary of 128"):
+                    batch.read([1, 0], [[5], wrong])
+            with pytest.raises(ReviserError, match="at least one id"):
+                batch.read([1, 0], [[5], []])
+            for rows_wrong in ([1, 1], [0, 3], [-1, 0]):
+                with pytest.raises(ReviserError, match="different rows, from 0 to 2"):
+                    batch.read(rows_wrong, [[5], [5]])
+            # Nothing was read by those.
+            assert batch.lengths == [2, 0, 1]
+            batch.clear(0)
+            batch.clear(2)
+            assert np.array_equal(batch.read([0, 2], [[1, 2], [3]]), wanted)
+            assert batch.read([], []).shape == (0, 128)
+        with pytest.raises(ReviserError, match="batch is closed"):
+            batch.read([0], [[1]])
+        batch.close()
+        left = NativeBatch(decoder, 2)
+    with pytest.raises(ReviserError, match="decoder is closed"):
+        left.read([0], [[1]])
+    left.close()
+    with pytest.raises(ReviserError, match="decoder is closed"):
+        NativeBatch(decoder, 2)
+
+
+WORDS = Vocabulary(90, frozenset({0}), kinds=frozenset({"insert", "move", "stop", "delete"}))
+RULES = Rules(WORDS)
+
+
+def word_model(seed: int = 3) -> Reviser:
+    return random_model(preset("tiny", vocab_size=WORDS.size, dropout=0.0), seed=seed)
+
+
+def passages(count: int) -> list[list[int]]:
+    random = np.random.default_rng(4)
+    return [random.integers(1, 90, random.integers(1, 40)).tolist() for _ in range(count)]
+
+
+def readers(count: int, most_actions: int = 60) -> list[Reader]:
+    return [
+        Reader(RULES, passage, floor=1e-30, most_actions=most_actions)
+        for passage in passages(count)
+    ]
+
+
+def test_readers_together_as_alone(level: str) -> None:
+    with NativeDecoder.from_model(word_model(), threads=2, level=level) as decoder:
+        together, few, single = readers(25), readers(25), readers(25)
+        read_batch(decoder, together)
+        read_batch(ModelPolicy(decoder, WORDS), few, rows=3)
+        for reader in single:
+            read_batch(decoder, [reader], rows=1)
+    assert sum(len(reader.corrections) for reader in together) > 10
+    for one, *others in zip(together, few, single, strict=True):
+        for other in others:
+            assert one.corrections == other.corrections
+
+
+def test_readers_find_what_the_decoder_alone_would_find(native: None) -> None:
+    with NativeDecoder.from_model(word_model(), 32) as decoder:
+        together, single = readers(12), readers(12)
+        read_batch(decoder, together, rows=5)
+        for reader in single:
+            decoder.truncate(0)
+            scores = decoder.prefill(reader.history)
+            while (id := reader.advance(scores)) is not None and decoder.length < decoder.capacity:
+                scores = decoder.decode(id)
+    _same_corrections(together, single)
+
+
+def test_readers_find_what_torch_finds(native: None) -> None:
+    model = word_model()
+    here, there = readers(12), readers(12)
+    with NativeDecoder.from_model(model, 32) as decoder:
+        read_batch(decoder, here)
+    read_batch_in_torch(model, there)
+    _same_corrections(here, there)
+
+
+def _same_corrections(some: list[Reader], others: list[Reader]) -> None:
+    assert any(reader.corrections for reader in some)
+    for one, other in zip(some, others, strict=True):
+        assert [(c.start, c.end, c.tokens) for c in one.corrections] == [
+            (c.start, c.end, c.tokens) for c in other.corrections
+        ]
+        assert [c.confidence for c in one.corrections] == pytest.approx(
+            [c.confidence for c in other.corrections], rel=0.05
+        )
+
+
+def test_a_clean_passage_costs_its_reading_alone(native: None) -> None:
+    """Where Stop is the best action at once, nothing more is read."""
+    model = random_model(preset("tiny-paper", vocab_size=WORDS.size, dropout=0.0))
+    with torch.no_grad():
+        # Every final state is the same, and Stop fits it best.
+        model.final_norm.weight.zero_()
+        model.final_norm.bias.fill_(1.0)
+        model.embedding.weight[WORDS.stop_id].fill_(10.0)
+    clean = [Reader(RULES, passage) for passage in passages(9)]
+    with NativeDecoder.from_model(model) as decoder:
+        decoder.start_profile()
+        read_batch(decoder, clean, rows=4)
+        assert decoder.stop_profile().steps == 3
+    assert not any(reader.corrections for reader in clean)
+
+
+def test_a_reading_without_more_room_ends_with_what_it_has(native: None) -> None:
+    with NativeDecoder.from_model(word_model(), capacity=48) as decoder:
+        short = readers(12, most_actions=500)
+        read_batch(decoder, short)
+        assert any(reader.corrections for reader in short)
+        with pytest.raises(CacheFull, match=r"reads 48 ids at the most, and a passage .* has 62"):
+            read_batch(decoder, [Reader(RULES, [1] * 60)])
+        read_batch(decoder, [])
+
+
+def test_a_model_in_torch_is_refused(native: None) -> None:
+    policy = ModelPolicy(TorchDecoder(word_model()), WORDS)
+    with pytest.raises(ReviserError, match="runs in torch"):
+        read_batch(policy, readers(1))
+
+
+def test_two_threads_read_at_once(native: None) -> None:
+    """Batches and the decoder itself share working memory, and wait for one another."""
+    with NativeDecoder.from_model(word_model(), threads=2) as decoder:
+        wanted = readers(20)
+        read_batch(decoder, wanted)
+        found = [readers(20) for _ in range(3)]
+        threads = [threading.Thread(target=read_batch, args=(decoder, some, 4)) for some in found]
+        for thread in threads:
+            thread.start()
+        for _ in range(30):
+            decoder.truncate(0)
+            decoder.prefill([1, 2, 3])
+        for thread in threads:
+            thread.join()
+    for some in found:
+        for one, other in zip(some, wanted, strict=True):
+            assert one.corrections == other.corrections
+
+
+CLOSING = """
+import threading
+import numpy as np
+from reviser.core.errors import ReviserError
+from reviser.model import preset
+from reviser.native import NativeBatch, NativeDecoder
+from tests.reviser.checkpoints.parts import random_model
+
+model = random_model(preset("tiny", width=576, heads=9, kv_heads=3, ff=1536, layers=2, context=600))
+for number in range(6):
+    decoder = NativeDecoder.from_model(model, 8, threads=2)
+    batch = NativeBatch(decoder, 4)
+    begun, refused, outcomes = threading.Event(), [], []
+
+    def keep_reading():
+        try:
+            while True:
+                batch.lengths[:] = [0] * 4
+                decoder.truncate(0)
+                begun.set()
+                outcomes.append(batch.read(range(4), [range(100)] * 4)[0, 0])
+                outcomes.append(decoder.prefill(range(100))[0])
+        except ReviserError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=keep_reading)
+    thread.start()
+    begun.wait()
+    (batch if number % 2 else decoder).close()
+    thread.join()
+    assert refused == ["the batch is closed" if number % 2 else "the decoder is closed"], refused
+    assert np.isfinite(outcomes).all()
+    decoder.close()
+print("closed")
+"""
+
+
+def test_closing_beside_a_read_on_another_thread(native: None) -> None:
+    """In a process of its own: memory that is gone would end this one."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSING], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "closed\n", done.stderr
