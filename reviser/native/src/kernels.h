@@ -14,6 +14,8 @@ enum {
     PANEL = 8,
     /* Positions that a product takes at once, so that a weight is unpacked once for all of them. */
     QUAD = 4,
+    /* Panels that a product of several positions takes at once. */
+    PAIR = 2,
     /* Rows of queries that attention takes at once. */
     MAX_QUERIES = 6,
     /* Positions of one block of keys, which lie dimension by dimension inside it. */
@@ -62,7 +64,7 @@ typedef struct {
 
 /* The right-hand side of a product, for several positions: position p begins at codes + p * cols
  * and scales + p * groups. A group's values are scale * code, and `sums` holds the sum of its values,
- * which meets the weights' minimum. A level may keep other codes for 4-bit products, and in `starts`
+ * which meets the weights' minimum. A level may keep other codes for its products, and in `starts`
  * four copies of the number from which a group's sum of products begins. Products with 32-bit
  * matrices use `values`. */
 typedef struct {

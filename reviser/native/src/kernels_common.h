@@ -1,7 +1,12 @@
 /* The arithmetic of a step on vectors of eight floats, included once by each level.
  *
  * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
- * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. */
+ * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, and PAIR_POSITIONS
+ * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. */
+
+#ifndef QUANTISE8
+#define QUANTISE8 quantise
+#endif
 
 #ifndef INLINE
 #define INLINE TARGET static inline __attribute__((always_inline))
@@ -154,9 +159,35 @@ INLINE void multiply_panel32(const unsigned char *panel, int groups, const Activ
             function(panel, matrix->groups, in, position, 1, out + position * PANEL);        \
     } while (0)
 
+#ifdef PAIR_POSITIONS
+/* The same for two panels: as many positions at once as there are, by halves. */
+#define MULTIPLY_PAIR(function)                                                                    \
+    do {                                                                                           \
+        int position = 0;                                                                          \
+        for (; position + 8 <= n; position += 8) PAIR_STEP(function, 8);                           \
+        if (n - position >= 4) { PAIR_STEP(function, 4); position += 4; }                          \
+        if (n - position >= 2) { PAIR_STEP(function, 2); position += 2; }                          \
+        if (n - position >= 1) PAIR_STEP(function, 1);                                             \
+    } while (0)
+#define PAIR_STEP(function, count)                                                                 \
+    function(panel, matrix->panel_bytes, matrix->groups, in, position, count, out + position * PANEL, \
+             (size_t)n * PANEL)
+_Static_assert(PAIR_POSITIONS >= 8, "pairs of panels are multiplied with eight positions at once");
+#endif
+
 TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
                             float *out) {
     const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
+#ifdef PAIR_POSITIONS
+    for (; n > 1 && count >= 2 && matrix->bits != 32; count -= 2) {
+        if (matrix->bits == 4)
+            MULTIPLY_PAIR(multiply_pair4);
+        else
+            MULTIPLY_PAIR(multiply_pair8);
+        panel += 2 * matrix->panel_bytes;
+        out += 2 * n * PANEL;
+    }
+#endif
     for (int i = 0; i < count; i++, panel += matrix->panel_bytes, out += n * PANEL) {
         if (matrix->bits == 4)
             MULTIPLY_ALL(multiply_panel4);
@@ -321,7 +352,7 @@ const Kernels LEVEL_KERNELS = {
     .multiply = multiply,
     .read_row = read_row,
     .quantise4 = QUANTISE4,
-    .quantise8 = quantise,
+    .quantise8 = QUANTISE8,
     .rms_norm = rms_norm,
     .layer_norm = layer_norm,
     .swiglu = swiglu,

@@ -1,5 +1,5 @@
-/* Products of a panel with quantised positions on x86, in terms of `dot_nibbles` and `dot_bytes`,
- * which the level defines. Included by the levels, after simd_avx2.h. */
+/* Products of a panel of 4 bits with quantised positions on x86, in terms of `dot_nibbles`, which the level
+ * defines. Included by the levels, after simd_avx2.h. */
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define NIBBLE_MASK 0
@@ -50,31 +50,4 @@ INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activa
         v8 below = v8_mul(lowered[p], v8_load(head->minima));
         v8_store(out + p * PANEL, v8_sub(v8_mul(scaled[p], v8_load(head->scales)), below));
     }
-}
-
-INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activations *in,
-                              int position, const int count, float *out) {
-    const PanelHead *head = (const PanelHead *)panel;
-    const Tile8 *tile = (const Tile8 *)(head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    const float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    v8 scaled[QUAD];
-    for (int p = 0; p < count; p++) scaled[p] = v8_splat(0.0f);
-    for (int group = 0; group < groups; group++, tile++, codes += GROUP) {
-        __m256i dot[QUAD];
-        for (int p = 0; p < count; p++) dot[p] = _mm256_setzero_si256();
-        for (int j = 0; j < GROUP / 4; j++) {
-            __m256i weight = _mm256_loadu_si256((const __m256i *)tile->codes[j]);
-            /* The instructions want one factor unsigned: move the weight's sign to the other. */
-            __m256i size = _mm256_abs_epi8(weight);
-            for (int p = 0; p < count; p++) {
-                __m256i fours = four(codes + p * in->cols + 4 * j);
-                dot[p] = dot_bytes(dot[p], size, _mm256_sign_epi8(fours, weight));
-            }
-        }
-        for (int p = 0; p < count; p++)
-            scaled[p] = v8_fma_scalar(_mm256_cvtepi32_ps(dot[p]), scales[p * groups + group], scaled[p]);
-    }
-    for (int p = 0; p < count; p++)
-        v8_store(out + p * PANEL, v8_mul(scaled[p], v8_load(head->scales)));
 }

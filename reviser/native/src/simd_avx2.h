@@ -8,7 +8,7 @@
 
 /* A level may ask for more than this before including the file. */
 #ifndef TARGET
-#define TARGET __attribute__((target("avx2,fma,f16c")))
+#define TARGET __attribute__((target("avx2,fma")))
 #endif
 
 typedef __m256 v8;

@@ -83,17 +83,29 @@ typedef struct {
     const float *bias;
 } Target;
 
+/* Use up to eight products of one position, of rows from `row` on. */
+static inline void use_some(const Target *target, int row, int count, float *to, const float *products) {
+    if (target->use == STORE)
+        memcpy(to, products, (size_t)count * sizeof(float));
+    else if (target->bias)
+        for (int i = 0; i < count; i++) to[i] += products[i] + target->bias[row + i];
+    else
+        for (int i = 0; i < count; i++) to[i] += products[i];
+}
+
 /* Use eight products of one position; `panel` counts panels of the outcome. */
-static void use_products(const Decoder *d, const Target *target, int panel, int limit, float *to,
-                         const float *products, const float *second) {
+static inline void use_products(const Decoder *d, const Target *target, int panel, int limit, float *to,
+                                const float *products, const float *second) {
     int row = panel * PANEL;
-    int count = limit - row < PANEL ? limit - row : PANEL;
     to += row;
     switch (target->use) {
-        case STORE: memcpy(to, products, (size_t)count * sizeof(float)); break;
+        case STORE:
         case ADD:
-            for (int i = 0; i < count; i++)
-                to[i] += target->bias ? products[i] + target->bias[row + i] : products[i];
+            /* A constant count is a few instructions. */
+            if (limit - row >= PANEL)
+                use_some(target, row, PANEL, to, products);
+            else
+                use_some(target, row, limit - row, to, products);
             break;
         /* Rows past the limit are zeros here: their weights and biases are. */
         case SWIGLU: d->kernels->swiglu(products, second, to); break;
@@ -134,9 +146,11 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
     Activations view = *in;
     view.cols = matrix->cols;
     view.groups = matrix->groups;
+    /* An item is as many panels as are multiplied together or used together, whichever is more. */
     int each = target.use == SWIGLU ? 2 : 1;
-    int total = matrix->panels / each;
-    int batch = n == 1 ? BATCH / each : 1;
+    int item = n > 1 ? PAIR : each;
+    int total = (matrix->panels + item - 1) / item;
+    int batch = n == 1 ? BATCH / item : 1;
     int limit = matrix->rows / each;
     int prepared = n > 1;
     while (phase_take(place, total, &from, &to)) {
@@ -148,15 +162,17 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
             clock_stop(preparing, &d->profile.prepare_ns);
             prepared = 1;
         }
-        for (int panel = from; panel < to; panel += batch) {
-            int count = to - panel < batch ? to - panel : batch;
-            d->kernels->multiply(matrix, panel * each, count * each, &view, n, scratch->products);
-            for (int i = 0; i < count; i++) {
-                const float *products = scratch->products + (size_t)(i * each * n) * PANEL;
-                for (int p = 0; p < n; p++)
-                    use_products(d, &target, panel + i, limit,
-                                 target.to + (size_t)p * (size_t)target.stride, products + p * PANEL,
-                                 products + (n + p) * PANEL);
+        for (int at = from; at < to; at += batch) {
+            int first = at * item, end = (at + batch < to ? at + batch : to) * item;
+            int count = (end < matrix->panels ? end : matrix->panels) - first;
+            d->kernels->multiply(matrix, first, count, &view, n, scratch->products);
+            for (int p = 0; p < n; p++) {
+                float *row = target.to + (size_t)p * (size_t)target.stride;
+                for (int i = 0; i < count; i += each) {
+                    const float *products = scratch->products + (size_t)(i * n + p) * PANEL;
+                    use_products(d, &target, (first + i) / each, limit, row, products,
+                                 products + (size_t)n * PANEL);
+                }
             }
         }
         phase_done(place, to - from);
