@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 KERNELS_READY := $(VENV)/.kernels-ready
 
-.PHONY: demo test test-slow fuzz test-editors vscode lint format bench-canvas clean
+.PHONY: demo test test-slow fuzz sanitize test-editors vscode lint format bench-canvas clean
 
 demo: $(READY)
 	$(BIN)/reviser continue examples/draft.txt
@@ -21,6 +21,21 @@ test-slow: $(READY)
 # The tests of properties, on new and mostly more examples at every run: for what the suite's own examples miss.
 fuzz: $(READY)
 	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2
+
+# The tests of the native library, with a build that stops at the first read or write out of bounds and at undefined
+# behaviour. Leaks are not looked for: Python itself keeps memory to its end.
+SANITIZED := build/sanitized/_kernels.so
+NATIVE_SOURCES := $(wildcard reviser/native/src/*.c reviser/native/src/*.h)
+
+sanitize: $(READY) $(SANITIZED)
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 \
+		REVISER_NATIVE_LIBRARY=$(CURDIR)/$(SANITIZED) $(BIN)/pytest tests/native -m "not slow"
+
+$(SANITIZED): $(NATIVE_SOURCES)
+	mkdir -p $(dir $@)
+	$(CC) -std=c11 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
+		-Wall -Wextra -Werror -D_GNU_SOURCE -fPIC -shared $(filter %.c,$^) -o $@ -lm -lpthread
 
 # Real editors, put into a folder that git ignores. The first time takes some minutes and 750 MB, and needs on
 # Debian: chromium npm libkrb5-dev libsecret-1-dev libx11-dev libxkbfile-dev pkg-config fonts-dejavu-core,

@@ -6,7 +6,8 @@ gives the fastest decoder that this machine and this model allow, which without 
 another device than the processor, is the model itself.
 
 The library is built when the package is installed, if there is a C compiler. `available()` says
-whether it was, and `REVISER_NATIVE=0` keeps it from being used.
+whether it was, and `REVISER_NATIVE=0` keeps it from being used. `REVISER_NATIVE_LIBRARY` names another build of it,
+as `make sanitize` does.
 
 The names below are looked up when first used, so that the sampler can use the library without torch.
 """

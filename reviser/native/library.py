@@ -63,8 +63,10 @@ def library() -> ctypes.CDLL | None:
     if os.environ.get("REVISER_NATIVE") == "0":
         return None
     folder = Path(__file__).parent
-    for suffix in EXTENSION_SUFFIXES:
-        path = folder / f"_kernels{suffix}"
+    places = [folder / f"_kernels{suffix}" for suffix in EXTENSION_SUFFIXES]
+    if chosen := os.environ.get("REVISER_NATIVE_LIBRARY"):
+        places = [Path(chosen)]
+    for path in places:
         if not path.exists():
             continue
         try:

@@ -85,7 +85,7 @@ static void claim_everything(Decoder *d) {
     for (int i = 0; i < s->threads; i++) {
         Scratch *scratch = &d->scratch[i];
         claim_activations(d, &scratch->in, 1, longest);
-        int products = 2 * BLOCK > BATCH ? 2 * BLOCK : BATCH;
+        int products = BLOCK_BATCH * BLOCK > BATCH ? BLOCK_BATCH * BLOCK : BATCH;
         scratch->products = claim_floats(d, (size_t)products * PANEL);
         scratch->scores = claim_floats(d, (size_t)MAX_QUERIES * (size_t)d->room);
         scratch->queries = claim_floats(d, 2 * MAX_QUERIES * (size_t)d->padded_dim);

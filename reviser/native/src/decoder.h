@@ -15,6 +15,8 @@ enum {
     BLOCK = 128,
     /* Panels that a decoding step multiplies before it uses the outcome. */
     BATCH = 32,
+    /* The same for several positions: their outcomes then fill whole cache lines. */
+    BLOCK_BATCH = 4,
     /* Attention of one new id is cut into at most this many stretches of the history. */
     MAX_STRETCHES = 8,
     MIN_STRETCH = 32,

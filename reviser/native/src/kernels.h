@@ -14,8 +14,6 @@ enum {
     PANEL = 8,
     /* Positions that a product takes at once, so that a weight is unpacked once for all of them. */
     QUAD = 4,
-    /* Panels that a product of several positions takes at once. */
-    PAIR = 2,
     /* Rows of queries that attention takes at once. */
     MAX_QUERIES = 6,
     /* Positions of one block of keys, which lie dimension by dimension inside it. */

@@ -148,7 +148,7 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
     view.groups = matrix->groups;
     /* An item is as many panels as are multiplied together or used together, whichever is more. */
     int each = target.use == SWIGLU ? 2 : 1;
-    int item = n > 1 ? PAIR : each;
+    int item = n > 1 ? BLOCK_BATCH : each;
     int total = (matrix->panels + item - 1) / item;
     int batch = n == 1 ? BATCH / item : 1;
     int limit = matrix->rows / each;
