@@ -30,7 +30,7 @@ NATIVE_SOURCES := $(wildcard reviser/native/src/*.c reviser/native/src/*.h)
 sanitize: $(READY) $(SANITIZED)
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 \
-		REVISER_NATIVE_LIBRARY=$(CURDIR)/$(SANITIZED) $(BIN)/pytest tests/native -m "not slow"
+		REVISER_NATIVE_LIBRARY=$(CURDIR)/$(SANITIZED) $(BIN)/pytest tests/reviser/native -m "not slow"
 
 $(SANITIZED): $(NATIVE_SOURCES)
 	mkdir -p $(dir $@)

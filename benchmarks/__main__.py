@@ -20,6 +20,7 @@ COMMANDS = {
     "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
     "quality": ("studies.quality", "a model beside real text and a left-to-right model"),
     "quantisation": ("studies.quantisation", "what quantised weights cost"),
+    "reading": ("speed.reading", "passages proofread together beside one after the other"),
     "recipes": ("studies.recipes", "short training runs that differ in one setting"),
     "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
     "revising": ("studies.revision_quality", "how well models revise"),

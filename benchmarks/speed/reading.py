@@ -1,6 +1,6 @@
 """How fast sentences are proofread on the processor: together, and one after the other.
 
-python -m benchmarks.reading_speed [--model NAME] [--threads 2] [--sentences 32] [--rounds 5] [--write FILE]
+python -m benchmarks reading [--model NAME] [--threads 2] [--sentences 32] [--rounds 5] [--write FILE]
 
 Both ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to both.
 What is found depends on the model, its cost does not: a clean sentence is read, and no action follows. A sentence full of mistakes
@@ -162,7 +162,7 @@ def table(results: Sequence[Measured]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(
-        prog="python -m benchmarks.reading_speed", description=(__doc__ or "").splitlines()[0]
+        prog="python -m benchmarks reading", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument(
         "--model", help="a quantised model that revises; the default one if not given"
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(json.dumps([asdict(one) for one in results]) if chosen.json else table(results))
     if chosen.write:
         facts = provenance(
-            shlex.join(["python", "-m", "benchmarks.reading_speed", *words]),
+            shlex.join(["python", "-m", "benchmarks", "reading", *words]),
             Model=engine.name,
             Threads=chosen.threads,
             Instructions=policy.decoder.level,
