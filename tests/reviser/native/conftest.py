@@ -31,7 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if available():
         return
     for item in items:
-        if "tests/reviser/native" in str(item.path) and "native" in getattr(item, "fixturenames", ()):
+        if "tests/reviser/native" in str(item.path) and "native" in getattr(
+            item, "fixturenames", ()
+        ):
             item.add_marker(pytest.mark.skip(reason="the native library was not built"))
 
 
