@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from reviser.core.errors import ReviserError
-from reviser.core.files import read_utf8
+from reviser.core.files import home_folder, read_utf8
 
 SPEEDS = (1, 2, 4, 8, 15, 30, 0)
 THEMES = ("dark", "light")
@@ -73,17 +71,9 @@ def _fits(value: Any, declared: str) -> bool:
 
 def settings_path() -> Path:
     """`$REVISER_HOME/tui.toml`, or the platform's place for configuration."""
-    return _home("XDG_CONFIG_HOME", ".config") / "tui.toml"
+    return home_folder("XDG_CONFIG_HOME", ".config") / "tui.toml"
 
 
 def journal_folder() -> Path:
     """Where journals are kept."""
-    return _home("XDG_STATE_HOME", ".local/state") / "journal"
-
-
-def _home(variable: str, usual: str) -> Path:
-    if home := os.environ.get("REVISER_HOME"):
-        return Path(home)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "reviser"
-    return Path(os.environ.get(variable) or Path.home() / usual) / "reviser"
+    return home_folder("XDG_STATE_HOME", ".local/state") / "journal"

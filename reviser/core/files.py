@@ -26,6 +26,15 @@ _PATIENCE = 1.0  # seconds for another writer to finish with a file
 _TEMPORARY = re.compile(r"\.reviser-[a-z0-9_]{8}\.tmp")
 
 
+def home_folder(variable: str, usual: str) -> Path:
+    """A user's folder for Reviser: `$REVISER_HOME`, or the platform's place, which `variable` names on Linux."""
+    if home := os.environ.get("REVISER_HOME"):
+        return Path(home)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "reviser"
+    return Path(os.environ.get(variable) or Path.home() / usual) / "reviser"
+
+
 def input_name(path: Path | str) -> str:
     """What messages call the file that is read at `path`."""
     return "standard input" if str(path) == "-" else str(path)

@@ -42,6 +42,10 @@ class TorchDecoder:
     def truncate(self, length: int) -> None:
         self._cache.truncate(length)
 
+    def read_batch(self, readers: Sequence[Reader], rows: int) -> None:
+        """Let readers proofread together, beside the history that is kept here."""
+        read_batch(self._model, readers, rows)
+
 
 class CanvasPolicy:
     """Scores by a model that is conditioned on the canvas beside the history."""

@@ -491,7 +491,7 @@ def _confused(old: str, new: str, around: _Around) -> bool:
 def _alike(old: str, new: str) -> bool:
     """Whether one looks like a slip for the other."""
     longest = max(len(old), len(new))
-    distance = _distance(old, new)
+    distance = distance_between(old, new)
     if longest <= 3:
         return distance == 1 and longest > 1
     if old[0] == new[0]:
@@ -499,7 +499,7 @@ def _alike(old: str, new: str) -> bool:
     return distance <= max(1, 0.34 * longest)
 
 
-def _distance(old: str, new: str) -> int:
+def distance_between(old: str, new: str) -> int:
     """Letters put in, left out, exchanged or transposed."""
     rows = [list(range(len(new) + 1))]
     for i, a in enumerate(old, 1):

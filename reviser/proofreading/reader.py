@@ -92,7 +92,7 @@ class Rules:
 class Reader:
     """One reading of one passage, fed with the model's scores one action after the other.
 
-    `history` is what the model reads first. `advance` takes its scores and returns the next id to show it, or None when
+    `history` is what the model reads first, and `canvas` holds it. `advance` takes its scores and returns the next id to show it, or None when
     the reading is over; `act` does so where the scores of several readers were looked at together. Then `corrections`
     holds what was found, from the end backward.
     """
@@ -111,7 +111,7 @@ class Reader:
         self._floor = floor
         self.most_actions = most_actions
         self._taken = 0
-        _, self.history = seed(rules.vocabulary, left, right, draft=passage)
+        self.canvas, self.history = seed(rules.vocabulary, left, right, draft=passage)
         self.corrections: list[Correction] = []
         # Everything before the cursor is as it was given, as corrections are made from the end backward.
         self._cursor = len(passage)

@@ -1,0 +1,577 @@
+"""A proofreader: documents in, corrected documents and the list of changes out.
+
+A document is read as its format's prose. Sentences are the unit of a decision, and the paragraph is what the model sees
+around them. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
+(`vetoes`), and by what it would do to the document (`reviser.prose.safe_edits`). Sentences that were changed are read again.
+What was changed once stays: a later look corrects other words alone.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from typing import Final, NamedTuple
+
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.proofreading.changes import Kind, kind_of
+from reviser.proofreading.changes import changes as changes_between
+from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
+from reviser.proofreading.reading import ROWS, read
+from reviser.proofreading.vetoes import Guard, Proposal, names_in
+from reviser.proofreading.words import Words
+from reviser.prose import Change as ProseChange
+from reviser.prose import (
+    Format,
+    Paragraph,
+    SourceEdit,
+    Span,
+    apply_edits,
+    paragraphs,
+    safe_edits,
+    sentences,
+    source_edits,
+)
+from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
+
+CONFIDENCE: Final = 0.5
+"""How sure a change must be, unless told otherwise; not calibrated yet."""
+LEAST_CONFIDENCE: Final = 0.01
+"""What is less likely than this is not looked for, whatever is asked for."""
+LOOKS: Final = 3
+"""How often a sentence is read at the most: once, and again where it was changed."""
+
+# The start marker, the draft's, and the moves back over what follows a passage.
+_MARKERS: Final = 14
+_CHARACTERS_OF_TOKEN: Final = 8
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_FINAL = ".!?…;:,"
+_LETTERS = re.compile(r"[^\W\d_]{2}|\b[aiAI]\b")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text to proofread: its format, the words in it that stay, and the part of it to look at."""
+
+    text: str
+    format: Format = Format.PLAIN
+    words: Words = field(default_factory=Words)
+    within: Span | None = None
+
+
+@dataclass(frozen=True)
+class Change:
+    """`new` in the place of `old`, which stands at `start` in the text as it was given."""
+
+    start: int
+    old: str
+    new: str
+    confidence: float
+    kind: Kind
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.old)
+
+    @property
+    def edit(self) -> SourceEdit:
+        return SourceEdit(self.start, self.end, self.new)
+
+
+@dataclass(frozen=True)
+class Proofread:
+    """A text after proofreading, and the changes that made it, in order and none over another."""
+
+    draft: Draft
+    text: str
+    changes: tuple[Change, ...]
+    sentences: int
+
+
+def with_changes(text: str, changes: Sequence[Change]) -> str:
+    """A text with some of the changes that were found in it."""
+    return apply_edits(text, [change.edit for change in changes])
+
+
+def confidence_of(sureness: float) -> float:
+    """The confidence of a change that is so many times as likely as leaving the text."""
+    return sureness / (1 + sureness)
+
+
+class Proofreader:
+    """A model that corrects documents, as sure of each change as `confidence` says."""
+
+    def __init__(
+        self,
+        policy: SessionPolicy,
+        tokenizer: Tokenizer,
+        *,
+        confidence: float = CONFIDENCE,
+        kinds: Collection[Kind] = frozenset(Kind),
+        max_actions: int = MOST_ACTIONS,
+    ) -> None:
+        if policy.vocabulary.base_size < tokenizer.size:
+            raise ReviserError("the model and the tokenizer do not belong together")
+        if not 0 <= confidence <= 1:
+            raise ReviserError("the confidence lies between 0 and 1")
+        self._policy = policy
+        self._tokenizer = tokenizer
+        self._rules = Rules(policy.vocabulary)
+        self._confidence = confidence
+        self._kinds = frozenset(kinds)
+        # As many actions, tokens of a passage, and tokens around it: together they fit the model.
+        third = min(policy.context, policy.max_length or policy.context) // 3
+        self._actions = max(1, min(max_actions, third))
+        self._longest = max(1, min(PASSAGE, third - _MARKERS))
+        self._side = max(0, min(NEIGHBOURS, third)) // 2
+
+    def proofread(
+        self, draft: Draft, tell: Callable[[int, int], None] = lambda done, of: None
+    ) -> Proofread:
+        """Correct one document; `tell` hears how many of how many sentences have been read."""
+        return self.proofread_all([draft], tell)[0]
+
+    def proofread_all(
+        self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
+    ) -> list[Proofread]:
+        """Correct several documents, whose sentences are read together."""
+        works = [_Work(draft, self._confidence, self._kinds) for draft in drafts]
+        done, total = 0, 0
+        for _ in range(LOOKS):
+            found = [
+                (work, passage)
+                for work in works
+                for passage in work.passages(self._tokenizer, self._longest)
+            ]
+            total += len(found)
+            for at in range(0, len(found), ROWS):
+                tell(done, total)
+                some = found[at : at + ROWS]
+                for (work, passage), reader in zip(some, self._read(some), strict=True):
+                    work.propose(passage, reader.corrections)
+                done += len(some)
+            if not sum([work.finish_look() for work in works]):
+                break
+        tell(done, total)
+        return [work.result() for work in works]
+
+    def _read(self, found: Sequence[tuple[_Work, _Passage]]) -> list[Reader]:
+        readers = [self._reader(passage) for _, passage in found]
+        read(self._policy, readers)
+        return readers
+
+    def _reader(self, passage: _Passage) -> Reader:
+        text, (start, end) = passage.paragraph.text, passage.span
+        size = self._side * _CHARACTERS_OF_TOKEN
+        left = self._tokenizer.encode(text[_space_after(text, start - size) : start])
+        right = self._tokenizer.encode(text[end : _space_before(text, end + size)])
+        return Reader(
+            self._rules,
+            passage.tokens,
+            left[len(left) - min(len(left), self._side) :],
+            right[: self._side],
+            floor=max(LEAST_CONFIDENCE, min(FLOOR, self._confidence)),
+            most_actions=self._actions,
+        )
+
+
+def _space_after(text: str, place: int) -> int:
+    """The first space from a place on, or the start of the text if the place is before that."""
+    return 0 if place <= 0 else max(text.find(" ", place), place)
+
+
+def _space_before(text: str, place: int) -> int:
+    """The last space before a place, or the end of the text if the place is behind that."""
+    return len(text) if place >= len(text) else max(text.rfind(" ", 0, place), 0) or place
+
+
+# Passages ----------------------------------------------------------------------------------------
+
+
+class _Passage(NamedTuple):
+    """A sentence of a paragraph, or a part of a long one, with the space before it, and its tokens."""
+
+    paragraph: Paragraph
+    span: Span
+    tokens: list[int]
+
+    @property
+    def text(self) -> str:
+        return self.paragraph.text[self.span.start : self.span.end]
+
+
+def _passages(paragraph: Paragraph, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
+    """What of a paragraph is read at once; what no tokenizer gives back as it was is not read."""
+    place = 0
+    for sentence in sentences(paragraph):
+        # The space between two sentences belongs to the second, as to a word.
+        waiting = [Span(place, sentence.end)]
+        place = sentence.end
+        while waiting:
+            span = waiting.pop()
+            text = paragraph.text[span.start : span.end]
+            if not _LETTERS.search(text):
+                continue
+            tokens = tokenizer.encode(text) if len(text) <= 16 * longest else []
+            cut = _cut(text)
+            if (not tokens or len(tokens) > longest) and cut:
+                middle = span.start + cut
+                waiting += [Span(middle, span.end), Span(span.start, middle)]
+            elif 0 < len(tokens) <= longest and _shown(tokenizer, tokens) == text.encode():
+                yield _Passage(paragraph, span, tokens)
+
+
+def _cut(text: str) -> int:
+    """Where a long text is best cut in two: at the mark, else the space, that is nearest to its middle; 0 if nowhere."""
+    for pattern in (r"[,;:–—](?= )", r"(?<=\S)(?= )"):
+        cuts = [found.end() for found in re.finditer(pattern, text)]
+        if cuts:
+            return min(cuts, key=lambda cut: abs(2 * cut - len(text)))
+    return 0
+
+
+def _shown(tokenizer: Tokenizer, tokens: Sequence[int]) -> bytes:
+    return b"".join(map(tokenizer.token_bytes, tokens))
+
+
+# Corrections become proposals --------------------------------------------------------------------
+
+
+class _Edit(NamedTuple):
+    """`new` in the place of the characters from `start` to `end` of a passage."""
+
+    start: int
+    end: int
+    new: str
+    confidence: float
+
+
+def _edits(
+    passage: _Passage, tokenizer: Tokenizer, corrections: Sequence[Correction]
+) -> list[_Edit]:
+    """The corrections in characters, in order; those that would cut a character in two are left out."""
+    data = passage.text.encode()
+    ends = [0, *accumulate(len(tokenizer.token_bytes(token)) for token in passage.tokens)]
+    found = []
+    for correction in corrections:
+        start, end = ends[correction.start], ends[correction.end]
+        first, last = start, end
+        while first and _continues(data, first):
+            first -= 1
+        while _continues(data, last):
+            last += 1
+        new = data[first:start] + _shown(tokenizer, correction.tokens) + data[end:last]
+        try:
+            text = new.decode()
+        except UnicodeDecodeError:
+            continue
+        before, old = data[:first].decode(), data[first:last].decode()
+        found.append(_Edit(len(before), len(before) + len(old), text, correction.confidence))
+    return sorted(found)
+
+
+def _continues(data: bytes, place: int) -> bool:
+    return place < len(data) and 0x80 <= data[place] <= 0xBF
+
+
+def _whole(text: str, edits: Sequence[_Edit]) -> Iterator[_Edit]:
+    """The edits, those of one word made one, which is as sure as the least sure of them."""
+    groups: list[list[_Edit]] = []
+    reached = -1
+    for edit in edits:
+        start, end = _reach(text, edit)
+        if groups and edit.start < groups[-1][-1].end:
+            continue
+        if groups and start < reached:
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+        reached = max(reached, end)
+    for group in groups:
+        pieces = [group[0].new]
+        for one, other in pairwise(group):
+            pieces += [text[one.end : other.start], other.new]
+        sure = min(edit.confidence for edit in group)
+        yield _Edit(group[0].start, group[-1].end, "".join(pieces), sure)
+
+
+def _reach(text: str, edit: _Edit) -> tuple[int, int]:
+    """Where the words start and end that an edit changes."""
+    start, end, new, _ = edit
+    old = text[start:end]
+    if _in_word(old[:1]) or _in_word(new[:1] or text[end : end + 1]):
+        while start and _in_word(text[start - 1]):
+            start -= 1
+    if _in_word(old[-1:]) or _in_word(new[-1:] or text[edit.start - 1 : edit.start]):
+        while end < len(text) and _in_word(text[end]):
+            end += 1
+    return start, end
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in ("'", "’", "_")
+
+
+def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Iterator[Proposal]:
+    """The edits of a passage from word to word, each with its kind.
+
+    One that replaces several words, each by one, is that many changes. Any other is one change, to be made whole or not.
+    """
+    text = paragraph.text[span.start : span.end]
+    gap = len(text) - len(text.lstrip())
+    for edit in _whole(text, edits):
+        after = _as_fragment(paragraph, span, text[: edit.start] + edit.new + text[edit.end :])
+        if not after.strip() or after[:gap] != text[:gap]:
+            continue
+        parts = changes_between(text, after)
+        if not parts:
+            continue
+        if not all(
+            len(_WORD.findall(part.old)) == len(_WORD.findall(part.new)) == 1 for part in parts
+        ):
+            start, end = parts[0].start, parts[-1].end
+            new = after[start : len(after) - (len(text) - end)]
+            kind = kind_of(text[start:end], new, text[:start], text[end:])
+            places = [(start, end, new, kind)]
+        else:
+            places = [(part.start, part.end, part.new, part.kind) for part in parts]
+        for start, end, new, kind in places:
+            yield Proposal(
+                span.start + start, span.start + end, text[start:end], new, edit.confidence, kind
+            )
+
+
+def _as_fragment(paragraph: Paragraph, span: Span, after: str) -> str:
+    """A changed passage without what makes a sentence of a heading, an item or a caption: a capital and a final mark."""
+    text = paragraph.text
+    if not paragraph.role.fragment or text[-1:] in _FINAL:
+        return after
+    if span.end == len(text):
+        after = after.rstrip(_FINAL + " ")
+    old, new = _FIRST_WORD.search(text), _FIRST_WORD.search(after)
+    if old is None or new is None or old.start() < span.start or re.match(r"i\b", old[0]):
+        return after
+    if old[0][0] != new[0][0] and old[0][0].upper() == new[0][0]:
+        return after[: new.start()] + old[0][0] + after[new.start() + 1 :]
+    return after
+
+
+# Looks -------------------------------------------------------------------------------------------
+
+
+class _Work:
+    """A document between two looks."""
+
+    def __init__(self, draft: Draft, confidence: float, kinds: Collection[Kind]) -> None:
+        self._draft = draft
+        self._text = draft.text
+        self._changes: list[Change] = []
+        self._sentences = 0
+        # Which parts of the text a look reads; None for all.
+        self._fresh: list[Span] | None = None
+        self._paragraphs = paragraphs(draft.text, draft.format)
+        self._guard = Guard(confidence, kinds, draft.words, names_in(self._paragraphs))
+        self._proposed: dict[int, list[Proposal]] = {}
+        self._former: set[str] = set()
+        self._tokenizer: Tokenizer | None = None
+
+    def passages(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
+        """What this look reads."""
+        self._tokenizer = tokenizer
+        self._proposed = {}
+        start, end = self._within
+        for paragraph in self._paragraphs:
+            first, last = paragraph.segments[0].start, paragraph.segments[-1].end
+            if last < start or first > end or not self._is_fresh(first, last):
+                continue
+            for passage in _passages(paragraph, tokenizer, longest):
+                first, last = (paragraph.source_offset(place) for place in passage.span)
+                if start <= last and first <= end and self._is_fresh(first, last):
+                    self._sentences += self._fresh is None
+                    yield passage
+
+    def propose(self, passage: _Passage, corrections: Sequence[Correction]) -> None:
+        """Take down the corrections of a passage that nothing speaks against."""
+        assert self._tokenizer is not None
+        paragraph, span, _ = passage
+        sure = [one for one in corrections if one.confidence >= self._guard.confidence]
+        edits = _edits(passage, self._tokenizer, sure)
+        allowed = [
+            proposal
+            for proposal in proposals(paragraph, span, edits)
+            if self._guard.objection(proposal, paragraph) is None
+            if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
+        ]
+        # Nothing leads back to what the sentence was before.
+        allowed = [one for one in allowed if _corrected(passage, [one]) not in self._former]
+        if not allowed or _corrected(passage, allowed) in self._former:
+            return
+        self._former.add(passage.text.strip())
+        self._proposed.setdefault(id(paragraph), []).extend(allowed)
+
+    def finish_look(self) -> bool:
+        """Make the changes of this look that are safe; returns whether there were any."""
+        proposed = [
+            (paragraph, self._proposed[id(paragraph)])
+            for paragraph in self._paragraphs
+            if id(paragraph) in self._proposed
+        ]
+        wanted = [
+            (paragraph, [ProseChange(one.start, one.end, one.new) for one in some])
+            for paragraph, some in proposed
+        ]
+        safe = set(safe_edits(self._text, self._draft.format, wanted)) if wanted else set()
+        made = [
+            one
+            for paragraph, some in proposed
+            for proposal in some
+            if (one := _made(paragraph, proposal, safe)) is not None
+        ]
+        self._proposed, self._fresh = {}, []
+        if not made:
+            return False
+        later = _merged(self._text, made)
+        self._changes = _composed(self._draft.text, self._text, self._changes, later)
+        self._text = with_changes(self._text, later)
+        self._fresh = [Span(start, end) for start, end, _ in _placed(later)]
+        self._paragraphs = paragraphs(self._text, self._draft.format)
+        return True
+
+    def result(self) -> Proofread:
+        return Proofread(self._draft, self._text, tuple(self._changes), self._sentences)
+
+    @property
+    def _within(self) -> Span:
+        """The part of the present text that is looked at."""
+        within = self._draft.within
+        if within is None:
+            return Span(0, len(self._text))
+        return Span(within.start, len(self._text) - (len(self._draft.text) - within.end))
+
+    def _is_fresh(self, start: int, end: int) -> bool:
+        return self._fresh is None or any(
+            span.start <= end and start <= span.end for span in self._fresh
+        )
+
+    def _is_within(self, paragraph: Paragraph, proposal: Proposal) -> bool:
+        start, end = self._within
+        first = paragraph.source_offset(proposal.start)
+        return start <= first and paragraph.source_offset(proposal.end) <= end
+
+    def _was_changed(self, paragraph: Paragraph, proposal: Proposal) -> bool:
+        """Whether a proposal is about what an earlier look has changed."""
+        start = paragraph.source_offset(proposal.start)
+        end = paragraph.source_offset(proposal.end)
+        for first, last, change in _placed(self._changes):
+            # A mark may be put beside a word that was corrected; nothing comes beside what was put in or taken out.
+            beside = not (change.old.strip() and change.new.strip())
+            if (start <= last and first <= end) if beside else (start < last and first < end):
+                return True
+        return False
+
+
+def _corrected(passage: _Passage, some: Sequence[Proposal]) -> str:
+    start = passage.span.start
+    edits = [SourceEdit(one.start - start, one.end - start, one.new) for one in some]
+    return apply_edits(passage.text, edits).strip()
+
+
+class _Made(NamedTuple):
+    """The edits of a proposal that were safe, and the stretch of the text that it is about."""
+
+    start: int
+    end: int
+    edits: list[SourceEdit]
+    proposal: Proposal
+
+
+def _made(paragraph: Paragraph, proposal: Proposal, safe: set[SourceEdit]) -> _Made | None:
+    """What a proposal does to the source; None if that is not safe."""
+    wanted = ProseChange(proposal.start, proposal.end, proposal.new)
+    edits = source_edits(paragraph, [wanted])
+    if not edits or not safe.issuperset(edits):
+        return None
+    start = min(paragraph.source_offset(proposal.start), edits[0].start)
+    end = max(paragraph.source_offset(proposal.end), edits[-1].end)
+    return _Made(start, end, edits, proposal)
+
+
+def _merged(text: str, made: Sequence[_Made]) -> list[Change]:
+    """What was made as changes of the text; some are one where a line break moved by a word."""
+    groups: list[list[_Made]] = []
+    end = -1
+    for one in sorted(made):
+        if groups and one.start < end:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        end = max(end, one.end)
+    changes = []
+    for group in groups:
+        start, end = group[0].start, max(one.end for one in group)
+        old = text[start:end]
+        edits = [edit for one in group for edit in one.edits]
+        new = apply_edits(old, [SourceEdit(a - start, b - start, put) for a, b, put in edits])
+        first = group[0].proposal
+        sure = min(one.proposal.confidence for one in group)
+        kind = first.kind if len(group) == 1 else _kind(text, start, end, new)
+        changes.append(Change(start, old, new, sure, kind))
+    return changes
+
+
+def _kind(text: str, start: int, end: int, new: str) -> Kind:
+    return kind_of(text[start:end], new, text[:start], text[end:])
+
+
+def _placed(changes: Sequence[Change]) -> Iterator[tuple[int, int, Change]]:
+    """Changes with the places of what they put in, in the text that has all of them."""
+    growth = 0
+    for change in changes:
+        start = change.start + growth
+        yield start, start + len(change.new), change
+        growth += len(change.new) - len(change.old)
+
+
+def _composed(
+    original: str, text: str, earlier: Sequence[Change], later: Sequence[Change]
+) -> list[Change]:
+    """Changes that made `text` of `original`, and changes of `text`, as changes of `original`."""
+    placed = [*_placed(earlier)]
+    ends = [end for _, end, _ in placed]
+
+    def origin(place: int) -> int:
+        """The place in the original of one that is in no earlier change."""
+        before = placed[: bisect_right(ends, place)]
+        return place - sum(len(change.new) - len(change.old) for _, _, change in before)
+
+    both = [(start, end, change, True) for start, end, change in placed]
+    both += [(change.start, change.end, change, False) for change in later]
+    groups: list[list[tuple[int, int, Change, bool]]] = []
+    last = -1
+    for one in sorted(both, key=lambda one: one[:2]):
+        if groups and one[0] < last:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        last = max(last, one[1])
+    composed = []
+    for group in groups:
+        start, end = group[0][0], max(one[1] for one in group)
+        _, _, change, is_earlier = group[0]
+        if len(group) == 1 and is_earlier:
+            composed.append(change)
+        elif len(group) == 1:
+            composed.append(replace(change, start=origin(start)))
+        else:
+            first, last = origin(start), origin(end)
+            edits = [one[2].edit for one in group if not one[3]]
+            moved = [SourceEdit(a - start, b - start, new) for a, b, new in edits]
+            new = apply_edits(text[start:end], moved)
+            sure = min(one[2].confidence for one in group)
+            kind = _kind(original, first, last, new)
+            composed.append(Change(first, original[first:last], new, sure, kind))
+    return composed

@@ -1,0 +1,174 @@
+"""Reasons not to make a change that a model proposes, whatever its confidence: what protects the text and its author.
+
+The structure of the document is not looked after here: `reviser.prose` refuses what would alter that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from reviser.proofreading import english
+from reviser.proofreading.changes import Kind, distance_between
+from reviser.proofreading.words import Words
+from reviser.prose import Paragraph, Role, sentences
+
+FAR: Final = 0.4
+"""A word far from the one it replaces may be wrong with this share of the chance that others may be wrong with."""
+FURTHEST: Final = 0.34
+"""The share of a word's letters beyond which a change of them is no slip."""
+MOST_WORDS: Final = 3
+"""Words that a change may put in or take out, at the most: to write is not to proofread."""
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_NUMBER = re.compile(r"[$€£#+-]?\w*\d\w*(?:[.,:/'’×x+-]?\d\w*)*%?")
+_CAPITALISED = re.compile(r"[^\W\d_][\w'’-]*")
+_ACRONYM = re.compile(r"\b[A-Z][A-Z&.]*[A-Z]s?\b")
+# Words with a capital that say nothing about names.
+_COMMON = (
+    english.ARTICLES
+    | english.PREPOSITIONS
+    | english.PRONOUNS
+    | english.AUXILIARIES
+    | {"and", "or", "but", "if", "so", "not", "yes", "then", "when", "where", "why", "how", "also"}
+)
+# Characters around a change that hold the words beside it.
+_NEAR = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of a paragraph's text from `start` to `end`, from word to word, with its confidence and kind."""
+
+    start: int
+    end: int
+    old: str
+    new: str
+    confidence: float
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a user allows: how sure a change must be, which kinds it may have, and which words stay."""
+
+    confidence: float
+    kinds: Collection[Kind] = frozenset(Kind)
+    words: Words = field(default_factory=Words)
+    names: frozenset[str] = frozenset()
+
+    def objection(self, proposal: Proposal, paragraph: Paragraph) -> str | None:
+        """Why a change is not made, in a few words; None if nothing speaks against it."""
+        old, new = _with_surroundings(proposal, paragraph.text)
+        if proposal.kind not in self.kinds:
+            reason = "its kind is not wanted"
+        elif proposal.confidence < needed(proposal, self.confidence):
+            reason = "it is not sure enough"
+        elif abs(len(_words(proposal.new)) - len(_words(proposal.old))) > MOST_WORDS:
+            reason = "it writes or erases too much"
+        elif _doubles(proposal, paragraph.text):
+            reason = "it says a word twice"
+        elif _NUMBER.findall(old) != _NUMBER.findall(new):
+            reason = "it changes a number"
+        elif not _are_kept(self._fixed(old, paragraph.text), new):
+            reason = "it changes a word that stays"
+        else:
+            return None
+        return reason
+
+    def _fixed(self, text: str, around: str) -> list[str]:
+        """The words of a stretch of text that stay, in their order."""
+        spans = {*self.words.spans(text)}
+        spans |= {m.span() for m in _CAPITALISED.finditer(text) if _bare(m[0]) in self.names}
+        if not around.isupper():
+            spans |= {m.span() for m in _ACRONYM.finditer(text)}
+        return [text[start:end] for start, end in sorted(spans)]
+
+
+def needed(proposal: Proposal, confidence: float) -> float:
+    """The confidence that a change needs: more where it looks like another word, not like a mended one."""
+    return 1 - (1 - confidence) * FAR if is_far(proposal) else confidence
+
+
+def is_far(proposal: Proposal) -> bool:
+    """Whether words become others that are neither like them nor of the same class."""
+    if not _words(proposal.old) or not _words(proposal.new):
+        return False
+    if proposal.kind is Kind.OTHER:
+        return True
+    if proposal.kind is not Kind.SPELLING:
+        return False
+    old, new = proposal.old.casefold(), proposal.new.casefold()
+    return distance_between(old, new) > FURTHEST * max(len(old), len(new))
+
+
+def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
+    """Words that seem to be names: with a capital within sentences, more than once, and never without.
+
+    Headings do not count, as they may have capitals throughout, nor do texts in capitals.
+    """
+    capitalised: Counter[str] = Counter()
+    within, small = set[str](), set[str]()
+    for paragraph in paragraphs:
+        if paragraph.role is Role.HEADING or paragraph.text.isupper():
+            continue
+        for start, end in sentences(paragraph):
+            for found in _CAPITALISED.finditer(paragraph.text, start, end):
+                word = _bare(found[0])
+                if not word[0].isupper():
+                    small.add(word)
+                    continue
+                capitalised[word] += 1
+                # What follows a mark may be the start of a sentence, of a quotation, of a line.
+                if re.search(r"[\w,]\s\Z", paragraph.text[start : found.start()]):
+                    within.add(word)
+    return frozenset(
+        word
+        for word in within
+        if capitalised[word] > 1 and word.lower() not in small and word.lower() not in _COMMON
+    )
+
+
+def _bare(word: str) -> str:
+    """The word without the ending of a genitive or a contraction."""
+    return re.split(r"['’](?=\w{1,2}\Z)", word)[0].rstrip("'’-")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def _with_surroundings(proposal: Proposal, text: str) -> tuple[str, str]:
+    """What the change replaces and what by, with the characters around it up to the next spaces."""
+    start, end = proposal.start, proposal.end
+    while start and not text[start - 1].isspace():
+        start -= 1
+    while end < len(text) and not text[end].isspace():
+        end += 1
+    before, after = text[start : proposal.start], text[proposal.end : end]
+    return before + proposal.old + after, before + proposal.new + after
+
+
+def _doubles(proposal: Proposal, text: str) -> bool:
+    """Whether more words than before are followed by themselves."""
+    before, after = text[: proposal.start][-_NEAR:], text[proposal.end :][:_NEAR]
+    counts = []
+    for changed in (proposal.old, proposal.new):
+        words = [word.casefold() for word in _words(before + changed + after)]
+        counts.append(sum(a == b for a, b in pairwise(words)))
+    return counts[1] > counts[0]
+
+
+def _are_kept(words: Iterable[str], text: str) -> bool:
+    """Whether a text has all these words, whole and in this order."""
+    place = 0
+    for word in words:
+        found = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(text, place)
+        if found is None:
+            return False
+        place = found.end()
+    return True

@@ -1,0 +1,87 @@
+"""Words that stay: the user's own, a project's, and those of any other list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from reviser.core.errors import ReviserError
+from reviser.core.files import STREAM, home_folder, read_utf8
+
+PROJECT_FILE: Final = Path(".reviser") / "words.txt"
+"""Where a project keeps its words, in its folder."""
+
+_WORD = re.compile(r"\w+(?:'\w+)*")
+
+
+def user_file() -> Path:
+    """Where a user's own words are: `$REVISER_HOME/words.txt`, or the platform's place for configuration."""
+    return home_folder("XDG_CONFIG_HOME", ".config") / "words.txt"
+
+
+def project_file(path: Path) -> Path | None:
+    """The list of the project that a file belongs to: the nearest one, from its folder upward."""
+    start = Path.cwd() if path == STREAM else path.resolve().parent
+    for folder in (start, *start.parents):
+        if (folder / PROJECT_FILE).is_file():
+            return folder / PROJECT_FILE
+    return None
+
+
+class Words:
+    """Names and terms of one or several words.
+
+    A term in small letters stays with a capital too, as at the start of a sentence; one with capitals stays as it is written.
+    """
+
+    def __init__(self, terms: Iterable[str] = ()) -> None:
+        self._terms = {_from_word_to_word(term) for term in terms} - {""}
+        self._most = max((len(_WORD.findall(term)) for term in self._terms), default=0)
+
+    @classmethod
+    def read(cls, *paths: Path) -> Words:
+        """The words of files with one on each line; what follows a `#` at the start of a line is a comment."""
+        return cls(term for path in paths for term in _lines(path))
+
+    def __or__(self, other: Words) -> Words:
+        return Words(self._terms | other._terms)
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where terms stand in a text; of those that start in one place the longest."""
+        if not self._terms:
+            return
+        text = _plain(text)
+        found = [match.span() for match in _WORD.finditer(text)]
+        for first, (start, _) in enumerate(found):
+            for _, end in reversed(found[first : first + self._most]):
+                if self._holds(" ".join(text[start:end].split())):
+                    yield start, end
+                    break
+
+    def _holds(self, term: str) -> bool:
+        bare = re.sub(r"'s\Z", "", term)
+        forms = (term, term.lower(), bare, bare.lower())
+        return any(form in self._terms for form in forms)
+
+
+def _lines(path: Path) -> Iterator[str]:
+    if path == STREAM:
+        raise ReviserError("a list of words is a file; standard input is for the text")
+    for line in read_utf8(path).splitlines():
+        if not line.lstrip().startswith("#"):
+            yield line
+
+
+def _from_word_to_word(term: str) -> str:
+    """A term without the marks around it, and with single spaces."""
+    found = [match.span() for match in _WORD.finditer(_plain(term))]
+    return " ".join(_plain(term)[found[0][0] : found[-1][1]].split()) if found else ""
+
+
+def _plain(text: str) -> str:
+    return text.replace("’", "'")

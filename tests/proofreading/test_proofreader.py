@@ -1,0 +1,228 @@
+"""The proofreader on small documents, with a policy that knows what to correct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.torch_policy import TorchDecoder
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.proofreader import LOOKS, Draft, Proofread, with_changes
+from reviser.proofreading.reader import Proofreader, Reader, Rules
+from reviser.proofreading.reading import read
+from reviser.proofreading.words import Words
+from reviser.prose import Format, Span
+from tests.proofreading.scripted import GPT2, Known, Scripted
+from tests.toys import ToyTokenizer, toy_model
+
+TYPOS: Known = {
+    "recieve": ("receive", 0.9),
+    "becuse": ("because", 0.8),
+    "a old": ("an old", 0.7),
+    "teh": ("the", 0.95),
+}
+
+
+def proofread(
+    text: str,
+    known: Known | Callable[[str], Known] = TYPOS,
+    format: Format = Format.PLAIN,
+    confidence: float = 0.5,
+    words: Words | None = None,
+    within: Span | None = None,
+) -> Proofread:
+    done = Proofreader(Scripted(known), GPT2, confidence=confidence).proofread(
+        Draft(text, format, words or Words(), within)
+    )
+    assert with_changes(text, done.changes) == done.text
+    return done
+
+
+def test_each_change_has_its_place_confidence_and_kind() -> None:
+    text = "I recieve mail.\n\nIt is a old house, becuse I like teh view.\n"
+    done = proofread(text)
+    assert done.text == "I receive mail.\n\nIt is an old house, because I like the view.\n"
+    assert [(c.old, c.new, c.kind) for c in done.changes] == [
+        ("recieve", "receive", Kind.SPELLING),
+        ("a", "an", Kind.ARTICLE),
+        ("becuse", "because", Kind.SPELLING),
+        ("teh", "the", Kind.SPELLING),
+    ]
+    assert [round(c.confidence, 2) for c in done.changes] == [0.9, 0.7, 0.8, 0.95]
+    assert all(text[c.start : c.end] == c.old for c in done.changes)
+    assert done.sentences == 2
+
+
+def test_the_dial_leaves_what_is_doubted_and_makes_the_rest() -> None:
+    text = "It is a old house, becuse I like teh view."
+    assert "a old house, because I like the" in proofread(text, confidence=0.75).text
+    assert proofread(text, confidence=0.97).text == text
+    assert proofread(text, confidence=1.0).changes == ()
+    assert len(proofread(text, {"a old": ("an old", 0.2)}, confidence=0.15).changes) == 1
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ReviserError, match="confidence"):
+            proofread(text, confidence=wrong)
+
+
+def test_a_sentence_is_read_in_its_paragraph() -> None:
+    policy = Scripted({})
+    text = "One is here. Two is there.\nThree is gone.\n\nAnother one."
+    Proofreader(policy, GPT2).proofread(Draft(text))
+    assert policy.read == ["One is here.", " Two is there.", " Three is gone.", "Another one."]
+    assert policy.around[1] == ("One is here.", " Three is gone.")
+    assert policy.around[3] == ("", "")
+
+
+def test_what_is_around_a_sentence_is_bounded_and_long_sentences_are_cut() -> None:
+    policy = Scripted({})
+    text = "The cat sat on the mat and was glad of it. " * 80
+    Proofreader(policy, GPT2).proofread(Draft(text))
+    assert max(len(GPT2.encode(side)) for pair in policy.around for side in pair) <= 65
+    policy = Scripted({})
+    text = "the cat sat on the mat, and it was glad, " * 40
+    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    assert "".join(policy.read) == text.rstrip()
+    assert max(len(GPT2.encode(part)) for part in policy.read) <= 128
+    assert done.text == text
+    # What cannot be cut is not read.
+    policy = Scripted({})
+    Proofreader(policy, GPT2).proofread(Draft("ab" * 5000))
+    assert policy.read == []
+
+
+def test_changed_sentences_are_read_again_and_no_others() -> None:
+    policy = Scripted({"teh": ("the", 0.9)})
+    text = "I see teh cat and teh dog and teh cow and teh end. All is well."
+    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    # The script finds one of them in each look.
+    assert policy.read.count(" All is well.") == 1
+    assert len(policy.read) == 1 + LOOKS
+    assert done.text == text.replace("teh", "the", LOOKS)
+    assert [c.start for c in done.changes] == [6, 18, 30]
+
+
+def test_a_change_is_never_undone_by_a_later_look() -> None:
+    back_and_forth: Known = {"colour": ("color", 0.9), "color ": ("colour ", 0.9)}
+    assert proofread("A colour is nice.", back_and_forth).text == "A color is nice."
+    # A doubled word goes, and does not come back beside the other.
+
+    def doubled(text: str) -> Known:
+        if "the the" in text:
+            return {"the the": ("the", 0.9)}
+        return {" cat": (" the cat", 0.9), "saw ": ("saw the ", 0.9)}
+
+    assert proofread("I saw the the cat.", doubled).text == "I saw the cat."
+
+
+def test_hard_wrapped_paragraphs_keep_their_lines() -> None:
+    text = "> I do not recieve it, becuse\n> teh post is slow and would\n> of been late.\n"
+    known = TYPOS | {"would of been": ("would have been", 0.9)}
+    done = proofread(text, known, Format.MARKDOWN)
+    assert done.text == (
+        "> I do not receive it, because\n> the post is slow and would\n> have been late.\n"
+    )
+    joined = proofread("I can not see any\nbody here.\n", {"any body": ("anybody", 0.9)})
+    assert joined.text.count("\n") == 2
+
+
+def test_headings_items_and_captions_are_no_unfinished_sentences() -> None:
+    text = "# getting started\n\n- apples and pears\n- teh rest\n\n| a | b |\n|---|---|\n| some cell | x |\n"
+    known: Known = {
+        "getting started": ("Getting started.", 0.9),
+        "pears": ("pears.", 0.9),
+        "apples": ("Apples", 0.9),
+        "some cell": ("Some cell.", 0.9),
+        "teh rest": ("the rest.", 0.9),
+    }
+    done = proofread(text, known, Format.MARKDOWN)
+    assert done.text == text.replace("teh", "the")
+    assert [(c.old, c.new, c.kind) for c in done.changes] == [("teh", "the", Kind.SPELLING)]
+    # What ends like a sentence is one, and the pronoun is always a capital.
+    sentence = proofread("- teh rest.\n", {"teh": ("The", 0.9)}, Format.MARKDOWN)
+    assert sentence.text == "- The rest.\n"
+    pronoun = proofread("- i think so\n", {"i think": ("I think", 0.9)}, Format.MARKDOWN)
+    assert pronoun.text == "- I think so\n"
+
+
+def test_only_a_part_of_the_text() -> None:
+    text = "I see teh cat.\nI see teh dog, teh cow.\nI see teh end.\n"
+    start = text.index("I see teh dog")
+    done = proofread(text, within=Span(start, text.index("\nI see teh end")))
+    assert done.text == text.replace("teh dog, teh cow", "the dog, the cow")
+    inside = proofread(text, within=Span(start, start + 9))
+    assert inside.text == text.replace("teh dog", "the dog")
+    assert proofread(text, within=Span(start, start + 8)).text == text
+
+
+def test_one_correction_of_two_words_is_two_changes_if_each_is_one() -> None:
+    text = "I saw teh quikc fox."
+    done = proofread(text, {"teh quikc": ("the quick", 0.9)}, words=Words(["quikc"]))
+    assert done.text == "I saw the quikc fox."
+    # Else it is made whole or not at all.
+    known: Known = {"teh fox quikc": ("the quick fox that", 0.9)}
+    assert proofread("I saw teh fox quikc.", known, words=Words(["quikc"])).changes == ()
+
+
+def test_several_documents_at_once_as_one_by_one() -> None:
+    texts = ["I see teh cat. It is a old cat.", "Nothing here.", "", "I recieve teh mail."]
+    reader = Proofreader(Scripted(TYPOS), GPT2)
+    together = reader.proofread_all([Draft(text) for text in texts])
+    assert [done.text for done in together] == [proofread(text).text for text in texts]
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    text = "I see teh cat. " * 40
+    Proofreader(Scripted(TYPOS), GPT2).proofread(Draft(text), lambda *of: told.append(of))
+    assert told[0] == (0, 40)
+    assert told[-1][0] == told[-1][1]
+    assert all(done <= of for done, of in told)
+
+
+def test_a_decoder_that_reads_together_finds_what_it_finds_alone() -> None:
+    """The toy model in a batch of torch, and behind a decoder that has no batches."""
+    tokenizer = ToyTokenizer()
+    vocabulary = Vocabulary(tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy")
+
+    class Alone:
+        """A decoder with no more than it must have."""
+
+        def __init__(self, decoder: TorchDecoder) -> None:
+            self.prefill, self.decode = decoder.prefill, decoder.decode
+            self.truncate = decoder.truncate
+            self._decoder = decoder
+
+        @property
+        def length(self) -> int:
+            return self._decoder.length
+
+        @property
+        def capacity(self) -> int:
+            return self._decoder.capacity
+
+    passages = ["The cat sat on the mat.", " The mat sat.", "On the cat, the mat sat."]
+    found = []
+    for wrap in (lambda decoder: decoder, Alone):
+        decoder = wrap(TorchDecoder(toy_model(context=256, canvas_length=256)))
+        policy = ModelPolicy(decoder, vocabulary, max_length=256)
+        rules = Rules(vocabulary)
+        readers = [
+            Reader(rules, tokenizer.encode(passage), floor=1e-30, most_actions=40)
+            for passage in passages
+        ]
+        read(policy, readers)
+        found.append([[(c.start, c.end, c.tokens) for c in one.corrections] for one in readers])
+    assert found[0] == found[1]
+    assert any(found[0])
+
+
+def test_models_that_cannot_revise_say_so() -> None:
+    plain = Scripted({}, vocabulary=Vocabulary.gpt2(kinds=PAPER_KINDS))
+    with pytest.raises(ReviserError, match="not trained to revise"):
+        Proofreader(plain, GPT2)
+    with pytest.raises(ReviserError, match="do not belong together"):
+        Proofreader(Scripted({}, vocabulary=Vocabulary(10)), GPT2)
