@@ -84,11 +84,11 @@ def print_text(document: Document, text: str) -> None:
         write_output(STREAM, document.encode(text))
 
 
-def print_diff(document: Document, text: str) -> None:
-    """Print a unified diff from a document to `text`; in a terminal, with colours."""
+def print_diff(document: Document, text: str, name: str | None = None) -> None:
+    """Print a unified diff from a document to `text`; in a terminal, with colours. See `Document.diff` for `name`."""
     from reviser.core.files import STREAM, write_output
 
-    diff = document.diff(text)
+    diff = document.diff(text, name)
     if diff and is_coloured():
         typer.echo("".join(_coloured(diff)), nl=False)
     else:

@@ -7,6 +7,7 @@ from reviser.proofreading.proofreader import (
     Proofread,
     Proofreader,
     confidence_of,
+    safe_selection,
     with_changes,
 )
 from reviser.proofreading.reader import Correction, Reader, Rules, corrected
@@ -24,5 +25,6 @@ __all__ = [
     "Words",
     "confidence_of",
     "corrected",
+    "safe_selection",
     "with_changes",
 ]

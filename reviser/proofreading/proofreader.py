@@ -32,6 +32,7 @@ from reviser.prose import (
     apply_edits,
     paragraphs,
     safe_edits,
+    same_structure,
     sentences,
     source_edits,
 )
@@ -95,6 +96,21 @@ class Proofread:
 def with_changes(text: str, changes: Sequence[Change]) -> str:
     """A text with some of the changes that were found in it."""
     return apply_edits(text, [change.edit for change in changes])
+
+
+def safe_selection(draft: Draft, changes: Sequence[Change]) -> list[Change]:
+    """Those of some changes that leave the structure of the text alone without the others that were found with them."""
+
+    def is_safe(some: Sequence[Change]) -> bool:
+        return same_structure(draft.text, with_changes(draft.text, some), draft.format)
+
+    if is_safe(changes):
+        return list(changes)
+    kept: list[Change] = []
+    for change in changes:
+        if is_safe([*kept, change]):
+            kept.append(change)
+    return kept
 
 
 def confidence_of(sureness: float) -> float:
@@ -323,6 +339,7 @@ def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Itera
     """
     text = paragraph.text[span.start : span.end]
     gap = len(text) - len(text.lstrip())
+    place = -1
     for edit in _whole(text, edits):
         after = _as_fragment(paragraph, span, text[: edit.start] + edit.new + text[edit.end :])
         if not after.strip() or after[:gap] != text[:gap]:
@@ -339,6 +356,9 @@ def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Itera
             places = [(start, end, new, kind)]
         else:
             places = [(part.start, part.end, part.new, part.kind) for part in parts]
+        if places[0][0] <= place:
+            continue
+        place = places[-1][1]
         for start, end, new, kind in places:
             yield Proposal(
                 span.start + start, span.start + end, text[start:end], new, edit.confidence, kind
@@ -519,7 +539,8 @@ def _merged(text: str, made: Sequence[_Made]) -> list[Change]:
         first = group[0].proposal
         sure = min(one.proposal.confidence for one in group)
         kind = first.kind if len(group) == 1 else _kind(text, start, end, new)
-        changes.append(Change(start, old, new, sure, kind))
+        if old != new:
+            changes.append(Change(start, old, new, sure, kind))
     return changes
 
 

@@ -74,19 +74,29 @@ class Guard:
             reason = "it says a word twice"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
             reason = "it changes a number"
-        elif not _are_kept(self._fixed(old, paragraph.text), new):
+        elif self._loses_word(proposal, paragraph.text):
             reason = "it changes a word that stays"
         else:
             return None
         return reason
 
-    def _fixed(self, text: str, around: str) -> list[str]:
-        """The words of a stretch of text that stay, in their order."""
-        spans = {*self.words.spans(text)}
-        spans |= {m.span() for m in _CAPITALISED.finditer(text) if _bare(m[0]) in self.names}
-        if not around.isupper():
-            spans |= {m.span() for m in _ACRONYM.finditer(text)}
-        return [text[start:end] for start, end in sorted(spans)]
+    def _loses_word(self, proposal: Proposal, text: str) -> bool:
+        """Whether a listed word, a name or an acronym is no longer there."""
+        before, after = _beside(proposal, text)
+        # Texts in capitals have no acronyms that could be told from other words.
+        acronyms = not text.isupper()
+        old = self._fixed(before + proposal.old + after, acronyms)
+        return bool(old - self._fixed(before + proposal.new + after, acronyms))
+
+    def _fixed(self, text: str, acronyms: bool) -> Counter[str]:
+        """The words of a stretch of text that stay."""
+        found = Counter(text[start:end] for start, end in self.words.spans(text))
+        if self.names:
+            words = [_bare(word) for word in _CAPITALISED.findall(text)]
+            found.update(word for word in words if word in self.names)
+        if acronyms:
+            found.update(_ACRONYM.findall(text))
+        return found
 
 
 def needed(proposal: Proposal, confidence: float) -> float:
@@ -153,22 +163,19 @@ def _with_surroundings(proposal: Proposal, text: str) -> tuple[str, str]:
     return before + proposal.old + after, before + proposal.new + after
 
 
+def _beside(proposal: Proposal, text: str) -> tuple[str, str]:
+    """The words before a change and those after it."""
+    before, after = text[: proposal.start], text[proposal.end :]
+    cut = before.find(" ", max(0, len(before) - _NEAR)) if len(before) > _NEAR else 0
+    end = after.rfind(" ", 0, _NEAR) if len(after) > _NEAR else len(after)
+    return before[max(cut, 0) :], after[: end if end >= 0 else len(after)]
+
+
 def _doubles(proposal: Proposal, text: str) -> bool:
     """Whether more words than before are followed by themselves."""
-    before, after = text[: proposal.start][-_NEAR:], text[proposal.end :][:_NEAR]
+    before, after = _beside(proposal, text)
     counts = []
     for changed in (proposal.old, proposal.new):
         words = [word.casefold() for word in _words(before + changed + after)]
         counts.append(sum(a == b for a, b in pairwise(words)))
     return counts[1] > counts[0]
-
-
-def _are_kept(words: Iterable[str], text: str) -> bool:
-    """Whether a text has all these words, whole and in this order."""
-    place = 0
-    for word in words:
-        found = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)").search(text, place)
-        if found is None:
-            return False
-        place = found.end()
-    return True

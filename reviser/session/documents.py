@@ -65,11 +65,14 @@ class Document:
         check_writable(self.path)
         write_atomically(self.path, self.encode(text), replacing=self.encode(self.text))
 
-    def diff(self, text: str) -> str:
-        """A unified diff from this document to one that says `text`, for `patch` to apply to the file."""
+    def diff(self, text: str, name: str | None = None) -> str:
+        """A unified diff from this document to one that says `text`, for `patch` to apply to the file.
+
+        The file is called `name`, by default as it is in its folder.
+        """
         from reviser.session.replay import unified_diff
 
-        name = "stdin" if self.path == STREAM else self.path.name
+        name = name or ("stdin" if self.path == STREAM else self.path.name)
         return unified_diff(self._raw(self.text), self._raw(text), f"a/{name}", f"b/{name}")
 
     def _raw(self, text: str) -> str:

@@ -1,55 +1,60 @@
-"""`reviser revise`: the model suggests changes to a text, line by line."""
+"""`reviser revise`: a model proofreads texts, and changes what is wrong in them and nothing else."""
 
 from __future__ import annotations
 
 import re
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reviser.cli.commands.generate import (
-    Choosing,
-    FileArgument,
     InPlaceOption,
-    JsonOption,
-    MaxActionsOption,
-    MinPOption,
     ModelOption,
     OutputOption,
-    SeedOption,
-    TemperatureOption,
     ThreadsOption,
-    TopKOption,
-    TopPOption,
     TrajectoryOption,
     offset_of,
 )
 from reviser.cli.delivery import choose_one, is_coloured, print_diff, write_result
+from reviser.cli.entry import complain
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.decoding.rollout import Sampler
+    from reviser.proofreading.changes import Kind
+    from reviser.proofreading.reader import Change, Proofread, Proofreader, Words
+    from reviser.prose import Format
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
 
 _HELP = """\
 y  take this change
 n  leave this text as it was
-a  take this change and all that follow
-d  leave this text and all that follows
-q  the same as d
+a  take this change and all that follow in this file
+d  leave this text and all that follows in this file
+q  the same as d, and look at no more files
 ?  this help
 """
 
+KindsOption = Annotated[
+    str | None,
+    typer.Option(help="Only changes of these kinds, such as spelling,article.", metavar="KINDS"),
+]
+
 
 def revise(
-    file: FileArgument,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Text files, and folders with documents; - reads standard input.",
+            show_default=False,
+        ),
+    ],
     model: ModelOption = None,
     in_place: InPlaceOption = False,
     interactive: Annotated[
@@ -60,157 +65,392 @@ def revise(
     diff: Annotated[
         bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")
     ] = False,
-    json: JsonOption = False,
+    json: Annotated[
+        bool,
+        typer.Option("--json", help="Print JSON: each change, its place, confidence and kind."),
+    ] = False,
+    confidence: Annotated[
+        float | None,
+        typer.Option(help="How sure of a change to be, from 0 to 1 (0.5).", min=0, max=1),
+    ] = None,
+    only: KindsOption = None,
+    except_: Annotated[
+        str | None, typer.Option("--except", help="No changes of these kinds.", metavar="KINDS")
+    ] = None,
+    ignore: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A file of words that stay, one on each line; beside .reviser/words.txt.",
+            metavar="FILE",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(help="What the text is written in, such as markdown; else by its name."),
+    ] = None,
     range: Annotated[
         str | None,
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
     ] = None,
     trajectory: TrajectoryOption = None,
-    max_actions: MaxActionsOption = 128,
-    temperature: TemperatureOption = 0.0,
-    sureness: Annotated[
-        float | None,
-        typer.Option(
-            help="How many times as likely as leaving a text a change must be (2); 0 takes any.",
-            min=0,
-            max=1000,
-        ),
-    ] = None,
-    top_k: TopKOption = 50,
-    top_p: TopPOption = 1.0,
-    min_p: MinPOption = 0.0,
-    seed: SeedOption = None,
+    max_actions: Annotated[
+        int, typer.Option(help="Actions at the most for a sentence.", min=1)
+    ] = 160,
+    sureness: Annotated[float | None, typer.Option(min=0, max=1000, hidden=True)] = None,
     threads: ThreadsOption = None,
 ) -> None:
-    """Suggest changes to a text, as a unified diff.
+    """Proofread texts: suggest corrections, as a unified diff.
 
-    Each line is revised on its own, in sight of the nearest lines, and left alone unless the model is
-    sure enough. The file stays as it is unless --in-place or --interactive is given. Exit status 1 means
-    that it was changed by someone else during the run: then it stays, and the result is kept beside it.
+    Only prose is changed: code, links, formulas and all else that has a meaning for programs stays as it
+    is. Each change is made if the model is sure enough of it. Files stay as they are unless --in-place or
+    --interactive is given. Of a folder the documents are read that are neither hidden nor ignored by git.
+
+    Exit status: 0, whether or not there was something to change; 1, a file was changed by someone else
+    during the run: then it stays, and the result is kept beside it; 2, a mistake in the command, a file
+    or a model.
     """
-    from reviser.core.files import STREAM, check_output, input_name, write_output
-    from reviser.core.trajectory import dump_trajectories
-    from reviser.session.documents import Document, check_writable
-
     choose_one(in_place=in_place, interactive=interactive, output=output, diff=diff, json=json)
-    if interactive and file == STREAM:
-        raise ReviserError("standard input cannot be both the text and the answers")
-    if in_place or interactive:
-        check_writable(file)
-    for target in filter(None, (output, trajectory)):
-        check_output(target)
-    document = Document.read(file)
-    start, end = range_in(document.text, range)
-    sampler = next(Choosing(temperature, top_k, top_p, min_p, seed, 1).samplers())
-    done = _revise(document, _load(model, threads), sampler, max_actions, sureness, start, end)
-    if trajectory:
-        recorded = dump_trajectories(passage.trajectory for passage in done.passages)
-        write_output(trajectory, recorded.encode("utf-8"))
-    if json:
-        typer.echo(done.summary(file))
-        return
-    if done.text == document.text:
-        typer.echo(f"{input_name(file)}: nothing to change", err=True)
-    if interactive:
-        write_result(document, ask_each(document.text, done.text), file)
-    elif in_place or output:
-        write_result(document, done.text, file if in_place else output or STREAM)
-    else:
-        print_diff(document, done.text)
+    job = Job(
+        Delivery(in_place, interactive, output, json, trajectory),
+        Asked(_confidence(confidence, sureness), only, except_, format, range, tuple(ignore or ())),
+        max_actions,
+        model,
+        threads,
+    )
+    if status := job.run(files):
+        raise typer.Exit(status)
+
+
+def _confidence(confidence: float | None, sureness: float | None) -> float:
+    from reviser.proofreading.reader import CONFIDENCE, confidence_of
+
+    if sureness is None:
+        return CONFIDENCE if confidence is None else confidence
+    if confidence is not None:
+        raise ReviserError("choose one of --confidence and --sureness, which is its old name")
+    return confidence_of(sureness)
 
 
 @dataclass(frozen=True)
-class Passage:
-    """A piece of the text, before and after, and the run that revised it."""
+class Delivery:
+    """Where results go."""
 
-    line: int
-    before: str
-    after: str
-    ending: str
-    actions: int
-    trajectory: Trajectory
+    in_place: bool
+    interactive: bool
+    output: Path | None
+    json: bool
+    trajectory: Path | None
+
+    def check(self, paths: Sequence[Path], several: bool) -> None:
+        from reviser.core.files import STREAM, check_output
+        from reviser.session.documents import check_writable
+
+        if several and self.output:
+            raise ReviserError("--output takes the result of one file")
+        if self.interactive and STREAM in paths:
+            raise ReviserError("standard input cannot be both the text and the answers")
+        if self.in_place or self.interactive:
+            for path in paths:
+                check_writable(path)
+        for target in filter(None, (self.output, self.trajectory)):
+            check_output(target)
 
 
 @dataclass(frozen=True)
-class Revised:
-    """The text after all its passages."""
+class Asked:
+    """What to look for, and where."""
 
-    text: str
-    passages: tuple[Passage, ...]
-    seconds: float
+    confidence: float
+    only: str | None = None
+    without: str | None = None
+    format: str | None = None
+    range: str | None = None
+    ignore: tuple[Path, ...] = ()
 
-    def summary(self, file: Path) -> str:
+    def kinds(self) -> frozenset[Kind]:
+        from reviser.proofreading.changes import Kind
+
+        wanted = frozenset(Kind) if self.only is None else kinds_in(self.only)
+        return wanted - (kinds_in(self.without) if self.without is not None else frozenset())
+
+    def format_of(self, path: Path, text: str) -> Format:
+        from reviser.core.files import input_name
+        from reviser.prose import Format, format_of, format_of_language
+
+        if self.format is None:
+            found = format_of(str(path), text)
+        else:
+            found = format_of_language(self.format)
+            if found is Format.UNKNOWN:
+                found = format_of(f"a.{self.format}")
+        if found is not Format.UNKNOWN:
+            return found
+        known = ", ".join(format for format in Format if format is not Format.UNKNOWN)
+        if self.format is not None:
+            raise ReviserError(f"{self.format} is no format that is known: {known}")
+        raise ReviserError(
+            f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
+        )
+
+    def words(self, path: Path) -> Words:
+        from reviser.proofreading.reader import Words
+        from reviser.proofreading.words import project_file, user_file
+
+        project, user = project_file(path), user_file()
+        found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
+        return Words.read(*found)
+
+
+def kinds_in(given: str) -> frozenset[Kind]:
+    """The kinds of changes that a user names, with commas between them."""
+    from reviser.proofreading.changes import Kind
+
+    known = {kind.value.replace(" ", "-"): kind for kind in Kind}
+    names = [re.sub(r"[\s_]+", "-", name.strip().lower()) for name in given.split(",")]
+    for name in names:
+        if name not in known:
+            raise ReviserError(f"there is no kind of change {name}; there are {', '.join(known)}")
+    return frozenset(known[name] for name in names)
+
+
+@dataclass
+class Asking:
+    """Shows changes one by one and asks about each."""
+
+    is_over: bool = False
+
+    def ask(self, done: Proofread, name: str = "") -> list[Change]:
+        """The changes that were taken; without the others they leave the document's structure alone."""
+        from reviser.proofreading.reader import safe_selection
+
+        taken: list[Change] = []
+        for_all: bool | None = None
+        for number, change in enumerate(done.changes, start=1):
+            wanted = for_all
+            if wanted is None:
+                _show(done.draft.text, taken, change, name)
+                answer = _ask(f"Take this change ({number} of {len(done.changes)}) [y,n,a,d,q,?]? ")
+                wanted = answer in "ya"
+                for_all = None if answer in "yn" else wanted
+                self.is_over = answer == "q"
+            taken += [change] if wanted else []
+        return safe_selection(done.draft, taken)
+
+
+def _show(text: str, taken: Sequence[Change], change: Change, name: str) -> None:
+    coloured = is_coloured()
+    place = f"{name}, line" if name else "line"
+    line = text.count("\n", 0, change.start) + 1
+    head = f"@@ {place} {line} @@ {change.kind}, {change.confidence:.2f}"
+    typer.secho(head, fg="cyan" if coloured else None)
+    for mark, some, colour in (("-", taken, "red"), ("+", [*taken, change], "green")):
+        for shown in _lines(text, change, some):
+            typer.secho(mark + shown.rstrip("\r"), fg=colour if coloured else None)
+
+
+def _lines(text: str, around: Change, changes: Sequence[Change]) -> Iterator[str]:
+    """The lines that a change is in, with some changes made."""
+    start = text.rfind("\n", 0, around.start) + 1
+    end = text.find("\n", around.end)
+    end = len(text) if end < 0 else end
+    pieces, at = list[str](), start
+    for change in changes:
+        if start <= change.start and change.end <= end:
+            pieces += [text[at : change.start], change.new]
+            at = change.end
+    yield from "".join([*pieces, text[at:end]]).split("\n")
+
+
+def _ask(question: str) -> str:
+    while True:
+        typer.secho(question, nl=False, bold=is_coloured())
+        answer = sys.stdin.readline()
+        if not answer:
+            return "q"  # nobody is there to ask
+        answer = answer.strip().lower()
+        if answer in ("y", "n", "a", "d", "q"):
+            return answer
+        typer.echo(_HELP, nl=False)
+
+
+@dataclass
+class Job:
+    """One command: a model, what to look for, and where the results go."""
+
+    delivery: Delivery
+    asked: Asked
+    max_actions: int
+    model: str | None
+    threads: int | None
+    several: bool = False
+    asking: Asking = field(default_factory=Asking)
+    trajectories: list[Trajectory] = field(default_factory=list)
+    summaries: list[dict[str, Any]] = field(default_factory=list)
+    changed: int = 0
+
+    def run(self, files: Sequence[Path]) -> int:
+        """Proofread the files; returns the exit status."""
         import json
 
-        changed = [part for part in self.passages if part.before != part.after]
-        data: dict[str, Any] = {
-            "file": str(file),
-            "model": self.passages[0].trajectory.model if self.passages else None,
-            "text": self.text,
-            "passages": len(self.passages),
-            "changes": [
-                {
-                    "line": part.line,
-                    "before": part.before,
-                    "after": part.after,
-                    "actions": part.actions,
-                    "ending": part.ending,
-                }
-                for part in changed
-            ],
-            "actions": sum(part.actions for part in self.passages),
-            "seconds": round(self.seconds, 3),
-        }
-        return json.dumps(data, ensure_ascii=False, indent=2)
+        from reviser.core.files import write_output
+        from reviser.core.trajectory import dump_trajectories
 
+        self.several = len(files) > 1 or any(file.is_dir() for file in files)
+        paths = paths_in(files)
+        self.delivery.check(paths, self.several)
+        if self.several and self.asked.range:
+            raise ReviserError("--range takes one file")
+        kinds = self.asked.kinds()
+        given = [] if self.several else [self._read(paths[0])]
+        engine = self._load()
+        reader = self._proofreader(engine, kinds)
+        try:
+            status = self._proofread_all(paths, given, reader, engine)
+        finally:
+            if self.delivery.trajectory and self.trajectories:
+                recorded = dump_trajectories(self.trajectories)
+                write_output(self.delivery.trajectory, recorded.encode("utf-8"))
+        if self.delivery.json:
+            shown = self.summaries if self.several else self.summaries[0]
+            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return status
 
-def _load(model: str | None, threads: int | None) -> Engine:
-    from reviser.cli.live import working
-    from reviser.session.engine import load_engine
+    def _proofread_all(
+        self, paths: Sequence[Path], given: list[Document], reader: Proofreader, engine: Engine
+    ) -> int:
+        """Proofread the files, of which the first ones may have been read; returns the exit status."""
+        status = 0
+        for path in paths:
+            try:
+                document = given.pop(0) if given else self._read(path)
+                self._proofread(document, reader, engine)
+            except ReviserError as error:
+                # One bad file among several does not keep the others from being read.
+                if not self.several:
+                    raise
+                status = max(status, complain(error))
+            if self.asking.is_over:
+                break
+        if self.several and not self.changed and not self.delivery.json:
+            typer.echo(f"{len(paths)} files: nothing to change", err=True)
+        return status
 
-    with working("loading the model"):
-        return load_engine(model, threads=threads)
+    def _read(self, path: Path) -> Document:
+        from reviser.session.documents import Document
 
+        document = Document.read(path)
+        # What is wrong with the command is said before the model is loaded.
+        self.asked.format_of(path, document.text)
+        self.asked.words(path)
+        range_in(document.text, self.asked.range)
+        return document
 
-def _revise(
-    document: Document,
-    engine: Engine,
-    sampler: Sampler,
-    max_actions: int,
-    sureness: float | None,
-    start: int,
-    end: int,
-) -> Revised:
-    from reviser.cli.live import working
-    from reviser.core.trajectory import Trajectory
-    from reviser.decoding.lookahead import MARGIN
+    def _load(self) -> Engine:
+        from reviser.cli.live import working
+        from reviser.session.engine import load_engine
 
-    session = engine.session(document.text)
-    sure = MARGIN if sureness is None else sureness
-    passages = []
-    grown = 0
-    began = time.perf_counter()
-    places = session.passages(start, end)
-    with working("revising") as tell:
-        for number, (first, last) in enumerate(places, start=1):
-            tell(f"revising passage {number} of {len(places)}")
-            before = document.text[first:last]
-            run = session.revise(
-                first + grown, last + grown, sampler, max_actions=max_actions, margin=sure
+        with working("loading the model"):
+            return load_engine(self.model, threads=self.threads)
+
+    def _proofreader(self, engine: Engine, kinds: frozenset[Kind]) -> Proofreader:
+        from reviser.proofreading.reader import Proofreader
+
+        return Proofreader(
+            engine.policy,
+            engine.tokenizer,
+            confidence=self.asked.confidence,
+            kinds=kinds,
+            max_actions=self.max_actions,
+        )
+
+    def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
+        from reviser.cli.live import working
+        from reviser.core.files import input_name
+        from reviser.proofreading.reader import Draft, with_changes
+        from reviser.proofreading.recording import recorded
+        from reviser.prose import Span
+
+        path = document.path
+        format = self.asked.format_of(path, document.text)
+        within = Span(*range_in(document.text, self.asked.range))
+        draft = Draft(document.text, format, self.asked.words(path), within)
+        began = time.perf_counter()
+        with working("proofreading") as tell:
+            name = f"{input_name(path)}: " if self.several else ""
+            done = reader.proofread(
+                draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}")
             )
-            actions = sum(1 for _ in run)
-            passages.append(
-                Passage(
-                    document.text.count("\n", 0, first) + 1,
-                    before,
-                    run.written,
-                    str(run.rollout.ending),
-                    actions,
-                    Trajectory.record(run.rollout, engine.tokenizer, engine.name),
-                )
+        seconds = time.perf_counter() - began
+        if not done.changes and not self.several and not self.delivery.json:
+            typer.echo(f"{input_name(path)}: nothing to change", err=True)
+        changes: Sequence[Change] = done.changes
+        if self.delivery.interactive:
+            changes = self.asking.ask(done, input_name(path) if self.several else "")
+        self.changed += bool(done.changes)
+        if self.delivery.trajectory:
+            vocabulary = engine.policy.vocabulary
+            self.trajectories.append(
+                recorded(document.text, changes, engine.tokenizer, vocabulary, engine.name)
             )
-            grown += len(run.written) - len(before)
-    return Revised(session.text, tuple(passages), time.perf_counter() - began)
+        if self.delivery.json:
+            self.summaries.append(summary(document, done, engine.name, seconds))
+        else:
+            self._deliver(document, with_changes(document.text, changes), len(changes))
+
+    def _deliver(self, document: Document, text: str, changes: int) -> None:
+        from reviser.core.files import STREAM
+
+        delivery, path = self.delivery, document.path
+        if delivery.in_place or delivery.interactive or delivery.output:
+            into = delivery.output or path
+            write_result(document, text, into)
+            if self.several and changes:
+                typer.echo(f"{path}: {changes} change{'s' * (changes > 1)}", err=True)
+        else:
+            name = path.as_posix().lstrip("/") if self.several and path != STREAM else None
+            print_diff(document, text, name)
+
+
+def paths_in(files: Sequence[Path]) -> list[Path]:
+    """The files that are named, and the documents in the folders that are, each once."""
+    from reviser.proofreading.folders import documents_in
+
+    found: dict[Path, None] = {}
+    for file in files:
+        if not file.is_dir():
+            found[file] = None
+            continue
+        found |= dict.fromkeys(documents_in(file))
+    if not found:
+        raise ReviserError(
+            f"there are no documents in {', '.join(map(str, files))} that are neither hidden nor ignored by git"
+        )
+    return list(found)
+
+
+def summary(document: Document, done: Proofread, model: str, seconds: float) -> dict[str, Any]:
+    """What is told about a proofread document as JSON."""
+    text = document.text
+    return {
+        "file": str(document.path),
+        "model": model,
+        "format": str(done.draft.format),
+        "text": done.text,
+        "sentences": done.sentences,
+        "changes": [
+            {
+                "line": text.count("\n", 0, change.start) + 1,
+                "column": change.start - text.rfind("\n", 0, change.start),
+                "offset": change.start,
+                "old": change.old,
+                "new": change.new,
+                "confidence": round(change.confidence, 4),
+                "kind": str(change.kind),
+            }
+            for change in done.changes
+        ],
+        "seconds": round(seconds, 3),
+    }
 
 
 def range_in(text: str, given: str | None) -> tuple[int, int]:
@@ -228,78 +468,3 @@ def range_in(text: str, given: str | None) -> tuple[int, int]:
     if end < start:
         raise ReviserError(f"{given} ends before it starts")
     return start, end
-
-
-# Asking ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Change:
-    """Lines that one text has and the other has not; `kept` lines are before it, since the last."""
-
-    kept: tuple[str, ...]
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    line: int
-
-
-def changes_between(before: str, after: str) -> Iterator[Change]:
-    """The changes from one text to another, and at last what both end with."""
-    from difflib import SequenceMatcher
-
-    from reviser.session.replay import patch_lines
-
-    old, new = patch_lines(before), patch_lines(after)
-    kept: tuple[str, ...] = ()
-    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            kept = tuple(old[i:j])
-            continue
-        # Lines are revised one by one, so where they pair up each is a change of its own.
-        pieces = j - i if j - i == m - k else 1
-        for n in range(pieces):
-            last = n == pieces - 1
-            lines = slice(i + n, j if last else i + n + 1), slice(k + n, m if last else k + n + 1)
-            yield Change(kept, tuple(old[lines[0]]), tuple(new[lines[1]]), i + n + 1)
-            kept = ()
-    yield Change(kept, (), (), len(old) + 1)
-
-
-def ask_each(before: str, after: str) -> str:
-    """Show the changes one by one, ask about each, and return the text with those that were taken."""
-    *changes, rest = changes_between(before, after)
-    made: list[str] = []
-    for_all: bool | None = None
-    for number, change in enumerate(changes, start=1):
-        taken = for_all
-        if taken is None:
-            _show(change)
-            answer = _ask(f"Take this change ({number} of {len(changes)}) [y,n,a,d,q,?]? ")
-            taken = answer in "ya"
-            for_all = None if answer in "yn" else taken
-        made += [*change.kept, *(change.after if taken else change.before)]
-    return "".join([*made, *rest.kept])
-
-
-def _show(change: Change) -> None:
-    coloured = is_coloured()
-    typer.secho(f"@@ line {change.line} @@", fg="cyan" if coloured else None)
-    for mark, lines, colour in (
-        (" ", change.kept[-1:], None),
-        ("-", change.before, "red"),
-        ("+", change.after, "green"),
-    ):
-        for line in lines:
-            typer.secho(mark + line.rstrip("\r\n"), fg=colour if coloured else None)
-
-
-def _ask(question: str) -> str:
-    while True:
-        typer.secho(question, nl=False, bold=is_coloured())
-        answer = sys.stdin.readline()
-        if not answer:
-            return "d"  # nobody is there to ask
-        answer = answer.strip().lower()
-        if answer in ("y", "n", "a", "d", "q"):
-            return answer
-        typer.echo(_HELP, nl=False)

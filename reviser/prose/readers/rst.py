@@ -68,6 +68,8 @@ _TABLE = re.compile(r"\s*(?:\+[-=+]{2,}|[=-]{2,}(?: +[=-]+)+|={3,}|\|.*\|)\s*\Z"
 _EXPLICIT = (b".. ", b"__ ")
 _MARKUP = re.compile(r"\s*(?:\.\.|__)(?:\s|\Z)")
 _DIRECTIVE = re.compile(r"\s*\.\. +(?:([\w:-]+?)::|_|\|)")
+_BEFORE_MARKUP = "'\"([{<-/:“‘«–—"
+_AFTER_MARKUP = "'\")]}>-/\\:.,;!?”’»–—…"
 _LABEL = re.compile(r"`([^`<>\\]+)( <[^<>]+>`__?)\Z")
 
 
@@ -133,7 +135,9 @@ def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
         return
     block = Block(role, [piece.prose for piece in pieces if not piece.blank])
     block.protected = sorted(span for child in node.children for span in _protected(tree, child))
-    block.shape = " ".join([child.type for child in node.children if child.type not in _PLAIN])
+    block.shape = " ".join(
+        [_shape(tree, child) for child in node.children if child.type not in _PLAIN]
+    )
     # Two colons at the end of a paragraph make what follows literal; the grammar wants it to be there.
     block.shape += f" literal={bool(pieces) and pieces[-1].text.rstrip().endswith('::')}"
     if role is Role.HEADING and node.type == "title":
@@ -144,6 +148,16 @@ def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
             block.shape += f" fits={fits}"
     if block.segments:
         yield block
+
+
+def _shape(tree: trees.Tree, node: Any) -> str:
+    """What markup is, and whether docutils takes it for that between its neighbours; the grammar is not as strict."""
+    start = node.start_byte
+    before = tree.data[max(start - 4, 0) : start].decode("utf-8", "ignore")[-1:]
+    after = tree.data[node.end_byte : node.end_byte + 4].decode("utf-8", "ignore")[:1]
+    starts = not before or before.isspace() or before in _BEFORE_MARKUP
+    ends = not after or after.isspace() or after in _AFTER_MARKUP
+    return f"{node.type}{starts:d}{ends:d}"
 
 
 def _protected(tree: trees.Tree, node: Any) -> Iterator[Span]:

@@ -62,6 +62,7 @@ def test_wrapped_lines_stay_lines(text: str, old: str, new: str, result: str, en
         (Format.LATEX, "We have 50\\% here.\n", "have", "have 3%"),
         (Format.LATEX, "We cite \\cite{teh} here.\n", "teh", "the"),
         (Format.LATEX, "It joins% comment\nwords here.\n", "joins words", "keeps word"),
+        (Format.RST, "See ``a``, :ref:`b` or not.\n", ", ", ","),
         (Format.RST, "A title\n=======\n", "title", "longer title"),
         (Format.RST, "A word here.\n", "here.", "here::"),
         (Format.RST, "A ``teh`` word.\n", "teh", "the"),

@@ -241,7 +241,7 @@ def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
 def test_two_processes_equal_one_with_twice_the_batch(kind: str, tmp_path: Path) -> None:
-    script = ROOT / "tests" / "training" / "shared_run.py"
+    script = ROOT / "tests" / "training" / "trainer" / "shared_run.py"
     results = {}
     for size in (1, 2):
         out = tmp_path / f"{size}.json"
