@@ -49,25 +49,18 @@ class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(self, name: str, model: str | None) -> None:
+        from reviser.proofreading.reader import Proofreader
         from reviser.session.engine import load_engine
 
         self.name = name
-        self._engine = load_engine(model)
+        engine = load_engine(model)
+        self._proofreader = Proofreader(engine.policy, engine.tokenizer)
 
     def correct(self, texts: list[str]) -> list[str]:
-        return [self._corrected(text) for text in texts]
+        from reviser.proofreading.reader import Draft
 
-    def _corrected(self, text: str) -> str:
-        from reviser.decoding.rollout import Sampler
-
-        session = self._engine.session(text)
-        grown = 0
-        for start, end in session.passages():
-            run = session.revise(start + grown, end + grown, Sampler(temperature=0))
-            for _ in run:
-                pass
-            grown += len(run.written) - (end - start)
-        return " ".join(session.text.split())
+        done = self._proofreader.proofread_all([Draft(text) for text in texts])
+        return [" ".join(one.text.split()) for one in done]
 
 
 class Harper:

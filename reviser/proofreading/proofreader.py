@@ -9,7 +9,7 @@ What was changed once stays: a later look corrects other words alone.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -473,9 +473,10 @@ class _Work:
         return Span(within.start, len(self._text) - (len(self._draft.text) - within.end))
 
     def _is_fresh(self, start: int, end: int) -> bool:
-        return self._fresh is None or any(
-            span.start <= end and start <= span.end for span in self._fresh
-        )
+        if self._fresh is None:
+            return True
+        after = bisect_left(self._fresh, start, key=lambda span: span.end)
+        return after < len(self._fresh) and self._fresh[after].start <= end
 
     def _is_within(self, paragraph: Paragraph, proposal: Proposal) -> bool:
         start, end = self._within

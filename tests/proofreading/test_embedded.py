@@ -1,0 +1,74 @@
+"""The model that comes along proofreads real files: what it changes is prose, and the rest stays."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reviser.prose import format_of, same_structure
+from tests.reviser.prose.judges import judged
+from tests.reviser.prose.test_properties import DOCUMENTS
+
+GUIDE = """\
+---
+title: "the the guide"
+tags: [recieve, teh]
+---
+
+# Getting started
+
+He recieved the the letter
+yesterday from [the the shop](http://teh.example/the-the).
+
+```sh
+echo the the mistake
+```
+
+- the item
+"""
+
+
+def revise(*words: str | Path, stdin: str | None = None) -> str:
+    command = [sys.executable, "-m", "reviser", "revise", *map(str, words)]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture(autouse=True)
+def _embedded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("REVISER_MODEL", raising=False)
+
+
+def test_a_document_with_structure(tmp_path: Path) -> None:
+    path = tmp_path / "guide.md"
+    path.write_text(GUIDE)
+    recorded = tmp_path / "run.json"
+    told = json.loads(revise(path, "--json", "--confidence", "0.1", "--trajectory", recorded))
+    after = told["text"]
+    assert "He received the letter\nyesterday" in after
+    assert judged(after, format_of("guide.md")) == judged(GUIDE, format_of("guide.md"))
+    assert after.count("\n") == GUIDE.count("\n")
+    command = [sys.executable, "-m", "reviser", "replay", str(recorded), "--format", "json"]
+    replayed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(replayed.stdout)[0]["final_text"] == after
+    piped = revise("-", "--format", "markdown", "-o", "-", "--confidence", "0.1", stdin=GUIDE)
+    assert piped == after
+
+
+def test_documents_of_other_formats() -> None:
+    suffixes = (".tex", ".rst", ".eml", ".py", ".yaml", ".c")
+    files = [path for path in DOCUMENTS if path.suffix in suffixes]
+    told = json.loads(revise(*files, "--json", "--confidence", "0.2"))
+    assert any(one["changes"] for one in told)
+    for path, one in zip(files, told, strict=True):
+        text = path.read_bytes().decode()
+        if one["changes"]:
+            assert same_structure(text, one["text"], format_of(path.name, text))
+            assert judged(one["text"], format_of(path.name, text)) == judged(
+                text, format_of(path.name, text)
+            )
