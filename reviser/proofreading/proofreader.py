@@ -368,9 +368,9 @@ def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Itera
 def _as_fragment(paragraph: Paragraph, span: Span, after: str) -> str:
     """A changed passage without what makes a sentence of a heading, an item or a caption: a capital and a final mark."""
     text = paragraph.text
-    if not paragraph.role.fragment or text[-1:] in _FINAL:
+    if not paragraph.role.fragment:
         return after
-    if span.end == len(text):
+    if span.end == len(text) and text[-1:] not in _FINAL:
         after = after.rstrip(_FINAL + " ")
     old, new = _FIRST_WORD.search(text), _FIRST_WORD.search(after)
     if old is None or new is None or old.start() < span.start or re.match(r"i\b", old[0]):

@@ -141,9 +141,9 @@ def test_headings_items_and_captions_are_no_unfinished_sentences() -> None:
     done = proofread(text, known, Format.MARKDOWN)
     assert done.text == text.replace("teh", "the")
     assert [(c.old, c.new, c.kind) for c in done.changes] == [("teh", "the", Kind.SPELLING)]
-    # What ends like a sentence is one, and the pronoun is always a capital.
-    sentence = proofread("- teh rest.\n", {"teh": ("The", 0.9)}, Format.MARKDOWN)
-    assert sentence.text == "- The rest.\n"
+    # The parts of a list begin as its author likes, also where they end with a mark; the pronoun is a capital.
+    listed = proofread("- teh rest;\n", {"teh": ("The", 0.9)}, Format.MARKDOWN)
+    assert listed.text == "- the rest;\n"
     pronoun = proofread("- i think so\n", {"i think": ("I think", 0.9)}, Format.MARKDOWN)
     assert pronoun.text == "- I think so\n"
 
