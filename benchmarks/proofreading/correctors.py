@@ -49,7 +49,7 @@ class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(self, name: str, model: str | None) -> None:
-        from reviser.proofreading.reader import Proofreader
+        from reviser.proofreading.proofreader import Proofreader
         from reviser.session.engine import load_engine
 
         self.name = name
@@ -57,7 +57,7 @@ class Reviser:
         self._proofreader = Proofreader(engine.policy, engine.tokenizer)
 
     def correct(self, texts: list[str]) -> list[str]:
-        from reviser.proofreading.reader import Draft
+        from reviser.proofreading.proofreader import Draft
 
         done = self._proofreader.proofread_all([Draft(text) for text in texts])
         return [" ".join(one.text.split()) for one in done]

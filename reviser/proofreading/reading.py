@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
+from reviser.native.batch import read_batch
+from reviser.native.decoder import NativeDecoder
 from reviser.proofreading.reader import Reader
 from reviser.session.session import SessionPolicy
 
@@ -22,6 +24,9 @@ class ReadsTogether(Protocol):
 def read(policy: SessionPolicy, readers: Sequence[Reader]) -> None:
     """Let every reader read its passage to the end."""
     decoder = getattr(policy, "decoder", None)
+    if isinstance(decoder, NativeDecoder):
+        read_batch(decoder, readers, ROWS)
+        return
     if isinstance(decoder, ReadsTogether):
         decoder.read_batch(readers, ROWS)
         return

@@ -27,7 +27,8 @@ from reviser.core.errors import ReviserError
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
     from reviser.proofreading.changes import Kind
-    from reviser.proofreading.reader import Change, Proofread, Proofreader, Words
+    from reviser.proofreading.proofreader import Change, Proofread, Proofreader
+    from reviser.proofreading.words import Words
     from reviser.prose import Format
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
@@ -122,7 +123,7 @@ def revise(
 
 
 def _confidence(confidence: float | None, sureness: float | None) -> float:
-    from reviser.proofreading.reader import CONFIDENCE, confidence_of
+    from reviser.proofreading.proofreader import CONFIDENCE, confidence_of
 
     if sureness is None:
         return CONFIDENCE if confidence is None else confidence
@@ -193,8 +194,7 @@ class Asked:
         )
 
     def words(self, path: Path) -> Words:
-        from reviser.proofreading.reader import Words
-        from reviser.proofreading.words import project_file, user_file
+        from reviser.proofreading.words import Words, project_file, user_file
 
         project, user = project_file(path), user_file()
         found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
@@ -221,7 +221,7 @@ class Asking:
 
     def ask(self, done: Proofread, name: str = "") -> list[Change]:
         """The changes that were taken; without the others they leave the document's structure alone."""
-        from reviser.proofreading.reader import safe_selection
+        from reviser.proofreading.proofreader import safe_selection
 
         taken: list[Change] = []
         for_all: bool | None = None
@@ -353,7 +353,7 @@ class Job:
             return load_engine(self.model, threads=self.threads)
 
     def _proofreader(self, engine: Engine, kinds: frozenset[Kind]) -> Proofreader:
-        from reviser.proofreading.reader import Proofreader
+        from reviser.proofreading.proofreader import Proofreader
 
         return Proofreader(
             engine.policy,
@@ -366,7 +366,7 @@ class Job:
     def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
         from reviser.cli.live import working
         from reviser.core.files import input_name
-        from reviser.proofreading.reader import Draft, with_changes
+        from reviser.proofreading.proofreader import Draft, with_changes
         from reviser.proofreading.recording import recorded
         from reviser.prose import Span
 

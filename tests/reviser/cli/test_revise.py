@@ -21,11 +21,11 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.reader import Change, Draft, Proofread
+from reviser.proofreading.proofreader import Change, Draft, Proofread
 from reviser.prose import Format
-from tests.proofreading.scripted import Known
-from tests.proofreading.taught import taught_model
 from tests.reviser.cli.test_replay import complains, reviser
+from tests.reviser.proofreading.scripted import Known
+from tests.reviser.proofreading.taught import taught_model
 
 TEXT = "The cat sat on teh mat.\n\nIt were happy.\nThe end.\n"
 GUIDE = """\

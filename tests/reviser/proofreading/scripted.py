@@ -79,10 +79,11 @@ class Scripted:
             put = text[ends[first] : start] + new + text[end : ends[last]]
             actions: list[Action] = [*self.vocabulary.moves(last - cursor)]
             actions += [Delete()] * (last - first)
-            actions += map(Insert, self._tokenizer.encode(put))
+            written = self._tokenizer.encode(put)
+            actions += map(Insert, written)
             yield actions[0], chance
             yield from ((action, 1.0) for action in actions[1:])
-            cursor = first
+            cursor = first + len(written)
 
 
 class Hostile:

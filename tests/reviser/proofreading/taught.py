@@ -15,9 +15,9 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Scores
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
-from reviser.proofreading.reader import Draft, Proofreader
+from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.prose import format_of
-from tests.proofreading.scripted import REVISING, Known, Scripted
+from tests.reviser.proofreading.scripted import REVISING, Known, Scripted
 
 _MOST_STEPS = 1500
 _CONTEXT = 256

@@ -12,7 +12,7 @@ from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.vetoes import Guard, Proposal, is_far, names_in, needed
 from reviser.proofreading.words import Words, project_file, user_file
 from reviser.prose import Format, paragraphs
-from tests.proofreading.test_proofreader import proofread
+from tests.reviser.proofreading.test_proofreader import proofread
 
 
 def refused(text: str, old: str, new: str, words: Words | None = None) -> bool:

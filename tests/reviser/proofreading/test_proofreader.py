@@ -11,12 +11,12 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import LOOKS, Draft, Proofread, with_changes
-from reviser.proofreading.reader import Proofreader, Reader, Rules
+from reviser.proofreading.proofreader import LOOKS, Draft, Proofread, Proofreader, with_changes
+from reviser.proofreading.reader import Reader, Rules
 from reviser.proofreading.reading import read
 from reviser.proofreading.words import Words
 from reviser.prose import Format, Span
-from tests.proofreading.scripted import GPT2, Known, Scripted
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.toys import ToyTokenizer, toy_model
 
 TYPOS: Known = {

@@ -10,10 +10,10 @@ from reviser.core.errors import ReviserError
 from reviser.core.trajectory import dump_trajectories, load_trajectories
 from reviser.core.vocabulary import Vocabulary
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.reader import Change, with_changes
+from reviser.proofreading.proofreader import Change, with_changes
 from reviser.proofreading.recording import recorded
 from reviser.session.replay import replay
-from tests.proofreading.scripted import GPT2, REVISING
+from tests.reviser.proofreading.scripted import GPT2, REVISING
 
 VOCABULARY = Vocabulary.gpt2(kinds=REVISING)
 TEXTS = st.text(st.sampled_from("ab cé漢👩\n\r.,"), max_size=60)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviser.proofreading.reader import Draft, Proofreader, Words, safe_selection, with_changes
+from reviser.proofreading.proofreader import Draft, Proofreader, safe_selection, with_changes
+from reviser.proofreading.words import Words
 from reviser.prose import Format, format_of, paragraphs, same_structure
-from tests.proofreading.scripted import Hostile, HostileTokenizer
+from tests.reviser.proofreading.scripted import Hostile, HostileTokenizer
 from tests.reviser.prose.judges import judged
 from tests.reviser.prose.test_properties import DOCUMENTS, EXAMPLES, HOSTILE, PIECES, documents
 
