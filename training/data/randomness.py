@@ -27,7 +27,7 @@ def compiled(function: Function) -> Function:
     """The function as machine code that runs without the interpreter's lock, kept between runs.
 
     What is kept is made anew when the function's own file changes, not when one it calls from another
-    file does: after a change here, remove `training/__pycache__`.
+    file does: after a change here, remove the `__pycache__` folders in `training`.
     """
     return cast(Function, numba.njit(cache=True, nogil=True)(function))
 
