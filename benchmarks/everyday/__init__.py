@@ -1,0 +1,1 @@
+"""Everyday prompts, a critic that compares continuations of them, and joins that insertions broke."""

@@ -1,0 +1,260 @@
+"""Where an insertion meets its neighbours, and whether the text still reads on there.
+
+A run that steps back inserts between what already stands. Where its last token meets the old text, where
+its first follows it, and where a deletion brought two tokens together, is a join. A causal language model reads
+the finished text. What it meets right behind a join costs it some surprise after all that stands before, and some at
+the beginning of a line. In real text the former is nearly always less: what goes before helps. A join is broken
+if what goes before it hurts more, or helps less, than at almost all places of real text.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reviser.checkpoints.home import Checkpoint
+from reviser.core.actions import Insert
+from reviser.core.errors import ReviserError
+from reviser.core.text import visible_text
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rollout import seed
+
+# Tokens of the reader behind a join whose surprise counts.
+REACH = 4
+# This share of the places of real text is less strange than a broken join.
+QUANTILE = 0.99
+# Tokens before a place that must be there before surprise says anything.
+CONTEXT = 16
+
+JoinKind = Literal["before", "after", "cut"]
+
+
+@dataclass(frozen=True)
+class Join:
+    """A place in a finished text, in characters: what it joins became neighbours by an edit in between.
+
+    `before`: an insertion follows what stood there; `after`: what stood there follows the insertion;
+    `cut`: a deletion brought both sides together.
+    """
+
+    at: int
+    kind: JoinKind
+
+
+@dataclass
+class _Placed:
+    """A token on the canvas: when it was written, in which stretch of writing, and between what."""
+
+    token: int
+    birth: int
+    stretch: int
+    between: bool
+    cut_from: _Placed | None = None
+
+
+def joins_of(
+    vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int], ids: Sequence[int]
+) -> list[Join]:
+    """The joins in the text that a run of actions wrote after a prompt, from left to right."""
+    canvas, _ = seed(vocabulary, prompt)
+    placed = [_Placed(token, -1, -1, between=False) for token in prompt]
+    stretch = 0
+    for step, id in enumerate(ids):
+        action = canvas.action(id)
+        # A stretch is what is written without a move or a deletion in between.
+        stretch += not isinstance(action, Insert)
+        for splice in canvas.apply(action):
+            start, end = splice.start, splice.start + len(splice.removed)
+            between = end < len(placed)
+            fresh = [_Placed(token, step, stretch, between) for token in splice.inserted]
+            placed[start:end] = fresh
+            if splice.removed and not fresh and 0 < start < len(placed):
+                placed[start].cut_from = placed[start - 1]
+    ends = list(accumulate(len(tokenizer.token_bytes(entry.token)) for entry in placed))
+    written = b"".join(tokenizer.token_bytes(entry.token) for entry in placed)
+    found = []
+    for number, (left, right) in enumerate(pairwise(placed)):
+        if (kind := _kind(left, right)) is not None:
+            found.append(Join(len(visible_text(written[: ends[number]])), kind))
+    return found
+
+
+def _kind(left: _Placed, right: _Placed) -> JoinKind | None:
+    if right.birth < left.birth:
+        return "after"
+    if right.cut_from is left:
+        return "cut"
+    if right.between and right.stretch != left.stretch:
+        return "before"
+    return None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as a model reads it: its tokens, where each begins in characters, and the nats it cost.
+
+    The first token follows nothing and costs none.
+    """
+
+    ids: tuple[int, ...]
+    starts: tuple[int, ...]
+    nats: tuple[float, ...]
+
+    def token_at(self, at: int) -> int:
+        """The number of the token that holds the character at `at`."""
+        return max(bisect_right(self.starts, at) - 1, 0)
+
+    def costs(self, given: int) -> list[float]:
+        """The nats of the tokens that begin behind the first `given` characters."""
+        return [cost for start, cost in zip(self.starts, self.nats, strict=True) if start >= given]
+
+
+class Reader:
+    """A causal language model that says what every token of a text costs.
+
+    `encode` gives a text's tokens and where they begin; `score` the logits of rows of ids.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fingerprint: str,
+        encode: Callable[[str], tuple[list[int], list[int]]],
+        score: Callable[[Tensor], Tensor],
+        device: torch.device,
+    ) -> None:
+        self.name = name
+        self.fingerprint = fingerprint
+        self._encode = encode
+        self._score = score
+        self._device = device
+        self._break = encode("\n")[0]
+
+    @classmethod
+    def of_checkpoint(cls, name: str, weights: str, checkpoint: Checkpoint) -> Reader:
+        """A model of ours that writes from left to right, such as the base from its GGUF file."""
+        if "move" in checkpoint.vocabulary.kinds:
+            raise ReviserError(f"{name} moves as it writes, so it cannot read from left to right")
+        model, tokenizer = checkpoint.model.eval(), checkpoint.tokenizer
+        size = checkpoint.vocabulary.base_size
+
+        def encode(text: str) -> tuple[list[int], list[int]]:
+            ids = tokenizer.encode(text)
+            return ids, _starts(text, [len(tokenizer.token_bytes(id)) for id in ids])
+
+        return cls(name, weights, encode, lambda ids: model(ids)[..., :size], model.cos.device)
+
+    @classmethod
+    def of_qwen2(cls, name: str, weights: str, model: Any, tokenizer: Any) -> Reader:
+        """The critic, as a second reader."""
+
+        def encode(text: str) -> tuple[list[int], list[int]]:
+            found = tokenizer.encode(text)
+            return found.ids, [start for start, _ in found.offsets]
+
+        return cls(
+            name,
+            weights,
+            encode,
+            lambda ids: model(input_ids=ids, use_cache=False).logits,
+            model.model.embed_tokens.weight.device,
+        )
+
+    def read(self, text: str) -> Reading:
+        ids, starts = self._encode(text)
+        (nats,) = self._nats([ids])
+        return Reading(tuple(ids), tuple(starts), tuple(nats))
+
+    def strangeness(self, reading: Reading, tokens: Sequence[int]) -> list[float | None]:
+        """At each of these tokens: how much more it and the next ones cost here than at a line's beginning.
+
+        None where too little is before it to say so.
+        """
+        rows = [list(reading.ids[at : at + REACH]) for at in tokens]
+        alone = self._nats([[*self._break, *row] for row in rows]) if rows else []
+        found: list[float | None] = []
+        for at, row, costs in zip(tokens, rows, alone, strict=True):
+            here = reading.nats[at : at + REACH]
+            there = costs[len(self._break) :]
+            extra = (math.fsum(here) - math.fsum(there)) / max(len(row), 1)
+            found.append(extra if at >= CONTEXT else None)
+        return found
+
+    @torch.no_grad()
+    def _nats(self, rows: Sequence[Sequence[int]]) -> list[list[float]]:
+        """What each token of each row costs after those before it; the first costs nothing."""
+        width = max(2, *map(len, rows))
+        ids = torch.zeros(len(rows), width, dtype=torch.int64)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = torch.tensor(row, dtype=torch.int64)
+        ids = ids.to(self._device)
+        logits = self._score(ids)[:, :-1]
+        chosen = logits.gather(2, ids[:, 1:, None]).squeeze(2).float()
+        sums = torch.stack([row.float().logsumexp(dim=-1) for row in logits])
+        costs: list[list[float]] = (sums - chosen).tolist()
+        return [
+            [0.0, *cost[: len(row) - 1]] if row else []
+            for cost, row in zip(costs, rows, strict=True)
+        ]
+
+
+def _starts(text: str, sizes: Sequence[int]) -> list[int]:
+    """Where tokens of so many bytes begin in a text, in characters; within a character, at its start."""
+    begins = [0]
+    for letter in text:
+        begins.append(begins[-1] + len(letter.encode()))
+    places = [0, *accumulate(sizes)][:-1]
+    return [max(bisect_right(begins, place) - 1, 0) for place in places]
+
+
+@dataclass(frozen=True)
+class JudgedJoin:
+    """A join, how strange what follows it is, and whether that makes it broken."""
+
+    at: int
+    kind: JoinKind
+    strangeness: float | None
+    broken: bool
+
+
+def judged(
+    reader: Reader, reading: Reading, joins: Sequence[Join], threshold: float
+) -> list[JudgedJoin]:
+    """Which of a text's joins are broken; one with too little text before it is taken for whole."""
+    strange = reader.strangeness(reading, [reading.token_at(join.at) for join in joins])
+    return [
+        JudgedJoin(join.at, join.kind, value, value is not None and value > threshold)
+        for join, value in zip(joins, strange, strict=True)
+    ]
+
+
+def real_strangeness(
+    reader: Reader, texts: Sequence[str], each: int = 12, seed: int = 0
+) -> list[float]:
+    """How strange random places of real texts are, `each` of every text."""
+    random = np.random.default_rng(seed)
+    found: list[float] = []
+    for text in texts:
+        reading = reader.read(text)
+        room = range(CONTEXT, len(reading.ids) - REACH)
+        if not room:
+            continue
+        chosen = random.choice(room, size=min(each, len(room)), replace=False).tolist()
+        found += [value for value in reader.strangeness(reading, chosen) if value is not None]
+    return found
+
+
+def threshold_of(strange: Sequence[float], quantile: float = QUANTILE) -> float:
+    """What so many of the places of real text stay below."""
+    if not strange:
+        raise ReviserError("there is no real text long enough to compare joins with")
+    return float(np.quantile(strange, quantile))
