@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.everyday.qwen2 import check_architecture
+from benchmarks.protocol.records import Progress
 from reviser.checkpoints.formats.gguf_header import read_gguf_file
 from reviser.core.errors import ReviserError
 
 _BLOCK = 1 << 22
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -59,25 +59,21 @@ def default_file() -> Path:
     return Path(home) / "reviser" / "critic" / "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 
 
-def get_critic(*, agreed: bool, progress: Progress = lambda done, total: None) -> Path:
-    """The critic's file, fetched first if it is not here and the user agrees."""
-    target = default_file()
-    if target.is_file():
-        return target
-    if not agreed:
-        print(DESCRIPTION, file=sys.stderr)
-        if not sys.stdin.isatty():
-            raise ReviserError("the critic is not here yet; --yes fetches it (1.1 GB)")
-        if input("Fetch it? [y/N] ").strip().lower() not in ("y", "yes"):
-            raise ReviserError("nothing was fetched")
-    fetch(CRITIC, target, progress)
-    return target
+def confirm(*, agreed: bool) -> None:
+    """Ask the user whether the critic may be fetched, unless that was said already."""
+    if agreed:
+        return
+    print(DESCRIPTION, file=sys.stderr)
+    if not sys.stdin.isatty():
+        raise ReviserError("the critic is not here yet; --yes fetches it (1.1 GB)")
+    if input("Fetch it? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise ReviserError("nothing was fetched")
 
 
 def fetch(
     parts: Parts,
     target: Path,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = lambda done: None,
     download: Callable[[str, Path], Path] | None = None,
 ) -> None:
     """Put the joined file at `target`, whole or not at all; parts that are here are not fetched again."""
@@ -85,10 +81,9 @@ def fetch(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for number in range(1, parts.count + 1):
-            progress(number - 1, parts.count)
             if not (part := folder / f"{number:03d}").is_file():
                 _fetch_part(parts, number, part, download or _download)
-        progress(parts.count, parts.count)
+            progress(1)
         _join(parts, folder, target)
         for part in folder.iterdir():
             part.unlink()

@@ -8,7 +8,7 @@ four times as quick as those in single precision, and the model needs a quarter 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,6 @@ _INSIDE = {
 }
 _EMBEDDING = "model.embed_tokens.weight"
 _LARGEST = 127
-Progress = Callable[[int, int], None]
 
 
 class RoundedLinear(nn.Module):
@@ -86,16 +85,10 @@ def check_architecture(content: GgufFile, path: Path) -> None:
         raise ReviserError(f"{path} is for the architecture {found}, not {ARCHITECTURE}")
 
 
-def load_qwen2(
-    path: Path,
-    device: torch.device,
-    *,
-    exact: bool = False,
-    progress: Progress = lambda done, total: None,
-) -> tuple[Any, Tokenizer]:
+def load_qwen2(path: Path, device: torch.device, *, exact: bool = False) -> tuple[Any, Tokenizer]:
     """The model of a GGUF file, ready to be asked, and its tokenizer.
 
-    On a processor, `exact` keeps single precision. `progress` is told how many tensors of all are read.
+    On a processor, `exact` keeps single precision.
     """
     try:
         from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -112,8 +105,7 @@ def load_qwen2(
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     weights: dict[str, Tensor] = {}
     rounds = device.type == "cpu" and not exact
-    for done, tensor in enumerate(content.tensors):
-        progress(done, len(content.tensors))
+    for tensor in content.tensors:
         name = _name(tensor, path)
         if expected.pop(name, None) != tensor.shape:
             raise ReviserError(f"{path} has a tensor {tensor.name} that does not fit its settings")
@@ -123,7 +115,6 @@ def load_qwen2(
         else:
             half = device.type != "cpu" or (name == _EMBEDDING and not exact and not tied)
             weights[name] = values.to(device, torch.bfloat16 if half else torch.float32)
-    progress(len(content.tensors), len(content.tensors))
     if expected.keys() - ({"lm_head.weight"} if tied else set()):
         raise ReviserError(f"{path} lacks the tensor of {min(expected)}")
     _put(model, weights, tied=tied)

@@ -342,3 +342,11 @@ def proofreading(
     ):
         arguments += [f"{flag}={value}"] if value is not None else []
     raise typer.Exit(load_extra("benchmarks.proofreading.command", "bench").main(arguments))
+
+
+@app.command(context_settings=PASS_ON)
+def everyday(context: typer.Context) -> None:
+    """Everyday openings: whom a critic prefers, and whether steps back break sentences (see --help)."""
+    raise typer.Exit(
+        load_extra("benchmarks.everyday.command", "bench").main(context.args, context.command_path)
+    )

@@ -18,7 +18,7 @@ def reviser(*words: str | Path) -> Result:
     return CliRunner().invoke(app, [str(word) for word in words])
 
 
-@pytest.mark.parametrize("command", ["train", "tokenise", "bench reproduce"])
+@pytest.mark.parametrize("command", ["train", "tokenise", "bench reproduce", "bench everyday"])
 def test_usage_names_the_command_that_was_typed(command: str) -> None:
     helped = reviser(*command.split(), "--help")
     assert helped.exit_code == 0

@@ -1,0 +1,301 @@
+"""The everyday benchmark itself: what contestants write after the openings, and what is made of it.
+
+Everything that takes time is kept in a cache by what it depends on, so a run that was cut short goes on where it
+was, and one more contestant costs its own writing and judging alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
+from typing import Any
+
+from benchmarks.everyday.critic import Critic, Preference
+from benchmarks.everyday.joins import Join, JudgedJoin, Reader, joins_of, judged
+from benchmarks.everyday.prompts import Opening, as_prompts
+from benchmarks.measures.arena import Interval, wilson
+from benchmarks.measures.variety import distinct, ends_in_loop
+from benchmarks.protocol.records import Contestant, Editing, Generation
+from benchmarks.protocol.runs import Bars, Cache, generations_of, key_of, measured_each
+from benchmarks.protocol.setup import Setup
+from reviser.core.tokenizer import Gpt2Tokenizer
+from reviser.core.vocabulary import Vocabulary
+
+# What a critic is shown of a continuation, in words: enough to see how it goes on.
+SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Run:
+    """One continuation with all that was found in it."""
+
+    opening: str
+    kind: str
+    contestant: str
+    seed: int
+    text: str
+    ending: str
+    tokens: int
+    actions: int
+    moves: int
+    steps_back: bool
+    repeated_4: float
+    looping: bool
+    nats: float
+    read_tokens: int
+    joins: tuple[JudgedJoin, ...]
+
+    @property
+    def broken(self) -> bool:
+        return any(join.broken for join in self.joins)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One contestant over all openings and seeds.
+
+    `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote;
+    both are None for one that does not write by actions. `perplexity` is that of its tokens under the reader.
+    """
+
+    contestant: str
+    runs: int
+    tokens: float
+    perplexity: float
+    repeated_4: float
+    looping: float
+    stopped: float
+    moves: float | None
+    steps_back: float | None
+    joins: int
+    broken_joins: int
+    broken_runs: Interval | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the critic said of two continuations of one opening."""
+
+    opening: str
+    kind: str
+    seed: int
+    first: str
+    second: str
+    preference: Preference
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a contestant stands against another before the critic; a tie is half a win."""
+
+    first: str
+    second: str
+    wins: int
+    ties: int
+    losses: int
+    win_rate: Interval
+    agreement: Interval
+    by_kind: dict[str, Interval]
+
+
+@dataclass
+class Outcome:
+    """All of a run of the benchmark."""
+
+    runs: list[Run]
+    figures: list[Figures]
+    verdicts: list[Verdict] = field(default_factory=list)
+    standings: list[Standing] = field(default_factory=list)
+
+
+def written(
+    contestants: Sequence[Contestant],
+    openings: Sequence[Opening],
+    setup: Setup,
+    reader: Reader,
+    threshold: float,
+    cache: Cache,
+    bars: Bars,
+) -> Outcome:
+    """What the contestants write after the openings, each with its joins judged by the reader."""
+    prompts = as_prompts(openings)
+    known = {opening.id: opening for opening in openings}
+    runs: list[Run] = []
+    for contestant in contestants:
+        made: list[Generation] = []
+        with bars.task(f"{contestant.name} writes", len(prompts) * len(setup.seeds)) as progress:
+            for seed in setup.seeds:
+                made += generations_of(contestant, prompts, seed, setup, cache, progress)
+        with bars.task(f"{reader.name} reads {contestant.name}", len(made)) as progress:
+            looker = _Looker(contestant, known, reader, threshold)
+            found = measured_each(made, looker.key, looker.look, cache, progress, chunk=1)
+        runs += [replace(_run_of(entry), contestant=contestant.name) for entry in found]
+    figures = [
+        figures_of(contestant.name, [run for run in runs if run.contestant == contestant.name])
+        for contestant in contestants
+    ]
+    return Outcome(runs, figures)
+
+
+@dataclass(frozen=True)
+class _Looker:
+    """Finds out about one contestant's continuations what can be found out about each by itself."""
+
+    contestant: Contestant
+    openings: Mapping[str, Opening]
+    reader: Reader
+    threshold: float
+
+    def key(self, entry: Generation) -> str:
+        contestant = self.contestant
+        return key_of(
+            kind="everyday run",
+            reader=self.reader.fingerprint,
+            threshold=self.threshold,
+            opening=self.openings[entry.prompt_id].text,
+            vocabulary=contestant.vocabulary.to_dict() if isinstance(contestant, Editing) else None,
+            generation=asdict(replace(entry, contestant="", seconds=0.0)),
+        )
+
+    def look(self, part: Sequence[Generation]) -> list[Any]:
+        return [asdict(self._run(entry)) for entry in part]
+
+    def _run(self, entry: Generation) -> Run:
+        opening, contestant = self.openings[entry.prompt_id], self.contestant
+        reading = self.reader.read(opening.text + entry.continuation)
+        joins: list[Join] = []
+        moves = actions = 0
+        if entry.actions is not None and isinstance(contestant, Editing):
+            given = contestant.tokenizer.encode(opening.text)
+            joins = joins_of(contestant.vocabulary, contestant.tokenizer, given, entry.actions)
+            moves, actions = _moves(contestant.vocabulary, entry.actions)
+        tokens = Gpt2Tokenizer().encode(entry.continuation)
+        costs = reading.costs(len(opening.text))
+        return Run(
+            opening=opening.id,
+            kind=opening.kind,
+            contestant=contestant.name,
+            seed=entry.seed,
+            text=entry.continuation,
+            ending=entry.ending,
+            tokens=len(tokens),
+            actions=actions,
+            moves=moves,
+            steps_back=any(join.kind != "cut" for join in joins),
+            repeated_4=1 - distinct(tokens, 4),
+            looping=ends_in_loop(tokens),
+            nats=math.fsum(costs),
+            read_tokens=len(costs),
+            joins=tuple(judged(self.reader, reading, joins, self.threshold)),
+        )
+
+
+def _run_of(data: dict[str, Any]) -> Run:
+    joins = tuple(JudgedJoin(**join) for join in data["joins"])
+    return Run(**data | {"joins": joins})
+
+
+def _moves(vocabulary: Vocabulary, ids: Sequence[int]) -> tuple[int, int]:
+    """How many moves, and how many actions other than Stop."""
+    acting = [id for id in ids if id != vocabulary.stop_id]
+    return sum(id in vocabulary.move_ids for id in acting), len(acting)
+
+
+def figures_of(name: str, runs: Sequence[Run]) -> Figures:
+    """A contestant's figures over its runs."""
+    acts = any(run.actions for run in runs)
+    joins = [join for run in runs for join in run.joins]
+    read = sum(run.read_tokens for run in runs)
+    return Figures(
+        contestant=name,
+        runs=len(runs),
+        tokens=fmean(run.tokens for run in runs),
+        perplexity=math.exp(math.fsum(run.nats for run in runs) / read) if read else math.nan,
+        repeated_4=fmean(run.repeated_4 for run in runs),
+        looping=fmean(run.looping for run in runs),
+        stopped=fmean(run.ending == "stop" for run in runs),
+        moves=sum(run.moves for run in runs) / sum(run.actions for run in runs) if acts else None,
+        steps_back=fmean(run.steps_back for run in runs) if acts else None,
+        joins=len(joins),
+        broken_joins=sum(join.broken for join in joins),
+        broken_runs=wilson(sum(run.broken for run in runs), len(runs)) if acts else None,
+    )
+
+
+def same_length(first: str, second: str, most: int = SHOWN) -> tuple[str, str]:
+    """Both texts cut after the same number of words: the shorter one's, or `most`."""
+    words = min(_words(first), _words(second), most)
+    return _cut(first, words), _cut(second, words)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _cut(text: str, words: int) -> str:
+    """The text up to the end of so many words, with its white space as it is."""
+    at = 0
+    for _ in range(words):
+        while at < len(text) and text[at].isspace():
+            at += 1
+        while at < len(text) and not text[at].isspace():
+            at += 1
+    return text[:at]
+
+
+def judge(
+    outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: Cache, bars: Bars
+) -> None:
+    """Let the critic compare the first contestant with each of the others, and sum up."""
+    texts = {opening.id: opening.text for opening in openings}
+    names = [figures.contestant for figures in outcome.figures]
+    runs = {(run.contestant, run.opening, run.seed): run for run in outcome.runs}
+    for other in names[1:]:
+        pairs = [
+            (run, runs[other, run.opening, run.seed])
+            for run in outcome.runs
+            if run.contestant == names[0]
+        ]
+        shown = [(texts[one.opening], *same_length(one.text, two.text)) for one, two in pairs]
+        with bars.task(f"{critic.name}: {names[0]} or {other}", len(pairs)) as progress:
+            found = measured_each(
+                shown,
+                lambda case: key_of(kind="everyday verdict", critic=critic.fingerprint, case=case),
+                lambda part: [asdict(critic.prefer(*case)) for case in part],
+                cache,
+                progress,
+                chunk=1,
+            )
+        outcome.verdicts += [
+            Verdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))
+            for (one, _), value in zip(pairs, found, strict=True)
+        ]
+    outcome.standings = standings_of(outcome.verdicts)
+
+
+def standings_of(verdicts: Sequence[Verdict]) -> list[Standing]:
+    """How the first of each pair stands against the second, over all and by kind."""
+    pairs: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        pairs[verdict.first, verdict.second].append(verdict)
+    return [_standing(*pair, given) for pair, given in pairs.items()]
+
+
+def _standing(first: str, second: str, verdicts: Sequence[Verdict]) -> Standing:
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for verdict in verdicts:
+        kinds[verdict.kind].append(verdict.preference.points)
+    points = [verdict.preference.points for verdict in verdicts]
+    return Standing(
+        first=first,
+        second=second,
+        wins=points.count(1.0),
+        ties=points.count(0.5),
+        losses=points.count(0.0),
+        win_rate=wilson(sum(points), len(points)),
+        agreement=wilson(sum(v.preference.agrees for v in verdicts), len(verdicts)),
+        by_kind={kind: wilson(sum(part), len(part)) for kind, part in kinds.items()},
+    )

@@ -1,0 +1,64 @@
+"""The critic on a tiny random model: its arithmetic, its caching, and what follows from its opinions."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from benchmarks.everyday.critic import Critic, Opinion, Preference
+from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, tokens, write_gguf
+
+OPENING = "Dear Anna, the garden is"
+FIRST = " full of apples. We made jam."
+SECOND = " apples full. jam jam"
+
+
+@pytest.fixture(scope="module")
+def critic(tmp_path_factory: pytest.TempPathFactory) -> Critic:
+    path = write_gguf(tmp_path_factory.mktemp("critic") / "a.gguf", tiny_model())
+    return Critic.load(path, torch.device("cpu"))
+
+
+def test_a_preference_turns_with_the_order(critic: Critic) -> None:
+    one, two = critic.prefer(OPENING, FIRST, SECOND), critic.prefer(OPENING, SECOND, FIRST)
+    assert one.ways == pytest.approx([-way for way in two.ways], abs=1e-4)
+    assert one.points == 1 - two.points
+
+
+def test_what_was_read_before_changes_no_opinion(critic: Critic) -> None:
+    before = critic.opinion(OPENING, FIRST)
+    critic.opinion("Another opening", SECOND)
+    again = critic.opinion(OPENING, FIRST)
+    assert again.praise == pytest.approx(before.praise, abs=1e-3)
+    assert again.nats_per_byte == pytest.approx(before.nats_per_byte, abs=1e-3)
+
+
+def test_the_odds_are_those_of_the_answers(critic: Critic) -> None:
+    found = critic.opinion(OPENING, FIRST)
+    text = (
+        "<|im_start|>system\nYou are an experienced editor with a sharp eye.<|im_end|>\n<|im_start|>user\n"
+        "A writer was given the opening of a text and went on from it. A good continuation keeps to the subject of "
+        "the opening, makes sense, and has no broken sentences and no repetition.\n\nOpening:\n"
+        f"{OPENING}\n\nContinuation:\n{FIRST.strip()}\n\nIs this a good continuation? "
+        "Answer Yes or No.<|im_end|>\n<|im_start|>assistant\n"
+    )
+    model, tokenizer = critic._model, critic._tokenizer
+    with torch.no_grad():
+        logits = model(torch.tensor([tokenizer.encode(text).ids])).logits[0, -1]
+    odds = float(logits[tokens().index("Yes")] - logits[tokens().index("No")])
+    assert found.praise[0] == pytest.approx(odds, abs=0.02)
+
+
+def test_a_blank_continuation_is_worse_than_any(critic: Critic) -> None:
+    assert critic.prefer(OPENING, "\n", SECOND).points == 0
+    assert critic.prefer(OPENING, FIRST, "").points == 1
+    assert critic.prefer(OPENING, "", " ").points == 0.5
+
+
+def test_a_preference_stands_where_both_ways_give_it() -> None:
+    good, bad = Opinion((1.0, 0.5), 0.5), Opinion((0.0, 0.0), 0.5)
+    assert Preference.between(good, bad).points == 1
+    assert Preference.between(bad, good).points == 0
+    divided = Preference.between(good, Opinion((0.0, 1.0), 0.5))
+    assert divided.points == 0.5
+    assert not divided.agrees
