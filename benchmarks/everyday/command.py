@@ -109,8 +109,8 @@ def load_reader(source: str) -> Reader:
 
 
 def _load_critic(arguments: argparse.Namespace, bars: Bars) -> Critic:
-    path = arguments.critic
-    if path is None and not (path := default_file()).is_file():
+    path: Path = arguments.critic or default_file()
+    if arguments.critic is None and not path.is_file():
         confirm(agreed=arguments.yes)
         with bars.task("parts of the critic", CRITIC.count) as progress:
             fetch(CRITIC, path, progress)

@@ -169,7 +169,7 @@ class _Looker:
         joins: list[Join] = []
         moves = actions = 0
         if entry.actions is not None and isinstance(contestant, Editing):
-            given = contestant.tokenizer.encode(opening.text)
+            given = contestant.prompt_ids(*as_prompts([opening]))
             joins = joins_of(contestant.vocabulary, contestant.tokenizer, given, entry.actions)
             moves, actions = _moves(contestant.vocabulary, entry.actions)
         tokens = Gpt2Tokenizer().encode(entry.continuation)
@@ -270,7 +270,9 @@ def judge(
                 chunk=1,
             )
         outcome.verdicts += [
-            Verdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))
+            Verdict(
+                one.opening, one.kind, one.seed, names[0], other, Preference(tuple(value["ways"]))
+            )
             for (one, _), value in zip(pairs, found, strict=True)
         ]
     outcome.standings = standings_of(outcome.verdicts)

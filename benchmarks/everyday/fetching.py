@@ -133,8 +133,8 @@ def _join(parts: Parts, folder: Path, target: Path) -> None:
                     digest.update(block)
                     out.write(block)
     if size != parts.size or digest.hexdigest() != parts.sha256:
-        for part in folder.iterdir():
-            part.unlink()
+        for damaged in folder.iterdir():
+            damaged.unlink()
         raise ReviserError("the critic's parts do not have the expected checksum; fetch it again")
     check_architecture(read_gguf_file(joined), joined)
     joined.replace(target)
