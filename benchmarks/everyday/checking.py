@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from benchmarks.everyday.constructed import CASE_KINDS, DESCRIBED, JoinCase, ObviousCase
-from benchmarks.everyday.critic import Critic, Opinion, Preference
+from benchmarks.everyday.critic import WAYS, Critic, Opinion, Preference
 from benchmarks.everyday.joins import JudgedJoin, Reader, judged
 from benchmarks.measures.arena import Interval, wilson
 from benchmarks.protocol.runs import Bars, Cache, key_of, measured_each
@@ -53,7 +53,7 @@ def check_critic(
             progress,
             chunk=1,
         )
-    opinions = [Opinion(tuple(value["praise"]), value["nats_per_byte"]) for value in found]
+    opinions = [Opinion(**value | {"praise": tuple(value["praise"])}) for value in found]
     pairs = list(zip(cases, opinions[::2], opinions[1::2], strict=True))
     return [
         _critic_figures(
@@ -65,20 +65,20 @@ def check_critic(
 
 def _critic_figures(kind: str, pairs: Sequence[tuple[Opinion, Opinion]]) -> CriticFigures:
     made = [Preference.between(*pair) for pair in pairs]
-    ways = len(made[0].ways)
-    alone = [
-        sum(real.praise[way] > worse.praise[way] for real, worse in pairs) / len(pairs)
-        for way in range(ways)
-    ]
-    alone.append(
-        sum(real.nats_per_byte < worse.nats_per_byte for real, worse in pairs) / len(pairs)
+    alone = (
+        *(
+            sum(real.praise[way] > worse.praise[way] for real, worse in pairs)
+            for way in range(len(WAYS))
+        ),
+        sum(real.help > worse.help for real, worse in pairs),
+        sum(real.cost < worse.cost for real, worse in pairs),
     )
     return CriticFigures(
         kind,
         len(pairs),
         wilson(sum(entry.points for entry in made), len(made)),
         wilson(sum(entry.agrees for entry in made), len(made)),
-        tuple(alone),
+        tuple(count / len(pairs) for count in alone),
     )
 
 
@@ -121,9 +121,10 @@ def critic_table(figures: Sequence[CriticFigures]) -> Table:
         "the worse one",
         "cases",
         "right",
-        "both ways agree",
+        "undivided",
         "good? alone",
         "careful? alone",
+        "help of the opening alone",
         "likelihood alone",
     )
     rows = tuple(

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.everyday.critic import Critic, Preference
-from benchmarks.everyday.joins import Join, JudgedJoin, Reader, joins_of, judged
+from benchmarks.everyday.joins import QUANTILE, Join, JudgedJoin, Reader, joins_of, judged
 from benchmarks.everyday.prompts import Opening, as_prompts
 from benchmarks.measures.arena import Interval, wilson
 from benchmarks.measures.variety import distinct, ends_in_loop
@@ -59,6 +59,7 @@ class Figures:
 
     `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote;
     both are None for one that does not write by actions. `perplexity` is that of its tokens under the reader.
+    `broken_by_chance` is the share of runs that would be called broken if their joins were places of real text.
     """
 
     contestant: str
@@ -73,6 +74,7 @@ class Figures:
     joins: int
     broken_joins: int
     broken_runs: Interval | None
+    broken_by_chance: float | None
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ def figures_of(name: str, runs: Sequence[Run]) -> Figures:
         joins=len(joins),
         broken_joins=sum(join.broken for join in joins),
         broken_runs=wilson(sum(run.broken for run in runs), len(runs)) if acts else None,
+        broken_by_chance=fmean(1 - QUANTILE ** len(run.joins) for run in runs) if acts else None,
     )
 
 
@@ -270,9 +273,7 @@ def judge(
                 chunk=1,
             )
         outcome.verdicts += [
-            Verdict(
-                one.opening, one.kind, one.seed, names[0], other, Preference(tuple(value["ways"]))
-            )
+            Verdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))
             for (one, _), value in zip(pairs, found, strict=True)
         ]
     outcome.standings = standings_of(outcome.verdicts)

@@ -1,9 +1,10 @@
 """A critic: a chat model of another family that says which of two continuations is better.
 
 Asked for the number of the better one of two, a model of this size hardly tells good from bad: the place at which a
-text is shown weighs more than the text. It does tell when asked about one continuation at a time. So each is
-put after its opening, and the model is asked in two ways. What counts are not the words it would say but the chances
-of the two answers that a question allows. A preference stands where both ways give it; where they differ it is a tie.
+text is shown weighs more than the text. It does tell when it is given one continuation at a time, and by two means
+together. It is asked, in two ways, whether the continuation is good, and the chances of the two answers that a
+question allows count; that tells repetition and confusion. And its own reading counts: how much the opening helps it
+to read the continuation, which tells whether one goes on from the other, and how hard the continuation is to read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -37,60 +39,112 @@ WAYS = (
 )
 
 
+# What stands where the opening would.
+_NO_OPENING = "(not given)"
+# What a nat per byte weighs against a nat of log-odds: one that the opening saves, and one that reading costs.
+HELP_WEIGHT, COST_WEIGHT = 20.0, 2.0
+# Continuations whose scores differ by less are equally good.
+MARGIN = 0.1
+
+
 @dataclass(frozen=True)
 class Opinion:
-    """What the critic thinks of one continuation: the log-odds of praise by each way of asking.
+    """What the critic thinks of one continuation.
 
-    `nats_per_byte` is how much each byte surprised it; that decides nothing, and is told for comparison.
+    `praise` are the log-odds of praise by each way of asking, `cost` the nats it takes to read a byte of the
+    continuation, and `help` how many more it would take without the opening.
     """
 
     praise: tuple[float, ...]
-    nats_per_byte: float
+    cost: float
+    help: float
+
+    @property
+    def answers(self) -> float:
+        return fmean(self.praise)
+
+    @property
+    def reading(self) -> float:
+        return HELP_WEIGHT * self.help - COST_WEIGHT * self.cost
 
 
 @dataclass(frozen=True)
 class Preference:
-    """How much better the first of two continuations is, by each way of asking."""
+    """How much better the first of two continuations is, by the critic's answers and by its reading."""
 
-    ways: tuple[float, ...]
+    answers: float
+    reading: float
 
     @classmethod
     def between(cls, first: Opinion, second: Opinion) -> Preference:
-        pairs = zip(first.praise, second.praise, strict=True)
-        return cls(tuple(one - two for one, two in pairs))
+        return cls(first.answers - second.answers, first.reading - second.reading)
 
     @property
     def agrees(self) -> bool:
-        """Whether all ways of asking come to the same."""
-        return self.points != 0.5
+        """Whether answers and reading prefer the same one."""
+        return self.answers * self.reading > 0
 
     @property
     def points(self) -> float:
-        """1 if the first is better, 0 if the second is, a half where the ways differ."""
-        if all(way > 0 for way in self.ways):
-            return 1.0
-        return 0.0 if all(way < 0 for way in self.ways) else 0.5
+        """1 if the first is better, 0 if the second is, a half where they are equally good."""
+        better = self.answers + self.reading
+        if abs(better) < MARGIN:
+            return 0.5
+        return float(better > 0)
+
+
+class _Context:
+    """A text that the model has read, from which it can read on and go back."""
+
+    def __init__(self, model: Any, device: torch.device) -> None:
+        from transformers import DynamicCache
+
+        self._model = model
+        self._device = device
+        self._cache: Any = DynamicCache()
+
+    @property
+    def length(self) -> int:
+        return int(self._cache.get_seq_length())
+
+    def cut(self, length: int) -> None:
+        if (extra := self.length - length) > 0:
+            self._cache.crop(-extra)
+
+    def read(self, ids: Sequence[int], keep: int = 1) -> torch.Tensor:
+        """Read on; the log-likelihoods of what may follow each of the last `keep` tokens."""
+        made = self._model(
+            input_ids=torch.tensor([list(ids)], device=self._device),
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=keep,
+        )
+        return torch.log_softmax(made.logits[0].float(), dim=-1)
+
+    def cost(self, ids: Sequence[int]) -> float:
+        """Read on; the nats that the ids but the first take."""
+        chances = self.read(ids, keep=len(ids))
+        return -sum(float(chances[at, id]) for at, id in enumerate(ids[1:]))
 
 
 class Critic:
     """A Qwen2 chat model that is asked about continuations."""
 
     def __init__(self, name: str, weights: str, model: Any, tokenizer: Any) -> None:
+        device = model.model.embed_tokens.weight.device
         self.name = name
         self.fingerprint = key_of(
             weights=weights,
-            rubric=_RUBRIC + _BETWEEN + _ASK,
+            texts=[_RUBRIC, _BETWEEN, _ASK, _NO_OPENING],
             ways=WAYS,
-            device=model.model.embed_tokens.weight.device.type,
+            weights_of_reading=(HELP_WEIGHT, COST_WEIGHT),
+            device=device.type,
         )
-        self._model = model
         self._tokenizer = tokenizer
-        self._device = model.model.embed_tokens.weight.device
-        self._cache: Any = None
-        self._rubric = 0
-        self._opening: tuple[str, int] | None = None
         self._asked = [self._ids(_ASK.format(question=question)) for question, _, _ in WAYS]
         self._answers = [(self._ids(good)[0], self._ids(bad)[0]) for _, good, bad in WAYS]
+        self._given, self._alone = _Context(model, device), _Context(model, device)
+        self._opening: str | None = None
 
     @classmethod
     def load(cls, path: Path, device: torch.device | None = None) -> Critic:
@@ -102,57 +156,41 @@ class Critic:
         """Which of two continuations of an opening is better; a blank one is worse than any other."""
         blank = [not text.strip() for text in (first, second)]
         if any(blank):
-            return Preference((float(blank[1]) - float(blank[0]),) * len(WAYS))
+            better = float(blank[1]) - float(blank[0])
+            return Preference(better, better)
         return Preference.between(self.opinion(opening, first), self.opinion(opening, second))
 
     @torch.no_grad()
     def opinion(self, opening: str, continuation: str) -> Opinion:
-        """What the critic thinks of one continuation; it reads the rubric once and an opening once in a row."""
-        self._read_opening(opening)
-        length = self._length()
+        """What the critic thinks of one continuation; it reads the rubric once, and an opening once in a row."""
+        self._read_openings(opening)
         # Whatever white space leads on from the opening is not part of what is judged.
         text = continuation.strip()
-        ids = self._ids(text)
-        read = self._feed(ids, keep=len(ids))
-        costs = [-float(read[at, id]) for at, id in enumerate(ids[1:])]
+        ids, size = self._ids(text), len(text.encode())
+        before, alone = self._given.length, self._alone.length
+        cost = self._given.cost(ids)
+        without = self._alone.cost(ids)
         praise = []
         for question, (good, bad) in zip(self._asked, self._answers, strict=True):
-            chances = self._feed(question)[-1]
+            chances = self._given.read(question)[-1]
             praise.append(float(chances[good] - chances[bad]))
-            self._cut(length + len(ids))
-        self._cut(length)
-        return Opinion(tuple(praise), sum(costs) / len(text.encode()))
+            self._given.cut(before + len(ids))
+        self._given.cut(before)
+        self._alone.cut(alone)
+        return Opinion(tuple(praise), cost / size, (without - cost) / size)
 
-    def _read_opening(self, opening: str) -> None:
-        if self._opening is not None and self._opening[0] == opening:
+    def _read_openings(self, opening: str) -> None:
+        if opening == self._opening:
             return
-        if self._cache is None:
-            from transformers import DynamicCache
-
-            self._cache = DynamicCache()
-            self._feed(self._ids(_RUBRIC))
-            self._rubric = self._length()
-        self._cut(self._rubric)
-        self._feed(self._ids(opening + _BETWEEN))
-        self._opening = (opening, self._length())
+        rubric = self._ids(_RUBRIC)
+        if self._opening is None:
+            self._given.read(rubric)
+            self._alone.read(rubric)
+            self._alone.read(self._ids(_NO_OPENING + _BETWEEN))
+        self._given.cut(len(rubric))
+        self._given.read(self._ids(opening + _BETWEEN))
+        self._opening = opening
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids
-
-    def _length(self) -> int:
-        return int(self._cache.get_seq_length())
-
-    def _cut(self, length: int) -> None:
-        if (extra := self._length() - length) > 0:
-            self._cache.crop(-extra)
-
-    def _feed(self, ids: Sequence[int], keep: int = 1) -> torch.Tensor:
-        """Read on; the log-likelihoods of what may follow each of the last `keep` tokens."""
-        made = self._model(
-            input_ids=torch.tensor([list(ids)], device=self._device),
-            past_key_values=self._cache,
-            use_cache=True,
-            logits_to_keep=keep,
-        )
-        return torch.log_softmax(made.logits[0].float(), dim=-1)

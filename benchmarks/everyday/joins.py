@@ -31,7 +31,7 @@ from reviser.decoding.rollout import seed
 # Tokens of the reader behind a join whose surprise counts.
 REACH = 4
 # This share of the places of real text is less strange than a broken join.
-QUANTILE = 0.99
+QUANTILE = 0.98
 # Tokens before a place that must be there before surprise says anything.
 CONTEXT = 16
 

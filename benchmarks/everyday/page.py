@@ -16,7 +16,8 @@ TITLE = "Everyday prompts"
 NOTES = (
     "All runs go on from the same openings with the same seeds. In brackets: 95 % Wilson intervals. Perplexity is that "
     "of the continuation under the reader. Repeated: the share of 4-grams that occurred before. Steps back: runs that "
-    "insert before what they wrote. Broken: runs with at least one broken join."
+    "insert before what they wrote. Broken: runs with at least one broken join; by chance: as many as if all joins were "
+    "random places of real text. Undivided: the critic's answers and its reading prefer the same one."
 )
 _STYLE = """
 .opening { color: var(--muted, #666); white-space: pre-wrap; }
@@ -54,6 +55,7 @@ def figures_table(outcome: Outcome) -> Table:
         "joins",
         "broken joins",
         "broken runs",
+        "by chance",
     )
     rows = tuple(
         (
@@ -69,6 +71,7 @@ def figures_table(outcome: Outcome) -> Table:
             str(entry.joins),
             str(entry.broken_joins),
             _interval(entry.broken_runs),
+            _percent(entry.broken_by_chance),
         )
         for entry in outcome.figures
     )

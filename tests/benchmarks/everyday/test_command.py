@@ -139,7 +139,7 @@ def test_texts_are_cut_to_the_same_number_of_words() -> None:
 
 
 def test_a_tie_is_half_a_win() -> None:
-    said = [Preference((1.0, 1.0)), Preference((-1.0, -2.0)), Preference((1.0, -1.0))]
+    said = [Preference(1.0, 1.0), Preference(-1.0, -2.0), Preference(1.0, -1.0)]
     verdicts = [
         EverydayVerdict("mail-01", "mail", seed, "a", "b", entry) for seed, entry in enumerate(said)
     ]
