@@ -112,6 +112,14 @@ def _share(texts: Sequence[Sequence[JudgedJoin]], place: int) -> float:
     return sum(joins[place].broken for joins in texts) / max(len(texts), 1)
 
 
+NOTES = (
+    "In hundredths, with 95 % Wilson intervals. A fine text has one of its own sentences taken for an insertion; in a broken one "
+    "half a sentence of another text is put into the middle of a sentence. An obvious case is an opening of 40 words, the 40 words "
+    "that really follow, and something worse of the same length; right is to prefer the real ones. Undivided: the critic's answers and "
+    "its reading prefer the same one. The columns behind it say what each part would get right alone; likelihood is the cost per byte."
+)
+
+
 def _interval(value: Interval) -> str:
     return f"{100 * value.share:.1f} ({100 * value.low:.1f} to {100 * value.high:.1f})"
 

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.everyday.checking import (
+    NOTES,
     CriticFigures,
     JoinFigures,
     check_critic,
@@ -55,7 +56,7 @@ def _arguments(given: Sequence[str] | None, prog: str) -> argparse.Namespace:
     )
     parser.add_argument("--each", type=int, metavar="N", help="only the first N openings of a kind")
     parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124], metavar="N")
-    parser.add_argument("--length", type=int, default=100, help="tokens of a continuation (100)")
+    parser.add_argument("--length", type=int, default=145, help="tokens of a continuation (145)")
     parser.add_argument("--temperature", type=float, default=0.9)
     parser.add_argument("--top-k", type=int, default=50)
     parser.add_argument(
@@ -173,7 +174,7 @@ def _setup(arguments: argparse.Namespace) -> Setup:
         data="everyday",
         seeds=tuple(arguments.seeds),
         total_tokens=base.prompt_tokens + arguments.length,
-        max_actions=arguments.length * 3 // 2,
+        max_actions=arguments.length * 7 // 4,
         temperature=arguments.temperature,
         top_k=arguments.top_k,
     )
@@ -223,7 +224,13 @@ def _check(arguments: argparse.Namespace, command: str, cache: Cache) -> None:
     threshold = _threshold(reader, arguments.real, cache, bars)
     joins = [check_joins(reader, join_cases(texts[: arguments.check]), threshold, bars)]
     critics: list[CriticFigures] = []
-    facts = {"Command": f"`{command}`", **surroundings(), "Seed": "0"}
+    facts = {
+        "Command": f"`{command}`",
+        **surroundings(),
+        "Seed": "0",
+        "Data": f"{arguments.real}: a paragraph of plain prose from each text; the threshold of joins (the "
+        f"{QUANTILE:.0%} quantile) from the first {_REAL_TEXTS}, the cases from those behind them",
+    }
     if not arguments.no_critic:
         critic = _load_critic(arguments, bars)
         critics = check_critic(critic, obvious_cases(texts, arguments.check // 2), cache, bars)
@@ -251,5 +258,6 @@ def _tell_check(
         head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
         folder.write_json("check.json", data)
         write_atomically(
-            folder.file("check.md"), f"# The everyday benchmark's judges\n\n{head}\n{text}".encode()
+            folder.file("check.md"),
+            f"# The everyday benchmark's judges\n\n{head}\n{NOTES}\n\n{text}".encode(),
         )
