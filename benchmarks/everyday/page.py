@@ -154,7 +154,7 @@ def page(outcome: Outcome, openings: Sequence[Opening], facts: Mapping[str, str]
             _opening_html(opening, outcome) for opening in openings if opening.kind == kind
         )
         sections.append(f'<section id="{kind}"><h2>{kind}</h2>\n{shown}</section>\n')
-    root = resources.files("benchmarks")
+    root = resources.files("benchmarks.report")
     return Template(root.joinpath("page.html").read_text("utf-8")).substitute(
         title=escape(TITLE),
         style=root.joinpath("page.css").read_text("utf-8") + _STYLE,
