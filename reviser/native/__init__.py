@@ -1,7 +1,7 @@
 """Fast decoding on the processor: a step of the model as one call into a small C library.
 
 `NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `NativeBatch` keeps several on the
-weights of a decoder, and `read_batch` lets them proofread together. `make_decoder(model)`
+weights of a decoder, and `read_batch` and `read_overtyping` let them proofread together. `make_decoder(model)`
 gives the fastest decoder that this machine and this model allow, which without the library, or on
 another device than the processor, is the model itself.
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         make_decoder,
         supports,
     )
+    from reviser.native.overtyping import read_overtyping
 
 __all__ = [
     "CacheFull",
@@ -37,6 +38,7 @@ __all__ = [
     "levels",
     "make_decoder",
     "read_batch",
+    "read_overtyping",
     "supports",
     "top_k_probabilities",
 ]
@@ -45,5 +47,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "batch" if name in ("NativeBatch", "read_batch") else "decoder"
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    modules = {"NativeBatch": "batch", "read_batch": "batch", "read_overtyping": "overtyping"}
+    return getattr(import_module(f"{__name__}.{modules.get(name, 'decoder')}"), name)

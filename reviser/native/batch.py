@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
 from types import TracebackType
 from typing import Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy
 from reviser.native import library as native
 from reviser.native.decoder import CacheFull, Logits, NativeDecoder, refusal
+from reviser.proofreading.overtyping import Outlook, OvertypingRules
 from reviser.proofreading.reader import Prospects, Reader
 
 ROWS: Final = 32
@@ -49,31 +52,72 @@ class NativeBatch:
 
         The array that is returned is overwritten by the next call.
         """
+        logits = self._logits[: len(texts)]
+        read = self._decoder.library.reviser_batch_read
+        self._read(read, rows, texts, [logits.ctypes.data])
+        return logits
+
+    def outlooks(
+        self,
+        rows: Sequence[int],
+        texts: Sequence[Sequence[int]],
+        expected: Sequence[Sequence[int]],
+        rules: OvertypingRules,
+    ) -> list[list[Outlook]]:
+        """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
+
+        The scores themselves stay in the library: an outlook tells of the expected id there and of what may come instead.
+        """
+        wanted = [len(some) for some in expected]
+        if len(wanted) != len(texts) or not all(
+            1 <= some <= len(text) for some, text in zip(wanted, texts, strict=True)
+        ):
+            raise ReviserError("outlooks are wanted of one or more of the ids of each text")
+        vocabulary, insertable = rules.vocabulary, rules.insertable
+        choices = native.Choices(
+            insertable.ctypes.data, len(insertable), vocabulary.delete_id, vocabulary.stop_id
+        )
+        counts, ids = np.array(wanted, dtype=np.int32), _flat(expected)
+        found = np.empty(len(ids), dtype=native.Outlooks)
+        read = self._decoder.library.reviser_batch_outlooks
+        last = [counts.ctypes.data, ids.ctypes.data, choices, found.ctypes.data]
+        self._read(read, rows, texts, last)
+        told = [*map(Outlook, *(found[name].tolist() for name in Outlook._fields))]
+        ends = accumulate(wanted)
+        return [told[end - count : end] for end, count in zip(ends, wanted, strict=True)]
+
+    def _read(
+        self,
+        function: Callable[..., int],
+        rows: Sequence[int],
+        texts: Sequence[Sequence[int]],
+        last: Sequence[object],
+    ) -> None:
+        """Call one of the library's functions that read texts, whose `last` arguments are its own."""
         if len(set(rows)) < len(rows) or not set(rows) <= set(range(len(self.lengths))):
             raise ReviserError(f"texts go into different rows, from 0 to {len(self.lengths) - 1}")
         if len(rows) != len(texts) or not all(texts):
             raise ReviserError("each row reads a text of at least one id")
         if not texts:
-            return self._logits[:0]
+            return
         counts = [len(text) for text in texts]
         numbers = np.array([rows, [self.lengths[row] for row in rows], counts], dtype=np.int32)
-        ids = np.fromiter((id for text in texts for id in text), dtype=np.int32, count=sum(counts))
-        logits = self._logits[: len(counts)]
+        ids = _flat(texts)
         with self._decoder.lock:
             self._decoder.check_open()
             if self._handle is None:
                 raise ReviserError("the batch is closed")
-            status = self._decoder.library.reviser_batch_read(
+            status = function(
                 self._handle,
                 len(counts),
                 *(row.ctypes.data for row in numbers),
                 ids.ctypes.data,
-                logits.ctypes.data,
+                *last,
             )
             if status == native.OK:
                 for row, count in zip(rows, counts, strict=True):
                     self.lengths[row] += count
-                return logits
+                return
         if status == native.NO_ROOM:
             raise CacheFull(f"a row of the batch has room for {self.room} ids")
         raise refusal(status, self._decoder.config)
@@ -84,6 +128,14 @@ class NativeBatch:
     def clear(self, row: int) -> None:
         """Forget what was read into a row; costs nothing."""
         self.lengths[row] = 0
+
+    def truncate(self, row: int, length: int) -> None:
+        """Forget what was read into a row after its first `length` ids; costs nothing."""
+        if not 0 <= length <= self.lengths[row]:
+            raise ReviserError(
+                f"{self.lengths[row]} ids were read into the row: they cannot be cut to {length}"
+            )
+        self.lengths[row] = length
 
     def close(self) -> None:
         """Give back the memory, after a call that is under way on another thread."""
@@ -115,7 +167,7 @@ def read_batch(
     A row whose passage is read goes to the next passage at once, so all rows are in use until the last passages. A reading
     that has no more room ends with what it has found.
     """
-    decoder = _native_decoder(model)
+    decoder = native_decoder(model)
     if not readers:
         return
     longest = max(len(reader.history) for reader in readers)
@@ -152,7 +204,11 @@ def _prospects(scores: Logits, readers: Sequence[Reader]) -> list[Prospects]:
     return [found[id(reader.rules)][row] for row, reader in enumerate(readers)]
 
 
-def _native_decoder(model: NativeDecoder | ModelPolicy) -> NativeDecoder:
+def _flat(texts: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    return np.fromiter(chain.from_iterable(texts), dtype=np.int32, count=sum(map(len, texts)))
+
+
+def native_decoder(model: NativeDecoder | ModelPolicy) -> NativeDecoder:
     decoder = model.decoder if isinstance(model, ModelPolicy) else model
     if not isinstance(decoder, NativeDecoder):
         raise ReviserError(

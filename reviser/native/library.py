@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 4
+VERSION: Final = 5
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -57,6 +57,21 @@ class Summary(ctypes.Structure):
     _fields_ = [("log_total", c_double), ("highest", c_float), ("id", c_int32)]
 
 
+class Choices(ctypes.Structure):
+    _fields_ = [
+        ("insertable", c_void_p),
+        *((name, c_int32) for name in ("tokens", "delete_id", "stop_id")),
+    ]
+
+
+class Outlooks(ctypes.Structure):
+    _fields_ = [
+        *((name, c_double) for name in ("expected", "delete", "stop")),
+        *((name, c_double) for name in ("first_chance", "second_chance")),
+        *((name, c_int32) for name in ("first", "second")),
+    ]
+
+
 @cache
 def library() -> ctypes.CDLL | None:
     """The library, or None when it was not built, is out of date or is switched off."""
@@ -90,6 +105,10 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_batch_create": (c_void_p, [c_void_p, c_int, c_int]),
         "reviser_batch_free": (None, [c_void_p]),
         "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
+        "reviser_batch_outlooks": (
+            c_int,
+            [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p],
+        ),
         "reviser_summarise": (None, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
         "reviser_top_k": (
             c_int,

@@ -117,6 +117,16 @@ class OvertypingReader:
         self.ids = [*self._written, *rest]
         self.expected = [*rest, self.rules.vocabulary.stop_id]
 
+    @property
+    def longest(self) -> int:
+        """As many ids, or fewer, the reading takes to its end."""
+        # Behind a change a token of the draft stays, so there are no more changes than that.
+        return len(self.ids) + MOST_IN_A_CHANGE * (len(self._passage) - self._place + 1)
+
+    def give_up(self) -> None:
+        """End the reading with what was found: the model has no room for more."""
+        self.over = True
+
     def take(self, outlooks: Sequence[Outlook]) -> None:
         """Go on with what the scores say, one outlook for each id of `expected`."""
         if len(outlooks) != len(self.expected):

@@ -17,14 +17,22 @@ _POSITIONS = 4096
 
 @torch.inference_mode()
 def read_overtyping(model: Reviser, readers: Sequence[OvertypingReader], rows: int = ROWS) -> None:
-    """Let readers proofread their passages, up to `rows` at a time."""
-    active = [reader for reader in readers if not reader.over]
-    while active:
+    """Let readers proofread their passages, up to `rows` at a time.
+
+    A reading that has no more room ends with what it has found.
+    """
+    while active := _unfinished(model, readers):
         # Of like length, so that little is read in vain.
         active.sort(key=lambda reader: len(reader.ids))
         for at in range(0, len(active), rows):
             _read_round(model, active[at : at + rows])
-        active = [reader for reader in active if not reader.over]
+
+
+def _unfinished(model: Reviser, readers: Sequence[OvertypingReader]) -> list[OvertypingReader]:
+    for reader in readers:
+        if len(reader.ids) > model.config.context:
+            reader.give_up()
+    return [reader for reader in readers if not reader.over]
 
 
 def _read_round(model: Reviser, readers: Sequence[OvertypingReader]) -> None:

@@ -91,6 +91,7 @@ static void claim_everything(Decoder *d) {
     d->attended = claim_floats(d, (size_t)BLOCK * width);
     d->hidden = claim_floats(d, (size_t)BLOCK * ff);
     claim_activations(d, &d->shared, BLOCK, longest);
+    d->folds = claim(d, (size_t)strip_count(output_table(d)) * BLOCK * sizeof(Fold));
     size_t parts = (size_t)MAX_STRETCHES * (size_t)s->heads;
     d->part_out = claim_floats(d, parts * (size_t)d->padded_dim);
     d->part_largest = claim_floats(d, parts);
@@ -101,6 +102,7 @@ static void claim_everything(Decoder *d) {
         claim_activations(d, &scratch->in, 1, longest);
         int products = BLOCK_BATCH * BLOCK > BATCH ? BLOCK_BATCH * BLOCK : BATCH;
         scratch->products = claim_floats(d, (size_t)products * PANEL);
+        scratch->highest = claim_floats(d, BLOCK);
         scratch->scores = claim_floats(d, (size_t)MAX_QUERIES * (size_t)d->room);
         scratch->queries = claim_floats(d, 2 * MAX_QUERIES * (size_t)d->padded_dim);
     }
@@ -287,36 +289,35 @@ typedef struct {
     Span spans[BLOCK], ends[BLOCK];
 } Block;
 
-static void start_block(Block *block, Decoder *d, float *finals) {
-    block->job = (Job){.decoder = d,
-                       .tokens = block->tokens,
-                       .spans = block->spans,
-                       .ends = block->ends,
-                       .finals = finals};
+static void start_block(Block *block, Decoder *d) {
+    block->job = (Job){
+        .decoder = d, .tokens = block->tokens, .spans = block->spans, .ends = block->ends};
+}
+
+/* Cut `count` neighbours into spans, as many in each as attention takes together; returns how many spans. */
+static int cut_spans(const Decoder *d, int first, int count, int to, Span *spans) {
+    int group = d->shape.heads / d->shape.kv_heads, made = 0;
+    int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
+    for (int i = 0; i < count; i += at_once)
+        spans[made++] = (Span){first + i, count - i < at_once ? count - i : at_once, to + i};
+    return made;
 }
 
 /* Add ids of one history from position `start` on, as many as there is space for; returns how many. */
 static int add_ids(Block *block, History *history, int start, const int32_t *ids, int count) {
     Job *job = &block->job;
-    const Shape *s = &job->decoder->shape;
-    int group = s->heads / s->kv_heads;
-    int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
     int added = count < BLOCK - job->count ? count : BLOCK - job->count;
-    for (int i = 0; i < added; i++) {
-        if (i % at_once == 0) {
-            int rest = added - i < at_once ? added - i : at_once;
-            block->spans[job->span_count++] = (Span){job->count, rest, job->count};
-        }
-        block->tokens[job->count++] = (Token){history, ids[i], start + i};
-    }
+    job->span_count += cut_spans(job->decoder, job->count, added, job->count, block->spans + job->span_count);
+    for (int i = 0; i < added; i++) block->tokens[job->count++] = (Token){history, ids[i], start + i};
     return added;
 }
 
-/* What follows the id that was added last is to be scored. */
-static void add_end(Block *block) {
+/* What follows each of the `count` ids that were added last is to be scored. */
+static void add_ends(Block *block, int count) {
     Job *job = &block->job;
-    block->ends[job->end_count] = (Span){job->count - 1, 1, job->end_count};
-    job->end_count++;
+    job->end_spans += cut_spans(job->decoder, job->count - count, count, job->end_count,
+                                block->ends + job->end_spans);
+    job->end_count += count;
 }
 
 static void run_block(Block *block) {
@@ -342,12 +343,12 @@ Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float 
     int64_t started = d->profiling ? nanoseconds() : 0;
     Block block;
     for (int done = 0; done < count;) {
-        start_block(&block, d, NULL);
+        start_block(&block, d);
         block.job.stretched = 1;
         block.job.start = start + done;
         done += add_ids(&block, &d->history, start + done, ids + done, count - done);
         if (done == count) {
-            add_end(&block);
+            add_ends(&block, 1);
             block.job.finals = d->x + (size_t)(block.job.count - 1) * (size_t)d->stride;
             block.job.logits = logits;
         }
@@ -360,7 +361,7 @@ Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float 
 struct Batch {
     Decoder *decoder;
     int rows, room;
-    float *finals;
+    float *finals; /* of BLOCK positions */
     unsigned char *memory;
     size_t size;
     History histories[];
@@ -371,7 +372,7 @@ Batch *reviser_batch_create(Decoder *d, int rows, int room) {
     Batch *batch = calloc(1, sizeof *batch + (size_t)rows * sizeof *batch->histories);
     if (!batch) return NULL;
     int padded = round_up(room, POSITION_STEP);
-    size_t cells = history_cells(d, padded), finals = (size_t)rows * (size_t)d->stride;
+    size_t cells = history_cells(d, padded), finals = (size_t)BLOCK * (size_t)d->stride;
     *batch = (Batch){.decoder = d, .rows = rows, .room = room};
     batch->size = finals * sizeof(float) + (size_t)rows * cells * sizeof(uint16_t);
     /* Pages that no text reaches are never made, so a row may have room for more than it will use. */
@@ -407,31 +408,93 @@ static Status check_texts(const Batch *batch, int texts, const int32_t *rows, co
     return STATUS_OK;
 }
 
-Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
-                          const int32_t *counts, const int32_t *ids, float *logits) {
-    Decoder *d = batch->decoder;
-    Status status = check_texts(batch, texts, rows, starts, counts, ids);
-    if (status != STATUS_OK) return status;
+/* A call that reads texts, and what it makes of their final states. */
+typedef struct {
+    Batch *batch;
+    int kept; /* final states that are not scored yet */
+    float *logits;
+    /* If there are no logits: */
+    const Choices *choices;
+    const int32_t *expected;
+    Outlook *outlooks;
+} Call;
+
+static void score_kept(Call *call) {
+    Decoder *d = call->batch->decoder;
+    const float *finals = call->batch->finals;
+    if (call->logits) {
+        ScoringJob job = {d, finals, call->logits, call->kept};
+        team_run(d->team, score_step, &job, sizeof job);
+        call->logits += (size_t)call->kept * (size_t)d->shape.vocab;
+    } else {
+        OutlookJob job = {d, finals, call->expected, call->outlooks, *call->choices, call->kept};
+        team_run(d->team, outlook_step, &job, sizeof job);
+        call->expected += call->kept;
+        call->outlooks += call->kept;
+    }
+    call->kept = 0;
+}
+
+/* Read a block, and score states when there are as many as are scored at once. */
+static void read_block(Call *call, Block *block) {
+    Decoder *d = call->batch->decoder;
+    if (call->kept + block->job.end_count > BLOCK) score_kept(call);
+    block->job.finals = call->batch->finals + (size_t)call->kept * (size_t)d->stride;
+    run_block(block);
+    call->kept += block->job.end_count;
+    start_block(block, d);
+}
+
+/* Read texts and score what follows the last wanted[i] ids of each, or with NULL the last one. */
+static void read_texts(Call *call, int texts, const int32_t *rows, const int32_t *starts,
+                       const int32_t *counts, const int32_t *ids, const int32_t *wanted) {
+    Decoder *d = call->batch->decoder;
     int64_t started = d->profiling ? nanoseconds() : 0;
     Block block;
-    int ended = 0;
-    start_block(&block, d, batch->finals);
+    start_block(&block, d);
     for (int i = 0; i < texts; ids += counts[i], i++) {
+        History *history = &call->batch->histories[rows[i]];
+        int unscored = counts[i] - (wanted ? wanted[i] : 1);
         for (int done = 0; done < counts[i];) {
-            if (block.job.count == BLOCK) {
-                run_block(&block);
-                start_block(&block, d, batch->finals + (size_t)ended * (size_t)d->stride);
-            }
-            done += add_ids(&block, &batch->histories[rows[i]], starts[i] + done, ids + done,
-                            counts[i] - done);
+            if (block.job.count == BLOCK) read_block(call, &block);
+            int added = add_ids(&block, history, starts[i] + done, ids + done, counts[i] - done);
+            done += added;
+            int ends = done - unscored < added ? done - unscored : added;
+            if (ends > 0) add_ends(&block, ends);
         }
-        add_end(&block);
-        ended++;
     }
-    run_block(&block);
-    ScoringJob scoring = {d, batch->finals, logits, texts};
-    team_run(d->team, score_step, &scoring, sizeof scoring);
+    read_block(call, &block);
+    score_kept(call);
     count_call(d, started);
+}
+
+Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                          const int32_t *counts, const int32_t *ids, float *logits) {
+    Status status = check_texts(batch, texts, rows, starts, counts, ids);
+    if (status != STATUS_OK) return status;
+    Call call = {.batch = batch, .logits = logits};
+    read_texts(&call, texts, rows, starts, counts, ids, NULL);
+    return STATUS_OK;
+}
+
+static int is_id(const Decoder *d, int32_t id) { return id >= 0 && id < d->shape.vocab; }
+
+Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                              const int32_t *counts, const int32_t *ids, const int32_t *wanted,
+                              const int32_t *expected, const Choices *choices, Outlook *outlooks) {
+    const Decoder *d = batch->decoder;
+    Status status = check_texts(batch, texts, rows, starts, counts, ids);
+    if (status != STATUS_OK) return status;
+    int total = 0;
+    for (int i = 0; i < texts; total += wanted[i], i++)
+        if (wanted[i] < 1 || wanted[i] > counts[i]) return STATUS_BAD_VALUE;
+    for (int i = 0; i < total; i++)
+        if (!is_id(d, expected[i])) return STATUS_BAD_ID;
+    if (choices->tokens < 0 || choices->tokens > d->shape.vocab || !is_id(d, choices->delete_id) ||
+        !is_id(d, choices->stop_id))
+        return STATUS_BAD_ID;
+    Call call = {.batch = batch, .choices = choices, .expected = expected, .outlooks = outlooks};
+    read_texts(&call, texts, rows, starts, counts, ids, wanted);
     return STATUS_OK;
 }
 

@@ -20,6 +20,9 @@ enum {
     /* Attention of one new id is cut into at most this many stretches of the history. */
     MAX_STRETCHES = 8,
     MIN_STRETCH = 32,
+    /* Panels of the output table whose scores are summed up by one thread: whoever does it, the sums are the
+     * same. A multiple of BATCH and of BLOCK_BATCH. */
+    STRIP = 128,
 };
 
 typedef struct {
@@ -55,6 +58,7 @@ typedef struct {
 typedef struct {
     Activations in; /* one position */
     float *products;
+    float *highest; /* of the products of each position */
     float *scores;
     float *queries; /* and after them, what attention made of them */
 } Scratch;
@@ -77,6 +81,7 @@ struct Decoder {
     /* States of up to BLOCK positions. */
     float *x, *qkv, *attended, *hidden;
     Activations shared;
+    Fold *folds; /* of BLOCK positions for each strip of the output table */
     /* Outcomes of attention by stretch and head, for one new id. */
     float *part_out, *part_largest, *part_total;
     Scratch *scratch;
@@ -95,10 +100,11 @@ typedef struct {
     Decoder *decoder;
     const Token *tokens; /* at most BLOCK */
     const Span *spans;   /* all of the tokens */
-    const Span *ends;    /* the last ids of their texts, one in each: what follows them is scored */
+    const Span *ends;    /* ids at the ends of their texts: what follows them is scored */
     float *finals;       /* where the final states of the ends go */
     float *logits;       /* of the one end, or NULL */
-    int count, span_count, end_count;
+    int count, span_count;
+    int end_count, end_spans; /* ids of the ends, and spans that they are in */
     /* One text alone, from position `start` on: attention of a single id is cut into stretches for all
      * threads. Otherwise it is not, and the outcome is the same bit for bit whatever else is read. */
     int stretched, start;
@@ -116,9 +122,29 @@ typedef struct {
 
 _Static_assert(sizeof(ScoringJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
 
-/* Steps for team_run: a Job's ids through all layers; a ScoringJob's states through the output table. */
+/* Outlooks of what follows some final states; the same of them as in the interface. */
+typedef struct {
+    Decoder *decoder;
+    const float *finals;
+    const int32_t *expected;
+    Outlook *outlooks;
+    Choices choices;
+    int count; /* at most BLOCK */
+} OutlookJob;
+
+_Static_assert(sizeof(OutlookJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
+
+/* Steps for team_run: a Job's ids through all layers; the states of a ScoringJob or an OutlookJob through the
+ * output table. */
 void read_step(void *job, Place *place);
 void score_step(void *job, Place *place);
+void outlook_step(void *job, Place *place);
+
+static inline const Matrix *output_table(const Decoder *d) {
+    return d->shape.tied ? &d->embedding : &d->separate_head;
+}
+
+static inline int strip_count(const Matrix *table) { return (table->panels + STRIP - 1) / STRIP; }
 
 /* Numbers from one head's first key to the next head's. */
 static inline size_t head_cells(const Decoder *d, int room) {

@@ -84,6 +84,14 @@ typedef struct {
     int padded_dim;
 } HeadCache;
 
+/* What some of the scores of one position say: the largest, the sum of exp(score - largest), and the two
+ * highest ones that may be chosen. */
+typedef struct {
+    float largest, total;
+    float first, second;
+    int32_t first_id, second_id;
+} Fold;
+
 typedef struct {
     const char *name;
     bool (*supported)(void);
@@ -122,6 +130,9 @@ typedef struct {
     /* The highest of a multiple of eight numbers, and the sum of the exponentials of x - shift. */
     float (*highest)(const float *x, int count);
     float (*sum_exponentials)(const float *x, int count, float shift);
+    /* Add scores to what is known of n positions: `panels` panels of them, as `multiply` leaves them. Each
+     * position's highest goes to `highest`. */
+    void (*fold)(const float *scores, int panels, int n, Fold *folds, float *highest);
 } Kernels;
 
 /* The level of that name, or with NULL the best that this processor has. */

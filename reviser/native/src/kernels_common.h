@@ -52,6 +52,23 @@ TARGET static float sum_exponentials(const float *x, int count, float shift) {
     return v8_sum(sum);
 }
 
+TARGET static void fold(const float *scores, int panels, int n, Fold *folds, float *highest) {
+    size_t apart = (size_t)n * PANEL;
+    for (int p = 0; p < n; p++, scores += PANEL) {
+        v8 most = v8_load(scores), sum = v8_splat(0.0f);
+        for (int i = 1; i < panels; i++) most = v8_max(most, v8_load(scores + (size_t)i * apart));
+        highest[p] = v8_largest(most);
+        if (highest[p] > folds[p].largest) {
+            folds[p].total *= exponential(folds[p].largest - highest[p]);
+            folds[p].largest = highest[p];
+        }
+        v8 shift = v8_splat(folds[p].largest);
+        for (int i = 0; i < panels; i++)
+            sum = v8_add(sum, v8_exp(v8_sub(v8_load(scores + (size_t)i * apart), shift)));
+        folds[p].total += v8_sum(sum);
+    }
+}
+
 TARGET static void swiglu(const float *gate, const float *up, float *out) {
     v8 x = v8_load(gate);
     v8 one = v8_splat(1.0f);
@@ -363,4 +380,5 @@ const Kernels LEVEL_KERNELS = {
     .exponential = exponential,
     .highest = highest,
     .sum_exponentials = sum_exponentials,
+    .fold = fold,
 };

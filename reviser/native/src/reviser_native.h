@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 4 };
+enum { REVISER_NATIVE_VERSION = 5 };
 
 typedef struct Decoder Decoder;
 
@@ -103,6 +103,27 @@ void reviser_batch_free(Batch *batch);
  * to the last bit. */
 Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
                           const int32_t *counts, const int32_t *ids, float *logits);
+
+/* The ids that matter to a reader which proposes what comes next: tokens below `tokens` where `insertable`
+ * is not 0, and two operators. */
+typedef struct {
+    const uint8_t *insertable;
+    int32_t tokens, delete_id, stop_id;
+} Choices;
+
+/* What the scores of the next id say, as logarithms of chances among all ids: of the id that was proposed,
+ * of the operators, and of the two likeliest insertable tokens (of equal ones the lower id first; -1 where
+ * there is none). */
+typedef struct {
+    double expected, delete_chance, stop_chance, first_chance, second_chance;
+    int32_t first, second;
+} Outlook;
+
+/* Read as reviser_batch_read does, and say what follows each of the last wanted[i] ids of text i. `expected`
+ * and `outlooks` have one entry for each of these, those of all texts one after the other. */
+Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
+                              const int32_t *counts, const int32_t *ids, const int32_t *wanted,
+                              const int32_t *expected, const Choices *choices, Outlook *outlooks);
 
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
  * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of

@@ -124,28 +124,33 @@ static void clock_stop(int64_t started, int64_t *sum) {
     if (started) *sum += nanoseconds() - started;
 }
 
+/* Prepare n positions of states for products with `matrix`. A single one is left to every thread, which prepares it for
+ * itself in `view`: that is quicker than to wait for one another. */
+static Activations prepare_all(Decoder *d, Place *place, const Matrix *matrix, const Source *source, int n) {
+    Activations view = n == 1 ? d->scratch[place->worker].in : d->shared;
+    int from, to;
+    if (n > 1) {
+        while (phase_take(place, n, &from, &to)) {
+            Activations mine = view;
+            for (int p = from; p < to; p++)
+                prepare(d, matrix, source, source->states + (size_t)p * (size_t)source->stride, &mine, p);
+            phase_done(place, to - from);
+        }
+        phase_finish(place, n);
+    }
+    /* Everyone knows these without being told, so nobody writes to what all read. */
+    view.cols = matrix->cols;
+    view.groups = matrix->groups;
+    return view;
+}
+
 /* All rows of `matrix` times n positions of states. */
 static void product(Decoder *d, Place *place, const Matrix *matrix, Source source, Target target,
                     int n) {
     int64_t started = clock_start(d, place);
     Scratch *scratch = &d->scratch[place->worker];
-    Activations *in = n == 1 ? &scratch->in : &d->shared;
+    Activations view = prepare_all(d, place, matrix, &source, n);
     int from, to;
-
-    if (n > 1) {
-        while (phase_take(place, n, &from, &to)) {
-            Activations mine = *in;
-            for (int p = from; p < to; p++)
-                prepare(d, matrix, &source, source.states + (size_t)p * (size_t)source.stride, &mine, p);
-            phase_done(place, to - from);
-        }
-        phase_finish(place, n);
-    }
-
-    /* Everyone knows these without being told, so nobody writes to what all read. */
-    Activations view = *in;
-    view.cols = matrix->cols;
-    view.groups = matrix->groups;
     /* An item is as many panels as are multiplied together or used together, whichever is more. */
     int each = target.use == SWIGLU ? 2 : 1;
     int item = n > 1 ? BLOCK_BATCH : each;
@@ -154,8 +159,7 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
     int limit = matrix->rows / each;
     int prepared = n > 1;
     while (phase_take(place, total, &from, &to)) {
-        /* One position is prepared by every thread for itself: that is quicker than to wait for one
-         * another. The states are safe to read, since the phase cannot end without this range. */
+        /* The states are safe to read, since the phase cannot end without this range. */
         if (!prepared) {
             int64_t preparing = clock_start(d, place);
             prepare(d, matrix, &source, source.states, &view, 0);
@@ -362,13 +366,13 @@ static void keep_ends(const Job *job, Place *place) {
     const Decoder *d = job->decoder;
     size_t stride = (size_t)d->stride;
     int from, to;
-    while (phase_take(place, job->end_count, &from, &to)) {
-        for (int i = from; i < to; i++)
-            memcpy(job->finals + (size_t)i * stride, states_of(d, job->ends[i].first),
-                   stride * sizeof(float));
+    while (phase_take(place, job->end_spans, &from, &to)) {
+        for (const Span *span = job->ends + from; span < job->ends + to; span++)
+            memcpy(job->finals + (size_t)span->to * stride, states_of(d, span->first),
+                   (size_t)span->count * stride * sizeof(float));
         phase_done(place, to - from);
     }
-    phase_finish(place, job->end_count);
+    phase_finish(place, job->end_spans);
 }
 
 /* Of the last layer, what comes after keys and values matters for the ends alone. */
@@ -386,7 +390,7 @@ static void last_layer(const Job *job, Place *place, int index) {
     } else {
         remember_ids(job, place, index, job->count);
         if (job->end_count) {
-            attention_of_spans(job, place, index, job->ends, job->end_count);
+            attention_of_spans(job, place, index, job->ends, job->end_spans);
             keep_ends(job, place);
         }
     }
@@ -394,10 +398,121 @@ static void last_layer(const Job *job, Place *place, int index) {
     if (job->end_count) finish_layer(d, place, layer, job->finals, job->end_count, parted);
 }
 
+static Source final_states(const Decoder *d, const float *finals) {
+    return (Source){finals, d->stride, d->final_norm, d->final_norm_bias, 0};
+}
+
 static void score(Decoder *d, Place *place, const float *finals, int n, float *logits) {
-    Source normed = {finals, d->stride, d->final_norm, d->final_norm_bias, 0};
-    const Matrix *head = d->shape.tied ? &d->embedding : &d->separate_head;
-    product(d, place, head, normed, (Target){STORE, logits, d->shape.vocab, NULL}, n);
+    Target scores = {STORE, logits, d->shape.vocab, NULL};
+    product(d, place, output_table(d), final_states(d, finals), scores, n);
+}
+
+/* ---- Outlooks ---- */
+
+/* Take a score among the two highest if it is one of them; ids come in their order. */
+static inline void place_score(Fold *fold, float score, int32_t id) {
+    if (!(score > fold->second)) return;
+    if (score > fold->first) {
+        fold->second = fold->first;
+        fold->second_id = fold->first_id;
+        fold->first = score;
+        fold->first_id = id;
+    } else {
+        fold->second = score;
+        fold->second_id = id;
+    }
+}
+
+/* Take in the scores of up to BLOCK_BATCH panels, from id `first` on, for all positions. */
+static void take_scores(const OutlookJob *job, Scratch *scratch, int first, int panels, float *scores,
+                        Fold *folds) {
+    const Decoder *d = job->decoder;
+    const Choices *choices = &job->choices;
+    int n = job->count, ids = panels * PANEL;
+    size_t apart = (size_t)n * PANEL;
+    /* Rows that are there to fill the last panel are no ids. */
+    for (int i = d->shape.vocab - first; i < ids; i++)
+        for (int p = 0; p < n; p++)
+            scores[(size_t)(i / PANEL) * apart + (size_t)(p * PANEL + i % PANEL)] = -INFINITY;
+    d->kernels->fold(scores, panels, n, folds, scratch->highest);
+    for (int p = 0; p < n; p++, scores += PANEL) {
+        Outlook *outlook = &job->outlooks[p];
+        unsigned expected = (unsigned)(job->expected[p] - first);
+        unsigned delete_id = (unsigned)(choices->delete_id - first);
+        unsigned stop_id = (unsigned)(choices->stop_id - first);
+#define SCORE(id) scores[(size_t)((id) / PANEL) * apart + (id) % PANEL]
+        if (expected < (unsigned)ids) outlook->expected = SCORE(expected);
+        if (delete_id < (unsigned)ids) outlook->delete_chance = SCORE(delete_id);
+        if (stop_id < (unsigned)ids) outlook->stop_chance = SCORE(stop_id);
+        if (!(scratch->highest[p] > folds[p].second)) continue;
+        for (unsigned i = 0; i < (unsigned)ids && first + (int)i < choices->tokens; i++)
+            if (choices->insertable[first + (int)i]) place_score(&folds[p], SCORE(i), first + (int)i);
+#undef SCORE
+    }
+}
+
+/* Put together what the strips of the table say about one position, and make logarithms of chances of it. */
+static void finish_outlook(const Decoder *d, int p, Outlook *outlook) {
+    int strips = strip_count(output_table(d));
+    Fold best = {-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
+    for (int i = 0; i < strips; i++) {
+        const Fold *fold = &d->folds[i * BLOCK + p];
+        best.largest = fmaxf(best.largest, fold->largest);
+        place_score(&best, fold->first, fold->first_id);
+        place_score(&best, fold->second, fold->second_id);
+    }
+    double total = 0;
+    for (int i = 0; i < strips; i++) {
+        const Fold *fold = &d->folds[i * BLOCK + p];
+        total += fold->total * exp((double)fold->largest - best.largest);
+    }
+    double all = best.largest + log(total);
+    outlook->expected -= all;
+    outlook->delete_chance -= all;
+    outlook->stop_chance -= all;
+    outlook->first_chance = best.first - all;
+    outlook->second_chance = best.second - all;
+    outlook->first = best.first_id;
+    outlook->second = best.second_id;
+}
+
+void outlook_step(void *argument, Place *place) {
+    const OutlookJob *job = argument;
+    Decoder *d = job->decoder;
+    int64_t started = clock_start(d, place);
+    Scratch *scratch = &d->scratch[place->worker];
+    const Matrix *table = output_table(d);
+    Source source = final_states(d, job->finals);
+    int n = job->count, strips = strip_count(table), from, to;
+    Activations view = prepare_all(d, place, table, &source, n);
+    int at_once = n == 1 ? BATCH : BLOCK_BATCH, prepared = n > 1;
+    while (phase_take(place, strips, &from, &to)) {
+        if (!prepared) prepare(d, table, &source, source.states, &view, 0);
+        prepared = 1;
+        for (int strip = from; strip < to; strip++) {
+            Fold *folds = d->folds + strip * BLOCK;
+            for (int p = 0; p < n; p++)
+                folds[p] = (Fold){-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
+            int end = (strip + 1) * STRIP < table->panels ? (strip + 1) * STRIP : table->panels;
+            for (int first = strip * STRIP; first < end; first += at_once) {
+                int count = end - first < at_once ? end - first : at_once;
+                d->kernels->multiply(table, first, count, &view, n, scratch->products);
+                /* However many are multiplied at once, they are summed up in the same order. */
+                for (int i = 0; i < count; i += BLOCK_BATCH)
+                    take_scores(job, scratch, (first + i) * PANEL,
+                                count - i < BLOCK_BATCH ? count - i : BLOCK_BATCH,
+                                scratch->products + (size_t)(i * n) * PANEL, folds);
+            }
+        }
+        phase_done(place, to - from);
+    }
+    phase_finish(place, strips);
+    while (phase_take(place, n, &from, &to)) {
+        for (int p = from; p < to; p++) finish_outlook(d, p, &job->outlooks[p]);
+        phase_done(place, to - from);
+    }
+    phase_finish(place, n);
+    clock_stop(started, &d->profile.matrix_ns);
 }
 
 void read_step(void *argument, Place *place) {

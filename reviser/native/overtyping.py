@@ -1,0 +1,78 @@
+"""Readers that overtype, many together on the native decoder: a row keeps what it has read as far as it stays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.native.batch import ROWS, NativeBatch, native_decoder
+from reviser.native.decoder import NativeDecoder
+from reviser.proofreading.overtyping import OvertypingReader
+
+
+@dataclass
+class _Row:
+    """A row of the batch: what it has read, whom it reads for, and who is next."""
+
+    number: int
+    waiting: deque[OvertypingReader]
+    seen: list[int] = field(default_factory=list)
+    reader: OvertypingReader | None = None
+
+
+def read_overtyping(
+    model: NativeDecoder | ModelPolicy, readers: Sequence[OvertypingReader], rows: int = ROWS
+) -> None:
+    """Let readers proofread their passages together, up to `rows` at a time.
+
+    A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are best given
+    one after the other. A reading that has no more room ends with what it has found.
+    """
+    decoder = native_decoder(model)
+    unread = [reader for reader in readers if not reader.over]
+    if not unread:
+        return
+    count = min(rows, len(unread))
+    room = min(decoder.capacity, max(reader.longest for reader in unread))
+    with NativeBatch(decoder, count, room) as batch:
+        all_rows = [
+            _Row(row, deque(unread[len(unread) * row // count : len(unread) * (row + 1) // count]))
+            for row in range(count)
+        ]
+        while active := [row for row in all_rows if _find_reader(row, all_rows, room)]:
+            _read_round(batch, active)
+
+
+def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> OvertypingReader | None:
+    """Whom a row reads for: on with its reader, else the next of its own, else one that another row has not come to."""
+    while row.reader is None or row.reader.over:
+        longest = max(all_rows, key=lambda other: len(other.waiting))
+        if row.waiting:
+            row.reader = row.waiting.popleft()
+        elif longest.waiting:
+            row.reader = longest.waiting.pop()
+        else:
+            row.reader = None
+            break
+        if len(row.reader.ids) > room:
+            row.reader.give_up()
+    return row.reader
+
+
+def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
+    readers = [row.reader for row in active if row.reader is not None]
+    texts = []
+    for row, reader in zip(active, readers, strict=True):
+        # Of ids that were read already, only the scores may be missing: then they are read again.
+        kept = min(shared_length(row.seen, reader.ids), len(reader.ids) - len(reader.expected))
+        batch.truncate(row.number, kept)
+        texts.append(reader.ids[kept:])
+        row.seen = list(reader.ids)
+    expected = [reader.expected for reader in readers]
+    found = batch.outlooks([row.number for row in active], texts, expected, readers[0].rules)
+    for reader, outlooks in zip(readers, found, strict=True):
+        reader.take(outlooks)
+        if len(reader.ids) > batch.room:
+            reader.give_up()
