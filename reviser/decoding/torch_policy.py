@@ -14,7 +14,9 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import shared_length
 from reviser.decoding.rollout import Run, Scores, Step
 from reviser.model import CanvasBatch, Reviser
+from reviser.proofreading.overtyping import OvertypingReader
 from reviser.proofreading.reader import Reader
+from reviser.proofreading.torch_reading import read_overtyping
 
 
 class TorchDecoder:
@@ -45,6 +47,10 @@ class TorchDecoder:
     def read_batch(self, readers: Sequence[Reader], rows: int) -> None:
         """Let readers proofread together, beside the history that is kept here."""
         read_batch(self._model, readers, rows)
+
+    def read_overtyping(self, readers: Sequence[OvertypingReader], rows: int) -> None:
+        """Let readers overtype together, beside the history that is kept here."""
+        read_overtyping(self._model, readers, rows)
 
 
 class CanvasPolicy:

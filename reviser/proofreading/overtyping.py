@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import seed
+from reviser.decoding.rollout import Scores, seed
 from reviser.proofreading.reader import Correction
 
 LEAST: Final = 0.05
@@ -61,6 +61,25 @@ class OvertypingRules:
         self.insertable: NDArray[np.bool_] = np.ones(vocabulary.base_size, dtype=np.bool_)
         self.insertable[list(vocabulary.never_inserted)] = False
 
+    def outlook(self, scores: Scores, expected: int) -> Outlook:
+        """What scores of the next id say, where `expected` is proposed."""
+        chances = scores - scores.max().astype(np.float64)
+        chances -= math.log(np.exp(chances).sum())
+        tokens = np.where(self.insertable, chances[: len(self.insertable)], -np.inf)
+        first = int(tokens.argmax())
+        first_chance, tokens[first] = float(tokens[first]), -np.inf
+        second = int(tokens.argmax())
+        vocabulary = self.vocabulary
+        return Outlook(
+            float(chances[expected]),
+            float(chances[vocabulary.delete_id]),
+            float(chances[vocabulary.stop_id]),
+            first,
+            first_chance,
+            second,
+            float(tokens[second]),
+        )
+
 
 @dataclass
 class _Change:
@@ -76,7 +95,7 @@ class _Change:
 class OvertypingReader:
     """One reading of one passage.
 
-    The model reads `ids`; of its scores after the last `len(expected)` of them, the reader is told by `take`, until it
+    `canvas` holds the passage between its sides. The model reads `ids`; of its scores after the last `len(expected)` of them, the reader is told by `take`, until it
     is `over`. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
 
     Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
@@ -99,7 +118,7 @@ class OvertypingReader:
         self._passage = list(passage)
         self._confidence = confidence
         self._least = max(min(least, confidence), _NEXT_TO_NOTHING)
-        _, history = seed(rules.vocabulary, left, right, draft=passage)
+        self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         # What the model has written, up to and without the draft's token at `_place`.
         self._written = [*history, rules.vocabulary.overtype_id]
         self._place = 0
@@ -179,7 +198,8 @@ class OvertypingReader:
         id, chance = self._best_other(outlook, change.end)
         if outlook.expected >= chance:
             self._end(change, change.chance + outlook.expected)
-        elif len(change.ids) == MOST_IN_A_CHANGE:
+        elif len(change.ids) == MOST_IN_A_CHANGE or change.chance + chance < math.log(self._least):
+            # Nothing makes it likelier again: what is left of it need not be known.
             self._end(change, -math.inf)
         else:
             self._do(change, id, chance)

@@ -19,8 +19,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
-from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
-from reviser.proofreading.reading import ROWS, read
+from reviser.proofreading.reader import MOST_ACTIONS, Correction
+from reviser.proofreading.reading import ROWS, Passage, find_corrections, rules_for
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
 from reviser.proofreading.words import Words
 from reviser.prose import Change as ProseChange
@@ -40,8 +40,6 @@ from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
 
 CONFIDENCE: Final = 0.5
 """How sure a change must be, unless told otherwise; not calibrated yet."""
-LEAST_CONFIDENCE: Final = 0.01
-"""What is less likely than this is not looked for, whatever is asked for."""
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 
@@ -136,7 +134,7 @@ class Proofreader:
             raise ReviserError("the confidence lies between 0 and 1")
         self._policy = policy
         self._tokenizer = tokenizer
-        self._rules = Rules(policy.vocabulary)
+        rules_for(policy.vocabulary)
         self._confidence = confidence
         self._kinds = frozenset(kinds)
         # As many actions, tokens of a passage, and tokens around it: together they fit the model.
@@ -167,31 +165,28 @@ class Proofreader:
             for at in range(0, len(found), ROWS):
                 tell(done, total)
                 some = found[at : at + ROWS]
-                for (work, passage), reader in zip(some, self._read(some), strict=True):
-                    work.propose(passage, reader.corrections)
+                corrections = find_corrections(
+                    self._policy,
+                    [self._with_sides(passage) for _, passage in some],
+                    self._confidence,
+                    self._actions,
+                )
+                for (work, passage), found_there in zip(some, corrections, strict=True):
+                    work.propose(passage, found_there)
                 done += len(some)
             if not sum([work.finish_look() for work in works]):
                 break
         tell(done, total)
         return [work.result() for work in works]
 
-    def _read(self, found: Sequence[tuple[_Work, _Passage]]) -> list[Reader]:
-        readers = [self._reader(passage) for _, passage in found]
-        read(self._policy, readers)
-        return readers
-
-    def _reader(self, passage: _Passage) -> Reader:
+    def _with_sides(self, passage: _Passage) -> Passage:
+        """A passage as the model is shown it, between what stands beside it in its paragraph."""
         text, (start, end) = passage.paragraph.text, passage.span
         size = self._side * _CHARACTERS_OF_TOKEN
         left = self._tokenizer.encode(text[_space_after(text, start - size) : start])
         right = self._tokenizer.encode(text[end : _space_before(text, end + size)])
-        return Reader(
-            self._rules,
-            passage.tokens,
-            left[len(left) - min(len(left), self._side) :],
-            right[: self._side],
-            floor=max(LEAST_CONFIDENCE, min(FLOOR, self._confidence)),
-            most_actions=self._actions,
+        return Passage(
+            passage.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side]
         )
 
 
@@ -418,8 +413,7 @@ class _Work:
         """Take down the corrections of a passage that nothing speaks against."""
         assert self._tokenizer is not None
         paragraph, span, _ = passage
-        sure = [one for one in corrections if one.confidence >= self._guard.confidence]
-        edits = _edits(passage, self._tokenizer, sure)
+        edits = _edits(passage, self._tokenizer, corrections)
         allowed = [
             proposal
             for proposal in proposals(paragraph, span, edits)

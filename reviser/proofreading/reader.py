@@ -177,9 +177,6 @@ class Reader:
         if self._between:
             total = log_sum(list(scores.values()))
             return {id: score - total for id, score in scores.items()}
-        if self._between:
-            total = log_sum(list(scores.values()))
-            return {id: score - total for id, score in scores.items()}
         total = log_sum([prospects.tokens_total, *scores.values()])
         if prospects.token >= 0:
             scores = {prospects.token: prospects.token_score, **scores}

@@ -1,37 +1,117 @@
-"""Readers are fed by the model that is there: many together where its decoder can do that, else one after the other."""
+"""Corrections of passages by the model that is there: many read together where its decoder can do that, else one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Protocol, runtime_checkable
+from functools import cache
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
+from reviser.core.vocabulary import Vocabulary
 from reviser.native.batch import read_batch
 from reviser.native.decoder import NativeDecoder
-from reviser.proofreading.reader import Reader
+from reviser.native.overtyping import read_overtyping
+from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
 from reviser.session.session import SessionPolicy
 
 ROWS: Final = 32
 """Passages that are read together."""
+LEAST_CONFIDENCE: Final = 0.01
+"""What is less likely than this is not looked for, whatever is asked for."""
+
+
+class Passage(NamedTuple):
+    """Tokens to be corrected, and those around them, which stay."""
+
+    tokens: Sequence[int]
+    left: Sequence[int] = ()
+    right: Sequence[int] = ()
 
 
 @runtime_checkable
 class ReadsTogether(Protocol):
-    """A decoder that reads several passages at once."""
+    """A decoder that reads several passages at once, in both ways of proofreading."""
 
     def read_batch(self, readers: Sequence[Reader], rows: int) -> None: ...
+    def read_overtyping(self, readers: Sequence[OvertypingReader], rows: int) -> None: ...
+
+
+def find_corrections(
+    policy: SessionPolicy,
+    passages: Sequence[Passage],
+    confidence: float,
+    most_actions: int = MOST_ACTIONS,
+) -> list[list[Correction]]:
+    """The corrections of each passage that the model is at least as sure of as `confidence`, in any order.
+
+    A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`.
+    """
+    least = max(LEAST_CONFIDENCE, confidence)
+    readers: Sequence[OvertypingReader | Reader]
+    rules = rules_for(policy.vocabulary)
+    if isinstance(rules, OvertypingRules):
+        readers = over = [
+            OvertypingReader(rules, *passage, confidence=least, least=least) for passage in passages
+        ]
+        overtype(policy, over)
+    else:
+        floor = max(LEAST_CONFIDENCE, min(FLOOR, confidence))
+        readers = back = [
+            Reader(rules, *passage, floor=floor, most_actions=most_actions) for passage in passages
+        ]
+        read(policy, back)
+    return [
+        [one for one in reader.corrections if one.confidence >= confidence] for reader in readers
+    ]
+
+
+@cache
+def rules_for(vocabulary: Vocabulary) -> OvertypingRules | Rules:
+    """The rules by which models of a vocabulary proofread; refuses one whose models do not."""
+    rules = Rules(vocabulary)
+    return OvertypingRules(vocabulary) if vocabulary.overtypes else rules
+
+
+def overtype(policy: SessionPolicy, readers: Sequence[OvertypingReader]) -> None:
+    """Let every reader write over its passage to the end."""
+    decoder = getattr(policy, "decoder", None)
+    if isinstance(decoder, NativeDecoder):
+        read_overtyping(decoder, readers, ROWS)
+    elif isinstance(decoder, ReadsTogether):
+        decoder.read_overtyping(readers, ROWS)
+    else:
+        for reader in readers:
+            _overtype_alone(policy, reader)
+
+
+def _overtype_alone(policy: SessionPolicy, reader: OvertypingReader) -> None:
+    # A canvas never has more tokens than there are ids.
+    room = min(policy.context, policy.max_length or policy.context)
+    while not reader.over:
+        if len(reader.ids) > room:
+            reader.give_up()
+            return
+        outlooks = []
+        first = len(reader.ids) - len(reader.expected) + 1
+        for end, expected in enumerate(reader.expected, first):
+            scores = policy.scores(reader.ids[:end], reader.canvas)
+            if scores is None:
+                reader.give_up()
+                return
+            outlooks.append(reader.rules.outlook(scores, expected))
+        reader.take(outlooks)
 
 
 def read(policy: SessionPolicy, readers: Sequence[Reader]) -> None:
-    """Let every reader read its passage to the end."""
+    """Let every reader read its passage backward to the end."""
     decoder = getattr(policy, "decoder", None)
     if isinstance(decoder, NativeDecoder):
         read_batch(decoder, readers, ROWS)
-        return
-    if isinstance(decoder, ReadsTogether):
+    elif isinstance(decoder, ReadsTogether):
         decoder.read_batch(readers, ROWS)
-        return
-    for reader in readers:
-        _read_alone(policy, reader)
+    else:
+        for reader in readers:
+            _read_alone(policy, reader)
 
 
 def _read_alone(policy: SessionPolicy, reader: Reader) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -66,24 +67,71 @@ class Scripted:
         self._plan = [*self._actions(tokens, text)]
 
     def _actions(self, tokens: Sequence[int], text: str) -> Iterable[tuple[Action, float]]:
+        cursor = len(tokens)
+        for first, last, written, chance in reversed([*self._corrections(tokens, text)]):
+            actions: list[Action] = [*self.vocabulary.moves(last - cursor)]
+            actions += [Delete()] * (last - first)
+            actions += map(Insert, written)
+            yield actions[0], chance
+            yield from ((action, 1.0) for action in actions[1:])
+            cursor = first + len(written)
+
+    def _corrections(
+        self, tokens: Sequence[int], text: str
+    ) -> Iterable[tuple[int, int, list[int], float]]:
+        """From which to which token, what takes their place, and how sure that is."""
         ends = [len(decode(self._tokenizer, tokens[:count])) for count in range(len(tokens) + 1)]
         found = [
             (text.index(old), text.index(old) + len(old), new, chance)
             for old, (new, chance) in self._known(text).items()
             if old in text
         ]
-        cursor = len(tokens)
-        for start, end, new, chance in sorted(found, reverse=True):
+        for start, end, new, chance in sorted(found):
             first = max(n for n, place in enumerate(ends) if place <= start)
             last = min(n for n, place in enumerate(ends) if place >= end)
             put = text[ends[first] : start] + new + text[end : ends[last]]
-            actions: list[Action] = [*self.vocabulary.moves(last - cursor)]
-            actions += [Delete()] * (last - first)
-            written = self._tokenizer.encode(put)
-            actions += map(Insert, written)
-            yield actions[0], chance
-            yield from ((action, 1.0) for action in actions[1:])
-            cursor = first + len(written)
+            yield first, last, self._tokenizer.encode(put), chance
+
+
+class Overtyping(Scripted):
+    """Makes the corrections that it knows by overtyping, each with its chance."""
+
+    def __init__(self, known: Known | Callable[[str], Known], tokenizer: Tokenizer = GPT2) -> None:
+        words = dataclasses.replace(Vocabulary.gpt2(kinds=REVISING), overtypes=True)
+        super().__init__(known, tokenizer, words)
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        words = self.vocabulary
+        ids = list(history)
+        marker = ids.index(words.overtype_id)
+        draft = ids[ids.index(words.draft_id) + 1 : marker]
+        if marker == len(ids) - 1:
+            self._begin(canvas)
+        id, chance, stays = self._next(draft, ids[marker + 1 :])
+        scores = np.full(words.size, -1e9, dtype=np.float32)
+        scores[stays] = math.log(max(1 - chance, 1e-12))
+        scores[id] = math.log(chance)
+        return scores
+
+    def _next(self, draft: list[int], done: list[int]) -> tuple[int, float, int]:
+        """What comes after what is done: an id, its chance, and the draft's next."""
+        text = decode(self._tokenizer, draft)
+        changes = {first: rest for first, *rest in self._corrections(draft, text)}
+        rest = [*draft, self.vocabulary.stop_id]
+        place, at = 0, 0
+        while True:
+            if change := changes.get(place):
+                last, written, chance = change
+                ids = [self.vocabulary.delete_id] * (last - place) + written
+                if at == len(done):
+                    return ids[0], chance, rest[place]
+                if done[at] == ids[0]:
+                    if len(done) - at < len(ids):
+                        return ids[len(done) - at], 1.0, rest[last]
+                    place, at = last, at + len(ids)
+            if at == len(done):
+                return rest[place], 1.0, rest[place]
+            place, at = place + 1, at + 1
 
 
 class Hostile:

@@ -123,6 +123,25 @@ def test_a_doubtful_change_takes_no_other_with_it() -> None:
     assert [round(one.confidence, 6) for one in reader.corrections] == [0.2, 0.9]
 
 
+def test_a_change_that_became_unlikely_is_not_followed() -> None:
+    """Its first action is likely, all of it is not: the model is not asked how it would go on."""
+
+    def model(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        if done == [1]:
+            return {DELETE: 0.6, 2: 0.4}
+        if done == [1, DELETE]:
+            return {7: 0.4, 8: 0.3, 3: 0.3}
+        return {next_of([1, 2, 3], done): 1.0}
+
+    reader = OvertypingReader(RULES, [1, 2, 3], least=0.3)
+    assert read(reader, model) == 2
+    assert reader.corrections == []
+    patient = OvertypingReader(RULES, [1, 2, 3], least=0.2)
+    assert read(patient, model) == 3
+    assert [one.tokens for one in patient.corrections] == [(7,)]
+
+
 def test_a_change_without_end_is_given_up() -> None:
     def model(ids: list[int]) -> dict[int, float]:
         done = ids[ids.index(WORDS.overtype_id) + 1 :]

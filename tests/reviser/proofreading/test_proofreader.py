@@ -9,14 +9,17 @@ import pytest
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.decoding.torch_policy import CanvasPolicy, TorchDecoder
+from reviser.native import NativeDecoder, available
 from reviser.proofreading.changes import Kind
+from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
 from reviser.proofreading.proofreader import LOOKS, Draft, Proofread, Proofreader, with_changes
 from reviser.proofreading.reader import Reader, Rules
-from reviser.proofreading.reading import read
+from reviser.proofreading.reading import Passage, find_corrections, overtype, read, rules_for
 from reviser.proofreading.words import Words
 from reviser.prose import Format, Span
-from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
+from reviser.session.session import SessionPolicy
+from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
 from tests.toys import ToyTokenizer, toy_model
 
 TYPOS: Known = {
@@ -183,26 +186,27 @@ def test_progress_is_told() -> None:
     assert all(done <= of for done, of in told)
 
 
+class Alone:
+    """A decoder with no more than it must have."""
+
+    def __init__(self, decoder: TorchDecoder) -> None:
+        self.prefill, self.decode = decoder.prefill, decoder.decode
+        self.truncate = decoder.truncate
+        self._decoder = decoder
+
+    @property
+    def length(self) -> int:
+        return self._decoder.length
+
+    @property
+    def capacity(self) -> int:
+        return self._decoder.capacity
+
+
 def test_a_decoder_that_reads_together_finds_what_it_finds_alone() -> None:
     """The toy model in a batch of torch, and behind a decoder that has no batches."""
     tokenizer = ToyTokenizer()
     vocabulary = Vocabulary(tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy")
-
-    class Alone:
-        """A decoder with no more than it must have."""
-
-        def __init__(self, decoder: TorchDecoder) -> None:
-            self.prefill, self.decode = decoder.prefill, decoder.decode
-            self.truncate = decoder.truncate
-            self._decoder = decoder
-
-        @property
-        def length(self) -> int:
-            return self._decoder.length
-
-        @property
-        def capacity(self) -> int:
-            return self._decoder.capacity
 
     passages = ["The cat sat on the mat.", " The mat sat.", "On the cat, the mat sat."]
     found = []
@@ -218,6 +222,84 @@ def test_a_decoder_that_reads_together_finds_what_it_finds_alone() -> None:
         found.append([[(c.start, c.end, c.tokens) for c in one.corrections] for one in readers])
     assert found[0] == found[1]
     assert any(found[0])
+
+
+def test_a_model_that_overtypes_corrects_documents() -> None:
+    text = "I recieve mail.\n\nIt is a old house, becuse I like teh view.\n"
+    policy = Overtyping(TYPOS)
+    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    assert done.text == "I receive mail.\n\nIt is an old house, because I like the view.\n"
+    assert [round(c.confidence, 2) for c in done.changes] == [0.9, 0.7, 0.8, 0.95]
+    backward = proofread(text)
+    assert [(c.start, c.old, c.new) for c in done.changes] == [
+        (c.start, c.old, c.new) for c in backward.changes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "wanted"),
+    [
+        (0.0, "It is an old house, because I like the view."),
+        (0.75, "It is a old house, because I like the view."),
+        (0.97, "It is a old house, becuse I like teh view."),
+        (1.0, "It is a old house, becuse I like teh view."),
+    ],
+)
+def test_the_dial_of_a_model_that_overtypes(confidence: float, wanted: str) -> None:
+    text = "It is a old house, becuse I like teh view."
+    proofreader = Proofreader(Overtyping(TYPOS), GPT2, confidence=confidence)
+    assert proofreader.proofread(Draft(text)).text == wanted
+
+
+def test_a_model_that_overtypes_sees_the_paragraph() -> None:
+    policy = Overtyping({})
+    text = "One is here. Two is there.\nThree is gone.\n\nAnother one."
+    Proofreader(policy, GPT2).proofread(Draft(text))
+    assert policy.read == ["One is here.", " Two is there.", " Three is gone.", "Another one."]
+    assert policy.around[1] == ("One is here.", " Three is gone.")
+    assert policy.around[3] == ("", "")
+
+
+def test_every_decoder_overtypes_alike() -> None:
+    """In a batch of torch, behind a decoder without batches, by a canvas policy, and in the native library."""
+    model = toy_model(context=256, canvas_length=256)
+    tokenizer = ToyTokenizer()
+    vocabulary = Vocabulary(
+        tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True
+    )
+    rules = rules_for(vocabulary)
+    assert isinstance(rules, OvertypingRules)
+    policies: list[SessionPolicy] = [
+        ModelPolicy(TorchDecoder(model), vocabulary),
+        ModelPolicy(Alone(TorchDecoder(model)), vocabulary),
+    ]
+    if available():
+        policies.append(ModelPolicy(NativeDecoder.from_model(model, 32), vocabulary))
+    found = []
+    for policy in policies:
+        readers = [
+            OvertypingReader(rules, tokenizer.encode(passage), [260], [261], least=1e-9)
+            for passage in ("The cat sat on the mat.", "", " The", "On the cat, the mat sat.")
+        ]
+        overtype(policy, readers)
+        assert all(reader.over for reader in readers)
+        # A random model's later choices hang on the last bits of its scores.
+        found.append([[(c.start, c.end, c.tokens) for c in r.corrections[:1]] for r in readers])
+    assert any(found[0])
+    assert all(one == found[0] for one in found)
+
+
+def test_a_canvas_model_overtypes_and_long_passages_are_given_up() -> None:
+    tokenizer = ToyTokenizer()
+    vocabulary = Vocabulary(
+        tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True
+    )
+    model = toy_model(context=64, canvas_length=64, canvas_input="linear")
+    policy = CanvasPolicy(model, vocabulary)
+    passages = [Passage(tokenizer.encode("The cat sat."), [260], [261]), Passage([260] * 80)]
+    some, none = find_corrections(policy, passages, confidence=0.01)
+    assert all(one.confidence >= 0.01 for one in some)
+    assert none == []
 
 
 def test_models_that_cannot_revise_say_so() -> None:
