@@ -1,21 +1,27 @@
-"""How fast sentences are proofread on the processor: together, and one after the other.
+"""How fast sentences are proofread on the processor: from their end backward and by overtyping, together and one by one.
 
 python -m benchmarks reading [--model NAME] [--threads 2] [--sentences 32] [--rounds 5] [--write FILE]
 
-Both ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to both.
-What is found depends on the model, its cost does not: a clean sentence is read, and no action follows. A sentence full of mistakes
-has one in eight words, and each takes five actions: a move, a Delete and three tokens.
+All ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to all.
+What is found depends on the model, its cost does not: the model computes all that it would, and the decisions are given. A clean
+sentence is read, and no action follows; by overtyping, it is read twice. A sentence full of mistakes has one in eight words, and
+each takes a Delete and three tokens, and backward a move before them. "Tokens" are the ids of the first reading, "actions" all that
+are read later: by overtyping also the rest of the sentence, which is read again behind each correction. The processor's time is that
+of all threads, and counts the waiting of a thread for another one, too.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import math
 import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.report.provenance import provenance
@@ -26,15 +32,18 @@ from reviser.core.actions import Delete, Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer
-from reviser.decoding.policy import ModelPolicy
-from reviser.native import NativeDecoder, read_batch
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.native import NativeDecoder, read_batch, read_overtyping
+from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
 from reviser.proofreading.reader import Prospects, Reader, Rules
 from reviser.session.engine import load_engine
 
 SENTENCES = 32
 ROUNDS = 5
 WORDS_A_MISTAKE = 8
-ACTIONS_A_MISTAKE = 5
+TOKENS_A_MISTAKE = 3
+SURE = math.log(0.99)
 
 
 class ScriptedReader(Reader):
@@ -49,6 +58,35 @@ class ScriptedReader(Reader):
         return next(self._script, None)
 
 
+class ScriptedOvertyping(OvertypingReader):
+    """A reader that is told what any is told, and then corrects the tokens at the given places; `read` counts ids."""
+
+    def __init__(
+        self, rules: OvertypingRules, passage: Sequence[int], mistakes: Sequence[int]
+    ) -> None:
+        super().__init__(rules, passage, confidence=0.5, least=0.5)
+        self._mistakes = frozenset(mistakes)
+        self._seen: list[int] = []
+        self.read = 0
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        kept = min(shared_length(self._seen, self.ids), len(self.ids) - len(self.expected))
+        self._seen = list(self.ids)
+        self.read += len(self.ids) - kept
+        super().take([self._decided(number) for number in range(len(outlooks))])
+
+    def _decided(self, number: int) -> Outlook:
+        nothing = -math.inf
+        change = self._change
+        if change is None and self._place + number in self._mistakes:
+            return Outlook(nothing, SURE, nothing, -1, nothing, -1, nothing)
+        if change is not None and len(change.written) < TOKENS_A_MISTAKE:
+            # A token that is not the draft's next one.
+            word = self.expected[0] % 1000 + 1
+            return Outlook(nothing, nothing, nothing, word, SURE, word, SURE)
+        return Outlook(SURE, nothing, nothing, -1, nothing, -1, nothing)
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence in words and in tokens."""
@@ -56,24 +94,35 @@ class Sentence:
     words: int
     tokens: list[int]
 
-    def actions(self, rules: Rules) -> list[int]:
-        """What it takes to correct it when it is full of mistakes."""
-        vocabulary = rules.vocabulary
-        word = self.tokens[-1]
-        one = [vocabulary.id(Move(-1)), vocabulary.id(Delete()), word, word, word]
-        return one[:ACTIONS_A_MISTAKE] * max(1, self.words // WORDS_A_MISTAKE)
+    @property
+    def mistakes(self) -> int:
+        """How many it has when it is full of them."""
+        return max(1, self.words // WORDS_A_MISTAKE)
+
+    def actions(self, vocabulary: Vocabulary) -> list[int]:
+        """What it takes to correct all of them, from the end backward."""
+        words = [self.tokens[-1]] * TOKENS_A_MISTAKE
+        return [vocabulary.id(Move(-1)), vocabulary.id(Delete()), *words] * self.mistakes
+
+    def places(self) -> list[int]:
+        """Where they are, at equal distances."""
+        count = self.mistakes
+        return [len(self.tokens) * (2 * number + 1) // (2 * count) for number in range(count)]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One kind of text, read both ways, in seconds; the best of all rounds."""
+    """One kind of text, read in one way, in seconds; the best of all rounds."""
 
     kind: str
+    way: str
     words: int
     tokens: int
     actions: int
     together: float
     alone: float
+    processor: float
+    """Seconds of all threads when sentences are read together."""
 
     @property
     def gain(self) -> float:
@@ -102,46 +151,117 @@ def read_alone(decoder: NativeDecoder, readers: Sequence[Reader]) -> None:
             scores = decoder.decode(id)
 
 
+def overtype_alone(decoder: NativeDecoder, readers: Sequence[OvertypingReader]) -> None:
+    for reader in readers:
+        read_overtyping(decoder, [reader], rows=1)
+
+
 def measure(
-    decoder: NativeDecoder, rules: Rules, given: Sequence[Sentence], rounds: int
+    decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int
 ) -> list[Measured]:
-    results = []
-    for kind, full in (("clean", False), ("full of mistakes", True)):
-        scripts = [sentence.actions(rules) if full else [] for sentence in given]
-
-        def readers(scripts: list[list[int]] = scripts) -> list[Reader]:
-            return [
-                ScriptedReader(rules, sentence.tokens, script)
-                for sentence, script in zip(given, scripts, strict=True)
-            ]
-
-        together, alone = [], []
-        for _ in range(rounds):
-            together.append(timed(lambda: read_batch(decoder, readers(), rows=len(given))))
-            alone.append(timed(lambda: read_alone(decoder, readers())))
-        results.append(
-            Measured(
-                kind,
-                sum(sentence.words for sentence in given),
-                sum(len(reader.history) for reader in readers()),
-                sum(map(len, scripts)),
-                min(together),
-                min(alone),
-            )
-        )
-    return results
+    """Measure clean sentences and such that are full of mistakes, in both ways."""
+    return [
+        one(decoder, vocabulary, given, rounds, full)
+        for full in (False, True)
+        for one in (measure_backward, measure_overtyping)
+    ]
 
 
-def timed(call: Callable[[], None]) -> float:
-    began = time.perf_counter()
-    call()
-    return time.perf_counter() - began
+def measure_backward(
+    decoder: NativeDecoder,
+    vocabulary: Vocabulary,
+    given: Sequence[Sentence],
+    rounds: int,
+    full: bool,
+) -> Measured:
+    rules = Rules(vocabulary)
+    scripts = [sentence.actions(vocabulary) if full else [] for sentence in given]
+
+    def readers() -> list[Reader]:
+        return [
+            ScriptedReader(rules, sentence.tokens, script)
+            for sentence, script in zip(given, scripts, strict=True)
+        ]
+
+    together, alone = timed(
+        rounds,
+        lambda: read_batch(decoder, readers(), rows=len(given)),
+        lambda: read_alone(decoder, readers()),
+    )
+    tokens = sum(len(reader.history) for reader in readers())
+    actions = sum(map(len, scripts))
+    return _measured("backward", given, full, tokens, actions, together, alone)
+
+
+def measure_overtyping(
+    decoder: NativeDecoder,
+    vocabulary: Vocabulary,
+    given: Sequence[Sentence],
+    rounds: int,
+    full: bool,
+) -> Measured:
+    # What it costs does not depend on what the model was trained for.
+    rules = OvertypingRules(dataclasses.replace(vocabulary, overtypes=True))
+
+    def readers() -> list[ScriptedOvertyping]:
+        return [
+            ScriptedOvertyping(rules, sentence.tokens, sentence.places() if full else [])
+            for sentence in given
+        ]
+
+    tokens = sum(len(reader.ids) for reader in readers())
+    counted = readers()
+    read_overtyping(decoder, counted, rows=len(given))
+    together, alone = timed(
+        rounds,
+        lambda: read_overtyping(decoder, readers(), rows=len(given)),
+        lambda: overtype_alone(decoder, readers()),
+    )
+    actions = sum(reader.read for reader in counted) - tokens
+    return _measured("overtyping", given, full, tokens, actions, together, alone)
+
+
+class Seconds(NamedTuple):
+    """Of the clock, and of the processor for all threads."""
+
+    clock: float
+    processor: float
+
+
+def _measured(
+    way: str,
+    given: Sequence[Sentence],
+    full: bool,
+    tokens: int,
+    actions: int,
+    together: Seconds,
+    alone: Seconds,
+) -> Measured:
+    kind = "full of mistakes" if full else "clean"
+    words = sum(sentence.words for sentence in given)
+    return Measured(
+        kind, way, words, tokens, actions, together.clock, alone.clock, together.processor
+    )
+
+
+def timed(rounds: int, *calls: Callable[[], None]) -> list[Seconds]:
+    """The least that each of some calls took, which are made by turns."""
+    found: list[list[Seconds]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, times in zip(calls, found, strict=True):
+            began, used = time.perf_counter(), time.process_time()
+            call()
+            times.append(Seconds(time.perf_counter() - began, time.process_time() - used))
+    return [
+        Seconds(min(one.clock for one in times), min(one.processor for one in times))
+        for times in found
+    ]
 
 
 def table(results: Sequence[Measured]) -> str:
     columns = (
-        *("text", "words", "tokens", "actions", "words/s", "words/s one by one"),
-        *("tokens and actions/s", "one by one", "gain"),
+        *("text", "way", "words", "tokens", "actions", "words/s", "words/s one by one"),
+        *("tokens and actions/s", "one by one", "gain", "words/s of the processor"),
     )
     rows = []
     for one in results:
@@ -149,12 +269,14 @@ def table(results: Sequence[Measured]) -> str:
         rows.append(
             (
                 one.kind,
+                one.way,
                 *(str(number) for number in (one.words, one.tokens, one.actions)),
                 f"{one.words / one.together:.0f}",
                 f"{one.words / one.alone:.0f}",
                 f"{ids / one.together:.0f}",
                 f"{ids / one.alone:.0f}",
                 f"{one.gain:.2f}",
+                f"{one.words / one.processor:.0f}",
             )
         )
     return Table(columns, tuple(rows)).markdown()
@@ -179,9 +301,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         policy = engine.policy
         if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
             raise ReviserError("this model does not run in the native library")
-        rules = Rules(policy.vocabulary)
         given = sentences(engine.tokenizer, chosen.sentences)
-        results = measure(policy.decoder, rules, given, chosen.rounds)
+        results = measure(policy.decoder, policy.vocabulary, given, chosen.rounds)
     except ReviserError as error:
         return complain(error)
     print(json.dumps([asdict(one) for one in results]) if chosen.json else table(results))
