@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,14 @@ _NO_PROSE = re.compile(
     r"(?:\.\w+)?",
     re.IGNORECASE,
 )
+
+
+def documents_among(paths: Iterable[Path]) -> list[Path]:
+    """The files that are named, and the documents in the folders that are, each once."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        found |= dict.fromkeys(documents_in(path) if path.is_dir() else [path])
+    return list(found)
 
 
 def documents_in(folder: Path) -> list[Path]:

@@ -45,6 +45,10 @@ class Words:
         """The words of files with one on each line; what follows a `#` at the start of a line is a comment."""
         return cls(term for path in paths for term in _lines(path))
 
+    @property
+    def terms(self) -> frozenset[str]:
+        return frozenset(self._terms)
+
     def __or__(self, other: Words) -> Words:
         return Words(self._terms | other._terms)
 

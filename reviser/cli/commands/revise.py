@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,10 +26,8 @@ from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.proofreading.changes import Kind
     from reviser.proofreading.proofreader import Change, Proofread, Proofreader
-    from reviser.proofreading.words import Words
-    from reviser.prose import Format
+    from reviser.proofreading.request import Request
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
 
@@ -42,9 +40,27 @@ q  the same as d, and look at no more files
 ?  this help
 """
 
-KindsOption = Annotated[
+ConfidenceOption = Annotated[
+    float | None,
+    typer.Option(help="How sure of a change to be, from 0 to 1 (0.5).", min=0, max=1),
+]
+OnlyOption = Annotated[
     str | None,
     typer.Option(help="Only changes of these kinds, such as spelling,article.", metavar="KINDS"),
+]
+ExceptOption = Annotated[
+    str | None, typer.Option("--except", help="No changes of these kinds.", metavar="KINDS")
+]
+IgnoreOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A file of words that stay, one on each line; beside .reviser/words.txt.",
+        metavar="FILE",
+    ),
+]
+FormatOption = Annotated[
+    str | None,
+    typer.Option(help="What the text is written in, such as markdown; else by its name."),
 ]
 
 
@@ -70,25 +86,11 @@ def revise(
         bool,
         typer.Option("--json", help="Print JSON: each change, its place, confidence and kind."),
     ] = False,
-    confidence: Annotated[
-        float | None,
-        typer.Option(help="How sure of a change to be, from 0 to 1 (0.5).", min=0, max=1),
-    ] = None,
-    only: KindsOption = None,
-    except_: Annotated[
-        str | None, typer.Option("--except", help="No changes of these kinds.", metavar="KINDS")
-    ] = None,
-    ignore: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A file of words that stay, one on each line; beside .reviser/words.txt.",
-            metavar="FILE",
-        ),
-    ] = None,
-    format: Annotated[
-        str | None,
-        typer.Option(help="What the text is written in, such as markdown; else by its name."),
-    ] = None,
+    confidence: ConfidenceOption = None,
+    only: OnlyOption = None,
+    except_: ExceptOption = None,
+    ignore: IgnoreOption = None,
+    format: FormatOption = None,
     range: Annotated[
         str | None,
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
@@ -111,22 +113,35 @@ def revise(
     or a model.
     """
     choose_one(in_place=in_place, interactive=interactive, output=output, diff=diff, json=json)
+    from reviser.proofreading.request import Request
+    from reviser.proofreading.settings import settings_for
+
+    settings = settings_for(files)
     job = Job(
         Delivery(in_place, interactive, output, json, trajectory),
-        Asked(_confidence(confidence, sureness), only, except_, format, range, tuple(ignore or ())),
+        Request.made(
+            settings,
+            confidence=_confidence(confidence, sureness, settings.confidence),
+            only=only,
+            without=except_,
+            format=format,
+            ignore=ignore or (),
+        ),
+        settings.excludes,
+        range,
         max_actions,
-        model,
+        model or settings.model,
         threads,
     )
     if status := job.run(files):
         raise typer.Exit(status)
 
 
-def _confidence(confidence: float | None, sureness: float | None) -> float:
+def _confidence(confidence: float | None, sureness: float | None, usual: float | None) -> float:
     from reviser.proofreading.proofreader import CONFIDENCE, confidence_of
 
     if sureness is None:
-        return CONFIDENCE if confidence is None else confidence
+        return next(one for one in (confidence, usual, CONFIDENCE) if one is not None)
     if confidence is not None:
         raise ReviserError("choose one of --confidence and --sureness, which is its old name")
     return confidence_of(sureness)
@@ -155,62 +170,6 @@ class Delivery:
                 check_writable(path)
         for target in filter(None, (self.output, self.trajectory)):
             check_output(target)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What to look for, and where."""
-
-    confidence: float
-    only: str | None = None
-    without: str | None = None
-    format: str | None = None
-    range: str | None = None
-    ignore: tuple[Path, ...] = ()
-
-    def kinds(self) -> frozenset[Kind]:
-        from reviser.proofreading.changes import Kind
-
-        wanted = frozenset(Kind) if self.only is None else kinds_in(self.only)
-        return wanted - (kinds_in(self.without) if self.without is not None else frozenset())
-
-    def format_of(self, path: Path, text: str) -> Format:
-        from reviser.core.files import input_name
-        from reviser.prose import Format, format_of, format_of_language
-
-        if self.format is None:
-            found = format_of(str(path), text)
-        else:
-            found = format_of_language(self.format)
-            if found is Format.UNKNOWN:
-                found = format_of(f"a.{self.format}")
-        if found is not Format.UNKNOWN:
-            return found
-        known = ", ".join(format for format in Format if format is not Format.UNKNOWN)
-        if self.format is not None:
-            raise ReviserError(f"{self.format} is no format that is known: {known}")
-        raise ReviserError(
-            f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
-        )
-
-    def words(self, path: Path) -> Words:
-        from reviser.proofreading.words import Words, project_file, user_file
-
-        project, user = project_file(path), user_file()
-        found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
-        return Words.read(*found)
-
-
-def kinds_in(given: str) -> frozenset[Kind]:
-    """The kinds of changes that a user names, with commas between them."""
-    from reviser.proofreading.changes import Kind
-
-    known = {kind.value.replace(" ", "-"): kind for kind in Kind}
-    names = [re.sub(r"[\s_]+", "-", name.strip().lower()) for name in given.split(",")]
-    for name in names:
-        if name not in known:
-            raise ReviserError(f"there is no kind of change {name}; there are {', '.join(known)}")
-    return frozenset(known[name] for name in names)
 
 
 @dataclass
@@ -278,7 +237,9 @@ class Job:
     """One command: a model, what to look for, and where the results go."""
 
     delivery: Delivery
-    asked: Asked
+    request: Request
+    excludes: Callable[[Path], bool]
+    range: str | None
     max_actions: int
     model: str | None
     threads: int | None
@@ -294,16 +255,20 @@ class Job:
 
         from reviser.core.files import write_output
         from reviser.core.trajectory import dump_trajectories
+        from reviser.proofreading.folders import documents_among
 
         self.several = len(files) > 1 or any(file.is_dir() for file in files)
-        paths = paths_in(files)
+        paths = [path for path in documents_among(files) if not self.excludes(path)]
+        if not paths:
+            raise ReviserError(
+                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git"
+            )
         self.delivery.check(paths, self.several)
-        if self.several and self.asked.range:
+        if self.several and self.range:
             raise ReviserError("--range takes one file")
-        kinds = self.asked.kinds()
         given = [] if self.several else [self._read(paths[0])]
         engine = self._load()
-        reader = self._proofreader(engine, kinds)
+        reader = self._proofreader(engine)
         try:
             status = self._proofread_all(paths, given, reader, engine)
         finally:
@@ -340,9 +305,9 @@ class Job:
 
         document = Document.read(path)
         # What is wrong with the command is said before the model is loaded.
-        self.asked.format_of(path, document.text)
-        self.asked.words(path)
-        range_in(document.text, self.asked.range)
+        self.request.format_of(path, document.text)
+        self.request.words(path)
+        range_in(document.text, self.range)
         return document
 
     def _load(self) -> Engine:
@@ -352,14 +317,14 @@ class Job:
         with working("loading the model"):
             return load_engine(self.model, threads=self.threads)
 
-    def _proofreader(self, engine: Engine, kinds: frozenset[Kind]) -> Proofreader:
+    def _proofreader(self, engine: Engine) -> Proofreader:
         from reviser.proofreading.proofreader import Proofreader
 
         return Proofreader(
             engine.policy,
             engine.tokenizer,
-            confidence=self.asked.confidence,
-            kinds=kinds,
+            confidence=self.request.confidence,
+            kinds=self.request.kinds,
             max_actions=self.max_actions,
         )
 
@@ -371,9 +336,9 @@ class Job:
         from reviser.prose import Span
 
         path = document.path
-        format = self.asked.format_of(path, document.text)
-        within = Span(*range_in(document.text, self.asked.range))
-        draft = Draft(document.text, format, self.asked.words(path), within)
+        format = self.request.format_of(path, document.text)
+        within = Span(*range_in(document.text, self.range))
+        draft = Draft(document.text, format, self.request.words(path), within)
         began = time.perf_counter()
         with working("proofreading") as tell:
             name = f"{input_name(path)}: " if self.several else ""
@@ -409,23 +374,6 @@ class Job:
         else:
             name = path.as_posix().lstrip("/") if self.several and path != STREAM else None
             print_diff(document, text, name)
-
-
-def paths_in(files: Sequence[Path]) -> list[Path]:
-    """The files that are named, and the documents in the folders that are, each once."""
-    from reviser.proofreading.folders import documents_in
-
-    found: dict[Path, None] = {}
-    for file in files:
-        if not file.is_dir():
-            found[file] = None
-            continue
-        found |= dict.fromkeys(documents_in(file))
-    if not found:
-        raise ReviserError(
-            f"there are no documents in {', '.join(map(str, files))} that are neither hidden nor ignored by git"
-        )
-    return list(found)
 
 
 def summary(document: Document, done: Proofread, model: str, seconds: float) -> dict[str, Any]:

@@ -15,13 +15,14 @@ import pytest
 import torch
 
 from reviser.checkpoints import save
-from reviser.cli.commands.revise import Asking, kinds_in, range_in
+from reviser.cli.commands.revise import Asking, range_in
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
 from reviser.proofreading.changes import Kind
 from reviser.proofreading.proofreader import Change, Draft, Proofread
+from reviser.proofreading.request import kinds_in
 from reviser.prose import Format
 from tests.reviser.cli.test_replay import complains, reviser
 from tests.reviser.proofreading.scripted import Known
@@ -55,6 +56,16 @@ RIGHT_GUIDE = GUIDE.replace("recieve", "receive").replace("is a\n", "is an\n")
 RIGHT_GUIDE = RIGHT_GUIDE.replace("- teh cat", "- the cat")
 
 
+def model_of_these(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model that was taught these documents, made once in a process."""
+    folder = tmp_path_factory.getbasetemp() / "taught"
+    return (
+        folder
+        if folder.is_dir()
+        else taught_model(folder, KNOWN, {"note.txt": TEXT, "guide.md": GUIDE})
+    )
+
+
 def tiny_model(
     folder: Path, kinds: frozenset[str], seed: int = 0, quantisation: Quantisation | None = None
 ) -> Path:
@@ -66,8 +77,7 @@ def tiny_model(
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "taught"
-    return taught_model(folder, KNOWN, {"note.txt": TEXT, "guide.md": GUIDE})
+    return model_of_these(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)
@@ -298,18 +308,18 @@ def test_what_was_written_while_it_asked_is_not_overwritten(model: Path, note: P
     assert kept.read_text() == RIGHT
 
 
-def in_terminal(command: list[str], **variables: str) -> str:
+def in_terminal(command: list[str], status: int = 0, **variables: str) -> str:
     child, terminal = pty.fork()
     if child == 0:
         os.environ |= {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "30"} | variables
-        os.execv(sys.executable, command)
+        os.execv(shutil.which(command[0]) or command[0], command)
     screen = b""
     while True:
         try:
             screen += os.read(terminal, 65536)
         except OSError:
             break
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == status
     return screen.decode()
 
 

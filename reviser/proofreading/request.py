@@ -1,0 +1,76 @@
+"""What a user asks of proofreading: how sure to be, which kinds of changes, which words stay, which format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reviser.core.errors import ReviserError
+from reviser.core.files import input_name
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.settings import Settings, kinds_named
+from reviser.proofreading.words import Words, project_file, user_file
+from reviser.prose import Format, format_of, format_of_language
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to look for in each text."""
+
+    confidence: float
+    kinds: frozenset[Kind] = frozenset(Kind)
+    format: str | None = None
+    ignore: tuple[Path, ...] = ()
+    terms: tuple[str, ...] = ()
+
+    @classmethod
+    def made(
+        cls,
+        settings: Settings,
+        *,
+        confidence: float,
+        only: str | None = None,
+        without: str | None = None,
+        format: str | None = None,
+        ignore: Iterable[Path] = (),
+    ) -> Request:
+        """What the options of a command and the settings of a project ask for; the options win.
+
+        Kinds in options take the place of all kinds in the settings. Words that stay are those of both.
+        """
+        if only is None and without is None:
+            wanted, unwanted = settings.only, settings.without
+        else:
+            wanted = None if only is None else kinds_in(only)
+            unwanted = frozenset() if without is None else kinds_in(without)
+        kinds = (frozenset(Kind) if wanted is None else wanted) - unwanted
+        return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words)
+
+    def format_of(self, path: Path, text: str) -> Format:
+        """The format of the text at `path`; one that holds no prose is refused."""
+        if self.format is None:
+            found = format_of(str(path), text)
+        else:
+            found = format_of_language(self.format)
+            if found is Format.UNKNOWN:
+                found = format_of(f"a.{self.format}")
+        if found is not Format.UNKNOWN:
+            return found
+        known = ", ".join(format for format in Format if format is not Format.UNKNOWN)
+        if self.format is not None:
+            raise ReviserError(f"{self.format} is no format that is known: {known}")
+        raise ReviserError(
+            f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
+        )
+
+    def words(self, path: Path) -> Words:
+        """The words that stay in the text at `path`."""
+        project, user = project_file(path), user_file()
+        found = [*self.ignore, *([project] if project else []), *([user] if user.is_file() else [])]
+        return Words.read(*found) | Words(self.terms)
+
+
+def kinds_in(given: str) -> frozenset[Kind]:
+    """The kinds of changes that a user names, with commas between them."""
+    return kinds_named(given.split(","))
