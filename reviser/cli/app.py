@@ -9,6 +9,7 @@ import typer
 from reviser import __version__
 from reviser.cli.commands.apply import apply
 from reviser.cli.commands.bench import app as bench
+from reviser.cli.commands.check import check
 from reviser.cli.commands.generate import continue_, infill
 from reviser.cli.commands.lsp import lsp, serve
 from reviser.cli.commands.mcp import mcp
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command("continue")(continue_)
 app.command()(infill)
 app.command()(revise)
+app.command()(check)
 app.command()(apply)
 app.command()(replay)
 app.add_typer(models)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
+from rich.progress import Progress
 from rich.text import Text
 
 from reviser.core.text import TextEdit
@@ -168,3 +169,49 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         return
     with console.status(what) as status:
         yield status.update
+
+
+class Counting:
+    """How much of something is done, as a bar on a terminal's standard error; None for no bar."""
+
+    def __init__(self, bar: Progress | None, what: str, total: int) -> None:
+        self._bar = bar
+        self._task = None if bar is None else bar.add_task(what, total=total)
+
+    def tell(self, what: str) -> None:
+        """Say anew what is going on."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, description=what)
+
+    def advance(self) -> None:
+        """One more is done."""
+        if self._bar is not None and self._task is not None:
+            self._bar.advance(self._task)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away while something else is printed."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.stop()
+        yield
+        self._bar.start()
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Counting]:
+    """Show a bar on a terminal's standard error; nothing into a pipe."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Counting(None, what, total)
+        return
+    # What is printed must go where it goes without a bar.
+    with Progress(
+        *Progress.get_default_columns(),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bar:
+        yield Counting(bar, what, total)

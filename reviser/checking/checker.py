@@ -1,0 +1,105 @@
+"""Checks documents: those that were checked before are looked up, the others are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reviser.checking.cache import Cache, Keys, model_digest
+from reviser.checking.findings import Checked, Failed, Result, Source
+from reviser.checking.workers import (
+    Outcome,
+    Reading,
+    Tell,
+    proofread_in_batches,
+    threads_for,
+    usable_cores,
+    usual_jobs,
+)
+from reviser.checkpoints.library import find_model
+from reviser.core.errors import ReviserError
+from reviser.proofreading.proofreader import Draft
+from reviser.proofreading.request import Request
+from reviser.session.documents import Document
+
+
+@dataclass(frozen=True)
+class Checker:
+    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache."""
+
+    request: Request
+    model: str | None = None
+    jobs: int | None = None
+    threads: int | None = None
+    cache_folder: Path | None = None
+
+    def read(self, path: Path, name: Path) -> Source | Failed:
+        """The document at `path`, which is called `name`; its format follows from the name."""
+        try:
+            document = Document.read(path)
+            format = self.request.format_of(name, document.text)
+            return Source(name, document, Draft(document.text, format, self.request.words(name)))
+        except ReviserError as error:
+            return Failed(name, error)
+
+    def check(
+        self, sources: Sequence[Source | Failed], tell: Tell = lambda read, of: None
+    ) -> Iterator[Checked | Failed]:
+        """Check documents, in their order; `tell` hears of sentences that are being read."""
+        cache = None if self.cache_folder is None else Cache(self.cache_folder)
+        outcomes: dict[int, Outcome] = {}
+        place = 0
+        try:
+            for some in self._outcomes(sources, cache, tell):
+                outcomes |= some
+                while place in outcomes:
+                    yield _checked(sources[place], outcomes.pop(place))
+                    place += 1
+        finally:
+            if cache is not None:
+                cache.close()
+
+    def _outcomes(
+        self, sources: Sequence[Source | Failed], cache: Cache | None, tell: Tell
+    ) -> Iterator[dict[int, Outcome]]:
+        """What comes of each document, by its number: first of those that need not be read."""
+        known: dict[int, Outcome] = {}
+        unread: dict[int, Draft] = {}
+        for number, source in enumerate(sources):
+            if isinstance(source, Failed):
+                known[number] = source.error
+            else:
+                unread[number] = source.draft
+        keys: dict[int, str] = {}
+        if cache is not None and unread:
+            maker = Keys(self.request, model_digest(find_model(self.model), cache))
+            keys = {number: maker.key(draft) for number, draft in unread.items()}
+            for number, key in keys.items():
+                if (result := cache.get(key, unread[number].text)) is not None:
+                    known[number] = result
+                    del unread[number]
+        yield known
+        for done in self._read(list(unread.values()), tell):
+            numbers = list(unread)
+            found = {numbers[number]: outcome for number, outcome in done.items()}
+            if cache is not None:
+                cache.put({keys[n]: one for n, one in found.items() if isinstance(one, Result)})
+            yield found
+
+    def _read(self, drafts: Sequence[Draft], tell: Tell) -> Iterator[dict[int, Outcome]]:
+        cores = usable_cores()
+        jobs = min(self.jobs or usual_jobs(cores), max(1, len(drafts)))
+        threads = self.threads
+        if threads is None and jobs > 1:
+            threads = threads_for(jobs, cores)
+        reading = Reading(self.model, self.request.confidence, self.request.kinds, threads)
+        return proofread_in_batches(drafts, reading, jobs, tell)
+
+
+def _checked(source: Source | Failed, outcome: Outcome) -> Checked | Failed:
+    if isinstance(source, Failed):
+        return source
+    if isinstance(outcome, ReviserError):
+        return Failed(source.name, outcome)
+    return Checked(source, outcome)

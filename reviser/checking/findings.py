@@ -1,0 +1,76 @@
+"""What was found in a document, and where: lines and columns count characters from 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from reviser.core.errors import ReviserError
+from reviser.proofreading.proofreader import Change, Draft
+from reviser.session.documents import Document
+
+
+class Place(NamedTuple):
+    """A place in a text."""
+
+    line: int
+    column: int
+
+
+class Result(NamedTuple):
+    """The changes that a proofreader found in a text, in order, and the number of sentences it read."""
+
+    changes: tuple[Change, ...]
+    sentences: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document to check; `name` is its path, or what standard input is called."""
+
+    name: Path
+    document: Document
+    draft: Draft
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A change that was found in a document."""
+
+    source: Source
+    change: Change
+
+    @cached_property
+    def start(self) -> Place:
+        return _place(self.source.draft.text, self.change.start)
+
+    @cached_property
+    def end(self) -> Place:
+        """The place behind the last character."""
+        return _place(self.source.draft.text, self.change.end)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document and what was found in it."""
+
+    source: Source
+    result: Result
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [Finding(self.source, change) for change in self.result.changes]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A document that could not be checked."""
+
+    name: Path
+    error: ReviserError
+
+
+def _place(text: str, offset: int) -> Place:
+    return Place(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))

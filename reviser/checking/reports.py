@@ -1,0 +1,84 @@
+"""Findings as lines for people, as JSON, and as annotations for GitHub."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from reviser.checking.findings import Checked, Failed, Finding
+
+
+def text_line(finding: Finding) -> str:
+    """`path:line:col: kind: old → new (confidence)`."""
+    line, column = finding.start
+    return f"{finding.source.name}:{line}:{column}: {message(finding)}"
+
+
+def message(finding: Finding) -> str:
+    """What is said of a finding: its kind, what is there, what should be, and how sure that is."""
+    change = finding.change
+    return f"{change.kind}: {shown(change.old)} → {shown(change.new)} ({change.confidence:.2f})"
+
+
+def shown(text: str) -> str:
+    """A text on one line; in quotes if one could not see where it starts or ends."""
+    line = re.sub(r"\s*[\r\n]\s*", " ", text)
+    line = "".join(character if character.isprintable() else "�" for character in line)
+    return line if line and line == line.strip() else f'"{line}"'
+
+
+def github_line(finding: Finding) -> str:
+    """A workflow command by which GitHub shows a finding beside the line it is in."""
+    start, end = finding.start, finding.end
+    properties: dict[str, object] = {"file": finding.source.name, "line": start.line}
+    if start.line == end.line:
+        # Columns of several lines make no sense to GitHub.
+        properties |= {"col": start.column, "endLine": end.line, "endColumn": end.column}
+    else:
+        properties |= {"endLine": end.line}
+    properties["title"] = f"reviser: {finding.change.kind}"
+    told = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items())
+    return f"::warning {told}::{_data(message(finding))}"
+
+
+def github_error(failed: Failed) -> str:
+    """The same for a document that could not be checked."""
+    return f"::error file={_property(str(failed.name))}::{_data(str(failed.error))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def json_report(outcomes: Sequence[Checked | Failed]) -> str:
+    """All findings, what could not be checked, and how many documents were."""
+    checked = [one for one in outcomes if isinstance(one, Checked)]
+    failed = [one for one in outcomes if isinstance(one, Failed)]
+    report = {
+        "findings": [_finding(finding) for one in checked for finding in one.findings],
+        "errors": [{"file": str(one.name), "message": str(one.error)} for one in failed],
+        "checked": len(checked),
+    }
+    return json.dumps(report, ensure_ascii=False, indent=2)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    change = finding.change
+    return {
+        "file": str(finding.source.name),
+        "line": finding.start.line,
+        "column": finding.start.column,
+        "end_line": finding.end.line,
+        "end_column": finding.end.column,
+        "offset": change.start,
+        "kind": str(change.kind),
+        "old": change.old,
+        "new": change.new,
+        "confidence": round(change.confidence, 4),
+    }

@@ -1,0 +1,200 @@
+"""Proofreading in one process or in several, each with a model of its own.
+
+A worker is a process that gets lists of drafts through a pipe and sends back what it found. It ends when its pipe does,
+so that none outlives the command. Ctrl-C in a terminal goes to the command alone, which ends its workers.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Final
+
+from reviser.checking.findings import Result
+from reviser.core.errors import ReviserError
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.proofreader import Draft
+
+if TYPE_CHECKING:
+    from reviser.proofreading.proofreader import Proofreader
+
+_LEAST_BATCH: Final = 8_000
+_MOST_BATCH: Final = 64_000
+_BATCHES_OF_WORKER: Final = 4
+_MOST_THREADS: Final = 8
+
+Outcome = Result | ReviserError
+Tell = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A model, and how it is to read."""
+
+    model: str | None
+    confidence: float
+    kinds: frozenset[Kind]
+    threads: int | None = None
+
+    def load(self) -> Proofreader:
+        from reviser.proofreading.proofreader import Proofreader
+        from reviser.session.engine import load_engine
+
+        engine = load_engine(self.model, threads=self.threads)
+        return Proofreader(
+            engine.policy, engine.tokenizer, confidence=self.confidence, kinds=self.kinds
+        )
+
+
+def usable_cores() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def usual_jobs(cores: int) -> int:
+    """Processes to use where nobody says how many: the engine has threads of its own."""
+    return max(1, cores // 2)
+
+
+def threads_for(jobs: int, cores: int) -> int:
+    """Threads of each of some processes, which share the cores."""
+    return max(1, min(cores // jobs, _MOST_THREADS))
+
+
+def proofread_in_batches(
+    drafts: Sequence[Draft], reading: Reading, jobs: int, tell: Tell
+) -> Iterator[dict[int, Outcome]]:
+    """Proofread drafts in `jobs` processes at the most; outcomes come as they are there, by the drafts' numbers.
+
+    `tell` hears how many of how many sentences of a batch have been read.
+    """
+    batches = _batches(drafts, jobs)
+    jobs = min(jobs, len(batches))
+    if not batches:
+        return
+    if jobs > 1:
+        yield from _by_workers(drafts, batches, reading, jobs, tell)
+        return
+    proofreader = reading.load()
+    for batch in batches:
+        outcomes = _outcomes(proofreader, [drafts[number] for number in batch], tell)
+        yield dict(zip(batch, outcomes, strict=True))
+
+
+def _batches(drafts: Sequence[Draft], jobs: int) -> list[list[int]]:
+    """Drafts by their numbers, in parts that are small enough for all workers to get some and large enough to read together."""
+    total = sum(len(draft.text) for draft in drafts)
+    size = min(max(total // (jobs * _BATCHES_OF_WORKER), _LEAST_BATCH), _MOST_BATCH)
+    batches: list[list[int]] = []
+    room = 0
+    for number, draft in enumerate(drafts):
+        if not batches or room < len(draft.text):
+            batches.append([])
+            room = size
+        batches[-1].append(number)
+        room -= len(draft.text)
+    return batches
+
+
+def _outcomes(proofreader: Proofreader, drafts: Sequence[Draft], tell: Tell) -> list[Outcome]:
+    try:
+        done = proofreader.proofread_all(drafts, tell)
+    except ReviserError as error:
+        if len(drafts) == 1:
+            return [error]
+        # One bad text among several does not keep the others from being read.
+        return [_outcomes(proofreader, [draft], tell)[0] for draft in drafts]
+    return [Result(one.changes, one.sentences) for one in done]
+
+
+# Several processes -------------------------------------------------------------------------------
+
+
+def _by_workers(
+    drafts: Sequence[Draft],
+    batches: Sequence[Sequence[int]],
+    reading: Reading,
+    jobs: int,
+    tell: Tell,
+) -> Iterator[dict[int, Outcome]]:
+    waiting = list(reversed(batches))
+    with ExitStack() as stack:
+        busy: dict[Connection, Sequence[int]] = {}
+
+        def give(pipe: Connection) -> None:
+            batch = waiting.pop()
+            busy[pipe] = batch
+            pipe.send([drafts[number] for number in batch])
+
+        for _ in range(jobs):
+            give(stack.enter_context(_Worker(reading)).pipe)
+        while busy:
+            for pipe in wait(list(busy)):
+                assert isinstance(pipe, Connection)
+                try:
+                    answer = pipe.recv()
+                except (EOFError, ConnectionError):
+                    raise ReviserError(
+                        "a process that reads texts has ended; with fewer --jobs there is more memory for each"
+                    ) from None
+                if isinstance(answer, ReviserError):
+                    raise answer
+                if isinstance(answer, tuple):
+                    tell(*answer)
+                    continue
+                yield dict(zip(busy.pop(pipe), answer, strict=True))
+                if waiting:
+                    give(pipe)
+
+
+class _Worker:
+    """A process that proofreads; leaving its block ends it."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.pipe, other = Pipe()
+        with other:
+            # It finds modules where this process does, and not in the folder that the user is in.
+            program = (
+                f"import sys; sys.path[:] = {sys.path!r}; "
+                f"from reviser.checking.workers import serve; serve({other.fileno()})"
+            )
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", program],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+                process_group=0,
+            )
+        self.pipe.send(reading)
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pipe.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def serve(handle: int) -> None:
+    """What a worker does: load the model, and read what comes until nothing more does."""
+    with Connection(handle) as pipe:
+        try:
+            try:
+                proofreader = pipe.recv().load()
+            except ReviserError as error:
+                pipe.send(error)
+                return
+            while True:
+                drafts = pipe.recv()
+                pipe.send(_outcomes(proofreader, drafts, lambda read, of: pipe.send((read, of))))
+        except (EOFError, ConnectionError):
+            return  # the command is gone

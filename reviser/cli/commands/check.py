@@ -1,0 +1,277 @@
+"""`reviser check`: a model looks for mistakes in many texts and says where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reviser.cli.commands.generate import ModelOption
+from reviser.cli.commands.revise import (
+    ConfidenceOption,
+    ExceptOption,
+    FormatOption,
+    IgnoreOption,
+    OnlyOption,
+)
+from reviser.cli.delivery import choose_one, print_diff, write_result
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
+
+if TYPE_CHECKING:
+    from reviser.checking.checker import Checker
+    from reviser.checking.findings import Checked, Failed
+    from reviser.cli.live import Counting
+    from reviser.proofreading.settings import Settings
+
+
+class OutputFormat(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    DIFF = "diff"
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Text files, and folders with documents (.); - reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    model: ModelOption = None,
+    output_format: Annotated[
+        OutputFormat, typer.Option(help="How findings are printed.")
+    ] = OutputFormat.TEXT,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Make the changes in the files themselves.")
+    ] = False,
+    confidence: ConfidenceOption = None,
+    only: OnlyOption = None,
+    except_: ExceptOption = None,
+    ignore: IgnoreOption = None,
+    format: FormatOption = None,
+    stdin_filename: Annotated[
+        Path | None,
+        typer.Option(
+            help="What standard input is called: its format and settings follow from that.",
+            metavar="NAME",
+        ),
+    ] = None,
+    changed: Annotated[
+        bool,
+        typer.Option("--changed", help="Only files that differ from the last commit, or are new."),
+    ] = False,
+    changed_since: Annotated[
+        str | None,
+        typer.Option(help="Only files that differ from where this left REV.", metavar="REV"),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", help="Processes at the most (one for two cores).", min=1),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads for the model, in each process.", min=1)
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Read all texts, and keep nothing of this run.")
+    ] = False,
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where results are kept, instead of your cache folder.", metavar="FOLDER"
+        ),
+    ] = None,
+) -> None:
+    """Look for mistakes in texts: path:line:column: kind: old → new (confidence).
+
+    Only prose is looked at. Of a folder the documents are read that are neither hidden nor ignored by git; what was
+    read before and has not changed is not read again. Settings of a project are in [tool.reviser] of its
+    pyproject.toml, or in .reviser/config.toml.
+
+    Exit status: 0, nothing was found, or all of it was mended by --fix; 1, something was found; 2, a mistake in
+    the command, a file or a model.
+    """
+    from reviser.checking.cache import cache_folder
+    from reviser.checking.checker import Checker
+    from reviser.proofreading.proofreader import CONFIDENCE
+    from reviser.proofreading.request import Request
+    from reviser.proofreading.settings import settings_for
+
+    choose_one(no_cache=no_cache, cache_dir=cache_dir)
+    choose_one(changed=changed, changed_since=changed_since)
+    run = Run(paths or [Path()], output_format, fix, stdin_filename)
+    run.check_words(changed or changed_since is not None)
+    settings = settings_for(run.names)
+    request = Request.made(
+        settings,
+        confidence=next(
+            one for one in (confidence, settings.confidence, CONFIDENCE) if one is not None
+        ),
+        only=only,
+        without=except_,
+        format=format,
+        ignore=ignore or (),
+    )
+    folder = None if no_cache else cache_dir or cache_folder()
+    checker = Checker(request, model or settings.model, jobs, threads, folder)
+    found = run.documents(settings)
+    if changed or changed_since is not None:
+        found = _changed_among(found, run.paths, changed_since)
+    if status := run.check(checker, found):
+        raise typer.Exit(status)
+
+
+def _changed_among(found: Sequence[Path], paths: Sequence[Path], since: str | None) -> list[Path]:
+    from reviser.checking.changed import changed_files
+
+    changed = changed_files(paths, since)
+    return [path for path in found if path.parent.resolve() / path.name in changed]
+
+
+@dataclass
+class Run:
+    """One command: what it reads, and how it tells what it finds."""
+
+    paths: Sequence[Path]
+    output_format: OutputFormat
+    fix: bool
+    stdin_name: Path | None
+    outcomes: list[Checked | Failed] = field(default_factory=list)
+    status: int = 0
+    found: int = 0
+    unclean: int = 0
+
+    @property
+    def names(self) -> list[Path]:
+        """The paths, with what standard input is called."""
+        return [self._name(path) for path in self.paths]
+
+    def _name(self, path: Path) -> Path:
+        from reviser.core.files import STREAM
+
+        return self.stdin_name if path == STREAM and self.stdin_name else path
+
+    def check_words(self, by_changes: bool) -> None:
+        """Refuse words that do not go together, before any work is done."""
+        from reviser.core.files import STREAM
+        from reviser.session.documents import check_writable
+
+        if STREAM in self.paths:
+            if self.fix:
+                check_writable(STREAM)
+            if by_changes:
+                raise ReviserError("git does not know whether standard input has changed")
+        elif self.stdin_name:
+            raise ReviserError("--stdin-filename is for standard input: name it with -")
+
+    def documents(self, settings: Settings) -> list[Path]:
+        """The documents to look at, each once."""
+        from reviser.proofreading.folders import documents_among
+
+        return [
+            path for path in documents_among(self.paths) if not settings.excludes(self._name(path))
+        ]
+
+    def check(self, checker: Checker, found: Sequence[Path]) -> int:
+        """Check documents and tell what is found; returns the exit status."""
+        from reviser.checking.findings import Checked
+        from reviser.cli.live import counting
+
+        with counting("checking", len(found)) as progress:
+            for outcome in self._outcomes(checker, found, progress):
+                if not isinstance(outcome, Checked):
+                    with progress.aside():
+                        self._complain(outcome)
+                elif outcome.result.changes:
+                    with progress.aside():
+                        self._take(outcome)
+                progress.advance()
+                if self.output_format in (OutputFormat.JSON, OutputFormat.SARIF):
+                    self.outcomes.append(outcome)
+        self._finish(len(found))
+        return self.status
+
+    def _outcomes(
+        self, checker: Checker, found: Sequence[Path], progress: Counting
+    ) -> Iterator[Checked | Failed]:
+        from reviser.session.documents import check_writable
+
+        if self.fix:
+            for path in found:
+                check_writable(path)
+        sources = [checker.read(path, self._name(path)) for path in found]
+        return checker.check(
+            sources, lambda read, of: progress.tell(f"checking, sentence {read} of {of}")
+        )
+
+    def _take(self, checked: Checked) -> None:
+        """Tell what was found in a document, and mend it if that is wanted."""
+        self.found += len(checked.result.changes)
+        self.unclean += 1
+        self._print(checked)
+        if not self.fix:
+            self.status = max(self.status, 1)
+            return
+        try:
+            self._mend(checked)
+        except ReviserError as error:
+            self.status = max(self.status, complain(error))
+
+    def _mend(self, checked: Checked) -> None:
+        from reviser.proofreading.proofreader import with_changes
+
+        document = checked.source.document
+        write_result(document, with_changes(document.text, checked.result.changes), document.path)
+
+    def _print(self, checked: Checked) -> None:
+        from reviser.checking.reports import github_line, text_line
+        from reviser.core.files import STREAM
+        from reviser.proofreading.proofreader import with_changes
+
+        if self.output_format is OutputFormat.TEXT:
+            _write(text_line(finding) for finding in checked.findings)
+        elif self.output_format is OutputFormat.GITHUB:
+            _write(github_line(finding) for finding in checked.findings)
+        elif self.output_format is OutputFormat.DIFF:
+            document, name = checked.source.document, checked.source.name
+            shown = None if name == STREAM else name.as_posix().lstrip("/")
+            print_diff(document, with_changes(document.text, checked.result.changes), shown)
+
+    def _complain(self, failed: Failed) -> None:
+        from reviser.checking.reports import github_error
+
+        self.status = complain(failed.error)
+        if self.output_format is OutputFormat.GITHUB:
+            _write([github_error(failed)])
+
+    def _finish(self, count: int) -> None:
+        from reviser.checking.reports import json_report
+        from reviser.checking.sarif import sarif_report
+
+        if self.output_format is OutputFormat.JSON:
+            _write([json_report(self.outcomes)])
+        elif self.output_format is OutputFormat.SARIF:
+            _write([sarif_report(self.outcomes)])
+        files = f"{count} file{'s' * (count != 1)}"
+        if not self.found:
+            typer.echo(f"{files}: nothing to change", err=True)
+        else:
+            told = f"{self.found} mistake{'s' * (self.found > 1)} in {self.unclean} of {files}"
+            typer.echo(told + (", mended" if self.fix and not self.status else ""), err=True)
+
+
+def _write(lines: Iterator[str] | Sequence[str]) -> None:
+    """Print lines in UTF-8, in which the names of files are the bytes that they are."""
+    from reviser.core.files import STREAM, write_output
+
+    text = "".join(f"{line}\n" for line in lines)
+    write_output(STREAM, text.encode("utf-8", "surrogateescape"))
