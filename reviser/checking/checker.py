@@ -13,8 +13,6 @@ from reviser.checking.workers import (
     Reading,
     Tell,
     proofread_in_batches,
-    threads_for,
-    usable_cores,
     usual_jobs,
 )
 from reviser.checkpoints.library import find_model
@@ -88,12 +86,8 @@ class Checker:
             yield found
 
     def _read(self, drafts: Sequence[Draft], tell: Tell) -> Iterator[dict[int, Outcome]]:
-        cores = usable_cores()
-        jobs = min(self.jobs or usual_jobs(cores), max(1, len(drafts)))
-        threads = self.threads
-        if threads is None and jobs > 1:
-            threads = threads_for(jobs, cores)
-        reading = Reading(self.model, self.request.confidence, self.request.kinds, threads)
+        reading = Reading(self.model, self.request.confidence, self.request.kinds, self.threads)
+        jobs = self.jobs or usual_jobs()
         return proofread_in_batches(drafts, reading, jobs, tell)
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Final
@@ -42,6 +42,12 @@ class Reading:
     kinds: frozenset[Kind]
     threads: int | None = None
 
+    def shared(self, jobs: int) -> Reading:
+        """The same in each of several processes, which share the cores unless the user says how many threads they have."""
+        if self.threads is not None or os.environ.get("REVISER_THREADS"):
+            return self
+        return replace(self, threads=max(1, min(usable_cores() // jobs, _MOST_THREADS)))
+
     def load(self) -> Proofreader:
         from reviser.proofreading.proofreader import Proofreader
         from reviser.session.engine import load_engine
@@ -59,14 +65,9 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def usual_jobs(cores: int) -> int:
+def usual_jobs() -> int:
     """Processes to use where nobody says how many: the engine has threads of its own."""
-    return max(1, cores // 2)
-
-
-def threads_for(jobs: int, cores: int) -> int:
-    """Threads of each of some processes, which share the cores."""
-    return max(1, min(cores // jobs, _MOST_THREADS))
+    return max(1, usable_cores() // 2)
 
 
 def proofread_in_batches(
@@ -81,7 +82,7 @@ def proofread_in_batches(
     if not batches:
         return
     if jobs > 1:
-        yield from _by_workers(drafts, batches, reading, jobs, tell)
+        yield from _by_workers(drafts, batches, reading.shared(jobs), jobs, tell)
         return
     proofreader = reading.load()
     for batch in batches:
