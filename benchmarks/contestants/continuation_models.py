@@ -25,7 +25,8 @@ from benchmarks.contestants.diffusion.sampling import Method, sample
 from benchmarks.protocol.records import Contestant, Generation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
-from reviser.checkpoints.home import Checkpoint, inspect
+from reviser.checkpoints.home import Checkpoint
+from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary

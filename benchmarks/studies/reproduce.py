@@ -48,7 +48,7 @@ from benchmarks.report.findings import NAMES, Name, findings
 from benchmarks.report.page import REAL, tables_of, write_report
 from benchmarks.report.provenance import surroundings
 from benchmarks.suite import Plan, Suite, Written, finite
-from reviser.checkpoints.home import is_home
+from reviser.checkpoints.summary import is_home
 from reviser.cli.arguments import Parser
 from reviser.cli.entry import complain
 from reviser.core.errors import ReviserError

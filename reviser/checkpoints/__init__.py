@@ -1,6 +1,6 @@
 """Checkpoints: where models live on disk, where they come from and where they go.
 
-    home.py         the home format: save, load, inspect
+    home.py         the home format: save, load; summary.py: inspect, without torch
     library.py      model folders and names: find_model
     importing.py    any source to a checkpoint: import_model
     released.py     the paper's .pt files; torch_files.py: any .pt file, as data
@@ -20,13 +20,12 @@ from reviser.checkpoints.library import find_model, list_models
 if TYPE_CHECKING:
     from reviser.checkpoints.home import (
         Checkpoint,
-        Summary,
-        inspect,
         load,
         save,
         save_checkpoint,
     )
     from reviser.checkpoints.importing import import_model
+    from reviser.checkpoints.summary import Summary, inspect
 
 __all__ = [
     "Checkpoint",
@@ -41,8 +40,11 @@ __all__ = [
 ]
 
 
+_MODULES = {"import_model": "importing", "Summary": "summary", "inspect": "summary"}
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "importing" if name == "import_model" else "home"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    module = _MODULES.get(name, "home")
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -44,10 +44,6 @@ def empty_model(config: ModelConfig) -> Reviser:
         return Reviser(config)
 
 
-def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(tensor.shape) for name, tensor in empty_model(config).state_dict().items()}
-
-
 def build_model(
     config: ModelConfig,
     tensors: Mapping[str, Tensor],

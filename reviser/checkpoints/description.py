@@ -20,7 +20,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig
-from reviser.model.layout import Quantisation, quantised_tensors
+from reviser.model.layout import Quantisation, quantised_tensors, tensor_shapes
 
 CONFIG_FILE = "config.json"
 FORMAT = "reviser"
@@ -154,6 +154,15 @@ def quantised_headers(description: Description, quantisation: Quantisation) -> d
         description.folder,
         {name: part.dtype for name, part in parts.items()},
     )
+    return headers
+
+
+def checked_headers(description: Description) -> dict[str, Stored]:
+    """The tensors as their files' headers have them, checked against the configuration."""
+    if description.quantisation is not None:
+        return quantised_headers(description, description.quantisation)
+    headers = declared_headers(description)
+    check_tensors(tensor_shapes(description.config), headers, description.folder)
     return headers
 
 

@@ -1,36 +1,25 @@
-"""The home format: a folder with config.json, safetensors weights and the tokenizer."""
+"""The home format, saved and loaded: a folder with config.json, safetensors weights and the tokenizer."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from reviser.checkpoints.bounded import read_json
-from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.building import build_model
 from reviser.checkpoints.description import (
     CONFIG_FILE,
-    FORMAT,
     Description,
     check_vocabulary,
-    declared_headers,
+    checked_headers,
     describe,
     load_tokenizer,
-    quantised_headers,
 )
 from reviser.checkpoints.folders import made_whole
-from reviser.checkpoints.tensors import (
-    SHARD_BYTES,
-    Stored,
-    check_tensors,
-    read_tensors,
-    write_tensors,
-)
+from reviser.checkpoints.tensors import SHARD_BYTES, read_tensors, write_tensors
 from reviser.checkpoints.tokenizer_files import (
     BUILT_IN,
     PACKED_FILE,
@@ -41,8 +30,8 @@ from reviser.checkpoints.tokenizer_files import (
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.model import ModelConfig, Reviser
-from reviser.model.layout import Quantisation, quantised_tensors, weight_count
+from reviser.model import Reviser
+from reviser.model.layout import Quantisation, quantised_tensors
 from reviser.model.quantised import dequantise_model, quantise_model
 
 # Quantised models are for giving away, and many places that keep files refuse larger ones.
@@ -58,34 +47,6 @@ class Checkpoint:
     tokenizer: Tokenizer
     tokenizer_json: bytes | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What a checkpoint is, from its configuration and its headers alone."""
-
-    folder: Path
-    config: ModelConfig
-    vocabulary: Vocabulary
-    tokenizer: str
-    metadata: dict[str, Any]
-    quantisation: Quantisation | None
-    parameters: int
-    file_bytes: int
-    dtypes: dict[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "folder": str(self.folder),
-            "model": self.config.to_dict(),
-            "vocabulary": self.vocabulary.to_dict(),
-            "tokenizer": self.tokenizer,
-            "quantisation": self.quantisation and self.quantisation.to_dict(),
-            "parameters": self.parameters,
-            "file_bytes": self.file_bytes,
-            "dtypes": self.dtypes,
-            "metadata": self.metadata,
-        }
 
 
 def save(
@@ -187,7 +148,7 @@ def load(
     and two processes share them. Quantised ones are read and take their full size.
     """
     description = describe(folder)
-    tensors = read_tensors(_checked_headers(description))
+    tensors = read_tensors(checked_headers(description))
     if description.quantisation is not None:
         tensors = dequantise_model(description.config, tensors)
     tokenizer_json, tokenizer = load_tokenizer(description)
@@ -198,43 +159,3 @@ def load(
         tokenizer_json,
         description.metadata,
     )
-
-
-def inspect(folder: Path) -> Summary:
-    """What `load` would give, without reading any weights."""
-    description = describe(folder)
-    headers = _checked_headers(description)
-    sizes = {name: prod(stored.shape) for name, stored in headers.items()}
-    dtypes: Counter[str] = Counter()
-    for name, stored in headers.items():
-        dtypes[stored.dtype] += sizes[name]
-    files = {stored.file for stored in headers.values()}
-    quantised = description.quantisation is not None
-    return Summary(
-        folder,
-        description.config,
-        description.vocabulary,
-        description.tokenizer,
-        description.metadata,
-        description.quantisation,
-        parameters=weight_count(description.config) if quantised else sum(sizes.values()),
-        file_bytes=sum(file.stat().st_size for file in files),
-        dtypes=dict(dtypes),
-    )
-
-
-def is_home(folder: Path) -> bool:
-    """Whether `folder` looks like a checkpoint of ours, sound or not."""
-    try:
-        data = read_json(folder / CONFIG_FILE)
-    except ReviserError:
-        return False
-    return isinstance(data, dict) and data.get("format") == FORMAT
-
-
-def _checked_headers(description: Description) -> dict[str, Stored]:
-    if description.quantisation is not None:
-        return quantised_headers(description, description.quantisation)
-    headers = declared_headers(description)
-    check_tensors(expected_shapes(description.config), headers, description.folder)
-    return headers

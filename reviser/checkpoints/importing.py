@@ -10,8 +10,9 @@ from reviser.checkpoints.formats.gguf_files import read_gguf
 from reviser.checkpoints.formats.gguf_header import MAGIC
 from reviser.checkpoints.formats.llama import read_llama
 from reviser.checkpoints.formats.released import read_released
-from reviser.checkpoints.home import Checkpoint, is_home, load
+from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.hub import fetch_from_hub, is_hub_id
+from reviser.checkpoints.summary import is_home
 from reviser.core.errors import ReviserError
 
 

@@ -98,6 +98,46 @@ def vector_sizes(config: ModelConfig) -> dict[str, int]:
     return sizes | {f"{norm}.{kind}": config.width for norm in norms for kind in kinds}
 
 
+def tensor_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Every tensor of a model in full precision, canvas conditioning included."""
+    vectors = {name: (size,) for name, size in vector_sizes(config).items()}
+    return matrix_shapes(config) | vectors | _canvas_shapes(config)
+
+
+def _canvas_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The tensors with which a model sees the canvas; none if it does not."""
+    if not config.uses_canvas:
+        return {}
+    square = (config.width, config.width)
+    shapes: dict[str, tuple[int, ...]] = {
+        "canvas.positions.weight": (config.canvas_length, config.width)
+    }
+    if config.pools_canvas:
+        shapes["canvas.query"] = (config.width,)
+    if config.canvas_input == "linear":
+        shapes["canvas.projection.weight"] = square
+    if config.cross_memory == "pooled":
+        cross: dict[str, tuple[int, ...]] = {"cross.v.weight": square}
+    else:
+        per_head = (config.heads, config.head_dim, config.width)
+        cross = {"cross.q.weight": square, "cross.k": per_head, "cross.v": per_head}
+        cross["cross.o.weight"] = square
+    if config.cross_gate == "scalar":
+        cross["cross.gate.value"] = ()
+    elif config.cross_gate == "mlp":
+        hidden = max(1, config.width // 4)
+        cross |= {"cross.gate.fc1.weight": (hidden, config.width), "cross.gate.fc1.bias": (hidden,)}
+        cross |= {"cross.gate.fc2.weight": (1, hidden), "cross.gate.fc2.bias": (1,)}
+    if config.cross_reads_history:
+        kinds = ("weight", "bias") if config.kind == "paper" else ("weight",)
+        cross |= {f"cross_norm.{kind}": (config.width,) for kind in kinds}
+    return shapes | {
+        f"blocks.{layer}.{part}": shape
+        for layer in range(config.layers - config.cross_layers, config.layers)
+        for part, shape in cross.items()
+    }
+
+
 def matrix_parts(rows: int, columns: int, bits: Bits) -> dict[str, Part]:
     """What a matrix of that size is kept as.
 

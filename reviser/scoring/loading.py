@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from reviser.checkpoints.home import Checkpoint, is_home, load
+from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.importing import import_path
 from reviser.checkpoints.library import list_models
+from reviser.checkpoints.summary import is_home
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:

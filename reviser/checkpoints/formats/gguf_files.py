@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from reviser.checkpoints.bounded import parse_json
-from reviser.checkpoints.building import Progress, build_model, expected_shapes, no_progress
+from reviser.checkpoints.building import Progress, build_model, no_progress
 from reviser.checkpoints.description import check_declared, make_config
 from reviser.checkpoints.folders import sync
 from reviser.checkpoints.formats.gguf_header import GgufTensor, read_gguf_file
@@ -32,6 +32,7 @@ from reviser.checkpoints.tokenizer_files import make_tokenizer, tokenizer_data
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig
+from reviser.model.layout import tensor_shapes
 
 if TYPE_CHECKING:
     from gguf import GGMLQuantizationType, GGUFWriter
@@ -170,7 +171,7 @@ def _read_weights(
     tensors: Sequence[GgufTensor], config: ModelConfig, path: Path, progress: Progress
 ) -> dict[str, torch.Tensor]:
     ours = {theirs: ours for ours, theirs in gguf_names(config.layers, config.tied).items()}
-    shapes = expected_shapes(config)
+    shapes = tensor_shapes(config)
     found = {tensor.name: _stored(tensor, path) for tensor in tensors}
     if "rope_freqs.weight" in found:
         raise ReviserError(f"{path} scales its rotary frequencies, which is not supported")

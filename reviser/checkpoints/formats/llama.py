@@ -15,7 +15,7 @@ from reviser.checkpoints.bounded import (
     read_bounded,
     read_json,
 )
-from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.building import build_model
 from reviser.checkpoints.description import CONFIG_FILE, check_declared, make_config
 from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.formats.llama_names import check_exportable, hugging_face_names
@@ -38,6 +38,7 @@ from reviser.checkpoints.tokenizer_files import (
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig, Reviser
+from reviser.model.layout import tensor_shapes
 
 # Mistral's is Llama's architecture when no window limits its attention.
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
@@ -84,7 +85,7 @@ def _read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     }
     size = sum(path.stat().st_size for path in {place.file for place in stored.values()})
     check_declared(config, len(stored), size, folder)
-    shapes = expected_shapes(config)
+    shapes = tensor_shapes(config)
     check_tensors({theirs: shapes[ours[theirs]] for theirs in ours}, stored, folder)
     return {ours[name]: tensor for name, tensor in read_tensors(stored).items()}
 

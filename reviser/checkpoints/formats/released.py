@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reviser.checkpoints.building import build_model, expected_shapes
+from reviser.checkpoints.building import build_model
 from reviser.checkpoints.description import check_declared, make_config
 from reviser.checkpoints.formats.torch_files import TorchTensor, read_torch
 from reviser.checkpoints.home import Checkpoint
@@ -15,6 +15,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import ModelConfig
+from reviser.model.layout import tensor_shapes
 
 _EMBEDDING = "token_embedding.embedding.weight"
 _CANVAS_POSITIONS = "canvas_pool_position_embedding.weight"
@@ -42,7 +43,7 @@ def read_released(path: Path) -> Checkpoint:
     check_declared(config, len(state), path.stat().st_size, path)
     weights = {_our_name(name): tensor for name, tensor in state.items() if not _is_unused(name)}
     stored = {name: Stored(path, tensor.shape, tensor.dtype) for name, tensor in weights.items()}
-    check_tensors(expected_shapes(config), stored, path)
+    check_tensors(tensor_shapes(config), stored, path)
     # Tensors may share storage, and so promise more numbers than there are.
     if sum(tensor.nbytes for tensor in weights.values()) > path.stat().st_size:
         raise ReviserError(f"{path} describes more weights than it holds")

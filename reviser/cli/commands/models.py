@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import torch
 
     from reviser.checkpoints.building import Progress
-    from reviser.checkpoints.home import Checkpoint, Summary
+    from reviser.checkpoints.home import Checkpoint
+    from reviser.checkpoints.summary import Summary
     from reviser.core.vocabulary import Vocabulary
 
 app = typer.Typer(
@@ -107,8 +108,8 @@ def info(
     json: _Json = False,
 ) -> None:
     """Show what a model is, without reading its weights."""
-    from reviser.checkpoints.home import inspect
     from reviser.checkpoints.library import find_model
+    from reviser.checkpoints.summary import inspect
 
     summary = inspect(find_model(model))
     if json:

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from reviser.checkpoints import load, save
-from reviser.checkpoints.home import inspect, is_home, save_checkpoint
+from reviser.checkpoints.home import save_checkpoint
+from reviser.checkpoints.summary import inspect, is_home
 from reviser.checkpoints.tensors import INDEX_FILE, SINGLE_FILE
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary

@@ -13,7 +13,8 @@ from safetensors.torch import load_file
 
 from reviser.checkpoints import load, save
 from reviser.checkpoints.description import describe, quantised_arrays
-from reviser.checkpoints.home import Checkpoint, inspect, save_checkpoint
+from reviser.checkpoints.home import Checkpoint, save_checkpoint
+from reviser.checkpoints.summary import inspect
 from reviser.checkpoints.tensors import INDEX_FILE, SINGLE_FILE
 from reviser.checkpoints.tokenizer_files import BUILT_IN, PACKED_FILE
 from reviser.core.errors import ReviserError

@@ -8,12 +8,13 @@ import sys
 import pytest
 import torch
 
-from reviser.checkpoints.building import expected_shapes
-from reviser.model import preset
+from reviser.checkpoints.building import empty_model
+from reviser.model import ModelConfig, preset
 from reviser.model.layout import (
     Quantisation,
     matrix_shapes,
     quantised_tensors,
+    tensor_shapes,
     vector_sizes,
     weight_count,
 )
@@ -26,13 +27,39 @@ CONFIGS = {
 }
 
 
+def shapes_of_model(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in empty_model(config).state_dict().items()}
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_tensors_are_those_of_the_model(name: str) -> None:
     config = CONFIGS[name]
     known = matrix_shapes(config) | {n: (size,) for n, size in vector_sizes(config).items()}
-    shapes = expected_shapes(config)
+    shapes = shapes_of_model(config)
     assert known == shapes
     assert weight_count(config) == sum(torch.Size(shape).numel() for shape in shapes.values())
+
+
+@pytest.mark.parametrize("kind", ["tiny", "tiny-paper"])
+@pytest.mark.parametrize("canvas_input", ["none", "identity", "linear"])
+@pytest.mark.parametrize("cross_layers", [0, 1])
+@pytest.mark.parametrize("cross_memory", ["pooled", "tokens"])
+@pytest.mark.parametrize("cross_gate", ["none", "scalar", "mlp"])
+def test_the_tensors_of_models_that_see_the_canvas(
+    kind: str, canvas_input: str, cross_layers: int, cross_memory: str, cross_gate: str
+) -> None:
+    try:
+        config = preset(
+            kind,
+            canvas_input=canvas_input,
+            cross_layers=cross_layers,
+            cross_memory=cross_memory,
+            cross_gate=cross_gate,
+        )
+    except ValueError:
+        assert not cross_layers  # options of cross-attention say nothing without it
+        return
+    assert tensor_shapes(config) == shapes_of_model(config)
 
 
 def test_weights_of_the_shape_that_is_embedded() -> None:

@@ -1,0 +1,76 @@
+"""What a model in the home format is, from its configuration and its headers alone; needs no torch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from reviser.checkpoints.bounded import read_json
+from reviser.checkpoints.description import CONFIG_FILE, FORMAT, checked_headers, describe
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.model.config import ModelConfig
+from reviser.model.layout import Quantisation, weight_count
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a checkpoint is, from its configuration and its headers alone."""
+
+    folder: Path
+    config: ModelConfig
+    vocabulary: Vocabulary
+    tokenizer: str
+    metadata: dict[str, Any]
+    quantisation: Quantisation | None
+    parameters: int
+    file_bytes: int
+    dtypes: dict[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "model": self.config.to_dict(),
+            "vocabulary": self.vocabulary.to_dict(),
+            "tokenizer": self.tokenizer,
+            "quantisation": self.quantisation and self.quantisation.to_dict(),
+            "parameters": self.parameters,
+            "file_bytes": self.file_bytes,
+            "dtypes": self.dtypes,
+            "metadata": self.metadata,
+        }
+
+
+def inspect(folder: Path) -> Summary:
+    """What `reviser.checkpoints.load` would give, without reading any weights."""
+    description = describe(folder)
+    headers = checked_headers(description)
+    sizes = {name: prod(stored.shape) for name, stored in headers.items()}
+    dtypes: Counter[str] = Counter()
+    for name, stored in headers.items():
+        dtypes[stored.dtype] += sizes[name]
+    files = {stored.file for stored in headers.values()}
+    quantised = description.quantisation is not None
+    return Summary(
+        folder,
+        description.config,
+        description.vocabulary,
+        description.tokenizer,
+        description.metadata,
+        description.quantisation,
+        parameters=weight_count(description.config) if quantised else sum(sizes.values()),
+        file_bytes=sum(file.stat().st_size for file in files),
+        dtypes=dict(dtypes),
+    )
+
+
+def is_home(folder: Path) -> bool:
+    """Whether `folder` looks like a checkpoint of ours, sound or not."""
+    try:
+        data = read_json(folder / CONFIG_FILE)
+    except ReviserError:
+        return False
+    return isinstance(data, dict) and data.get("format") == FORMAT
