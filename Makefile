@@ -1,14 +1,21 @@
-# `make demo` and `make test` set everything up by themselves; both are quick the second time.
+# `make demo` and `make test` install what they need by themselves; both are quick the second time.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+DEMO_READY := $(VENV)/.demo-ready
 READY := $(VENV)/.ready
 KERNELS_READY := $(VENV)/.kernels-ready
 
-.PHONY: demo test test-slow fuzz sanitize test-editors vscode lint format bench-canvas clean
+NATIVE_SOURCES := $(wildcard reviser/native/src/*.c reviser/native/src/*.h)
+PACKAGE := pyproject.toml setup.py $(NATIVE_SOURCES)
+# A range would let pip choose a build with gigabytes of CUDA.
+TORCH := torch==2.13.0
 
-demo: $(READY)
+.PHONY: demo test test-slow fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
+
+demo: $(DEMO_READY)
 	$(BIN)/reviser continue examples/draft.txt
 
 # Two processes for two cores, and one thread of torch in each: more would wait for each other.
@@ -25,7 +32,6 @@ fuzz: $(READY)
 # The tests of the native library, with a build that stops at the first read or write out of bounds and at undefined
 # behaviour. Leaks are not looked for: Python itself keeps memory to its end.
 SANITIZED := build/sanitized/_kernels.so
-NATIVE_SOURCES := $(wildcard reviser/native/src/*.c reviser/native/src/*.h)
 
 sanitize: $(READY) $(SANITIZED)
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
@@ -51,7 +57,7 @@ test-editors: $(E2E_READY) $(EXTENSION)
 		$(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow
 
 $(E2E_READY): $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[e2e]"
+	$(PIP) install --editable ".[e2e]"
 	touch $(E2E_READY)
 
 # The extension for VS Code, where `code --install-extension` finds it.
@@ -72,16 +78,27 @@ format: $(READY)
 bench-canvas: $(READY)
 	$(BIN)/python -m benchmarks canvas --write docs/results/canvas-cost.md
 
-# torch comes first and pinned: a range would let pip choose a build with gigabytes of CUDA.
-$(READY): pyproject.toml
+# A wheel for this platform, with the compiled kernels in it; without a C compiler, one for any platform.
+wheel: $(DEMO_READY)
+	$(PIP) wheel --no-deps --wheel-dir dist .
+
+# What the demo needs and nothing else. Only where the kernels could not be compiled does that include torch.
+$(DEMO_READY): $(PACKAGE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	touch $(READY)
+	$(PIP) install --editable .
+	$(BIN)/python -c "from reviser.native import available; exit(not available())" || $(PIP) install $(TORCH)
+	touch $(DEMO_READY)
+
+# torch comes first, so that the extras find it there.
+$(READY): $(PACKAGE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install $(TORCH)
+	$(PIP) install --editable ".[dev]"
+	touch $(DEMO_READY) $(READY)
 
 # Tests interpret the kernels for GPUs, which need Triton for that: 190 MB that nothing else here wants.
 $(KERNELS_READY): $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[kernels]"
+	$(PIP) install --editable ".[kernels]"
 	touch $(KERNELS_READY)
 
 clean:

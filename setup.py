@@ -1,13 +1,18 @@
-"""The one part of the build that pyproject.toml cannot say: the optional C library.
+"""The one part of the build that pyproject.toml cannot say: the optional C library, and the wheel's name.
 
-It is loaded with ctypes and does not use Python's headers; without a compiler the install goes on and
-the package runs its models in torch.
+The library is loaded with ctypes and uses nothing of Python's, so one wheel fits every Python of a platform. Without a
+compiler, on Windows, or with REVISER_NATIVE=0 there is no library: then the wheel is called `py3-none-any`, and the
+package runs its models in torch.
 """
 
+import os
 import platform
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 FLAGS = ["-std=c11", "-O3", "-fno-math-errno", "-fno-trapping-math", "-D_GNU_SOURCE"]
 if platform.machine() in ("aarch64", "arm64"):
@@ -15,16 +20,35 @@ if platform.machine() in ("aarch64", "arm64"):
     FLAGS.append("-mtune=neoverse-n1")
 
 SOURCE = Path("reviser/native/src")
+LIBRARY = "reviser/native/_kernels.so"
+WANTED = sys.platform != "win32" and os.environ.get("REVISER_NATIVE") != "0"
+
+KERNELS = Extension(
+    "reviser.native._kernels",
+    sources=sorted(map(str, SOURCE.glob("*.c"))),
+    depends=sorted(map(str, SOURCE.glob("*.h"))),
+    extra_compile_args=FLAGS,
+    libraries=["m", "pthread"],
+    optional=True,
+)
+
+
+class BuildKernels(build_ext):
+    """Gives the library a name without Python's version."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        return os.path.join(*fullname.split(".")) + ".so"  # noqa: PTH118
+
+
+class PlatformWheel(bdist_wheel):
+    """Names a wheel for its platform if the library is in it, and for any if not."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        self.root_is_pure = not Path(self.bdist_dir, LIBRARY).exists()
+        return "py3", "none", super().get_tag()[2]
+
 
 setup(
-    ext_modules=[
-        Extension(
-            "reviser.native._kernels",
-            sources=sorted(map(str, SOURCE.glob("*.c"))),
-            depends=sorted(map(str, SOURCE.glob("*.h"))),
-            extra_compile_args=FLAGS,
-            libraries=["m", "pthread"],
-            optional=True,
-        )
-    ]
+    ext_modules=[KERNELS] if WANTED else [],
+    cmdclass={"build_ext": BuildKernels, "bdist_wheel": PlatformWheel},
 )

@@ -145,7 +145,7 @@ def _measure() -> Any:
         from mauve import compute_mauve
     except ImportError:
         raise ReviserError(
-            "MAUVE needs the mauve-text package: pip install 'reviser[bench]'"
+            "MAUVE needs mauve-text; install it with: pip install 'reviser[bench]'"
         ) from None
     return compute_mauve
 

@@ -56,7 +56,7 @@ def _plain_errors(repository: str) -> Iterator[None]:
         yield
     except ImportError:
         raise ReviserError(
-            "the hub needs the huggingface_hub package: pip install huggingface_hub"
+            "the hub needs huggingface_hub; install it with: pip install 'reviser[torch]'"
         ) from None
     except Exception as error:  # the client also lets through whatever its transport raises
         if type(error).__name__ == "RepositoryNotFoundError":

@@ -45,7 +45,11 @@ app.command()(tui)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from reviser.native import slow_notice
+
         typer.echo(f"reviser {__version__}")
+        if notice := slow_notice():
+            typer.echo(notice)
         raise typer.Exit
 
 

@@ -137,6 +137,11 @@ def _status_of(error: BaseException) -> int:
         return 1
     if isinstance(error, ReviserError):
         return complain(error)
+    if isinstance(error, ModuleNotFoundError):
+        from reviser.core.extras import missing_package
+
+        if sentence := missing_package(error):
+            return complain(sentence)
     if isinstance(error, OSError) and error.filename is not None:
         return complain(f"{os.fsdecode(error.filename)}: {error.strerror}")
     raise error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from reviser.core.errors import ReviserError
+from reviser.core.extras import missing_package
 
 
 def load_extra(module: str, extra: str) -> ModuleType:
@@ -13,6 +13,4 @@ def load_extra(module: str, extra: str) -> ModuleType:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise ReviserError(
-            f"this command needs {error.name}; install it with: pip install 'reviser[{extra}]'"
-        ) from None
+        raise missing_package(error, extra=extra) or error from None

@@ -5,18 +5,18 @@ weights of a decoder, and `read_batch` and `read_overtyping` let them proofread 
 gives the fastest decoder that this machine and this model allow, which without the library, or on
 another device than the processor, is the model itself.
 
-The library is built when the package is installed, if there is a C compiler. `available()` says
-whether it was, and `REVISER_NATIVE=0` keeps it from being used. `REVISER_NATIVE_LIBRARY` names another build of it,
+The library is in wheels for a platform, and is built when the package is installed from its source, if there is a C
+compiler. `available()` says whether it is there, `why_missing()` why not, and `REVISER_NATIVE=0` keeps it from being used. `REVISER_NATIVE_LIBRARY` names another build of it,
 as `make sanitize` does.
 
-The names below are looked up when first used, so that the sampler can use the library without torch.
+The names below are looked up when first used, so that the sampler can use the library without torch, and `--version` can
+look for it without numpy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reviser.native.library import available, levels
-from reviser.native.top_k import top_k_probabilities
+from reviser.native.library import available, levels, slow_notice, why_missing
 
 if TYPE_CHECKING:
     from reviser.native.batch import NativeBatch, read_batch
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         supports,
     )
     from reviser.native.overtyping import read_overtyping
+    from reviser.native.top_k import top_k_probabilities
 
 __all__ = [
     "CacheFull",
@@ -39,13 +40,22 @@ __all__ = [
     "make_decoder",
     "read_batch",
     "read_overtyping",
+    "slow_notice",
     "supports",
     "top_k_probabilities",
+    "why_missing",
 ]
+
+_MODULES = {
+    "NativeBatch": "batch",
+    "read_batch": "batch",
+    "read_overtyping": "overtyping",
+    "top_k_probabilities": "top_k",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    modules = {"NativeBatch": "batch", "read_batch": "batch", "read_overtyping": "overtyping"}
-    return getattr(import_module(f"{__name__}.{modules.get(name, 'decoder')}"), name)
+    module = _MODULES.get(name, "decoder")
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -96,7 +96,7 @@ class NativeDecoder:
         self.lock = threading.RLock()
         loaded = native.library()
         if loaded is None:
-            raise ReviserError("the native library was not built when this package was installed")
+            raise ReviserError(f"compiled kernels are missing: {native.why_missing()}")
         if not supports(config):
             raise ReviserError("the native decoder has no canvas conditioning")
         self.library = loaded

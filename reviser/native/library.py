@@ -6,10 +6,11 @@ import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_void_p
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
 
+FILE: Final = "_kernels.so"
+"""The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
 VERSION: Final = 5
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
@@ -72,25 +73,33 @@ class Outlooks(ctypes.Structure):
     ]
 
 
-@cache
 def library() -> ctypes.CDLL | None:
     """The library, or None when it was not built, is out of date or is switched off."""
+    found = _load()
+    return None if isinstance(found, str) else found
+
+
+def why_missing() -> str:
+    """Why the library cannot be used, in a few words; empty where it can be."""
+    found = _load()
+    return found if isinstance(found, str) else ""
+
+
+@cache
+def _load() -> ctypes.CDLL | str:
+    """The library, or why there is none."""
     if os.environ.get("REVISER_NATIVE") == "0":
-        return None
-    folder = Path(__file__).parent
-    places = [folder / f"_kernels{suffix}" for suffix in EXTENSION_SUFFIXES]
-    if chosen := os.environ.get("REVISER_NATIVE_LIBRARY"):
-        places = [Path(chosen)]
-    for path in places:
-        if not path.exists():
-            continue
-        try:
-            loaded = ctypes.CDLL(str(path))
-            if loaded.reviser_version() == VERSION:
-                return _declare(loaded)
-        except (OSError, AttributeError):
-            continue
-    return None
+        return "REVISER_NATIVE=0 switches them off"
+    path = Path(os.environ.get("REVISER_NATIVE_LIBRARY") or Path(__file__).parent / FILE)
+    if not path.exists():
+        return "this package was built without a C compiler"
+    try:
+        loaded = ctypes.CDLL(str(path))
+        if loaded.reviser_version() != VERSION:
+            return f"{path} is of another version"
+        return _declare(loaded)
+    except (OSError, AttributeError) as error:
+        return f"{path} cannot be loaded: {error}"
 
 
 def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
@@ -127,6 +136,14 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
 def available() -> bool:
     """Whether the library can be used here."""
     return library() is not None
+
+
+def slow_notice() -> str:
+    """One sentence for users whose models run slowly for lack of the library; empty for others."""
+    reason = why_missing()
+    return (
+        f"compiled kernels are missing, so models run slowly, in torch: {reason}" if reason else ""
+    )
 
 
 def levels() -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def plain_errors(source: str) -> Iterator[None]:
         yield
     except ImportError:
         raise ReviserError(
-            f"{source} needs the transformers package: pip install 'reviser[bench]'"
+            f"{source} needs transformers; install it with: pip install 'reviser[bench]'"
         ) from None
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__

@@ -16,11 +16,12 @@ from reviser.checkpoints.description import (
     quantised_arrays,
 )
 from reviser.checkpoints.library import find_model, name_of
+from reviser.core.extras import missing_package
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy
 from reviser.model.config import ModelConfig
 from reviser.model.layout import Quantisation
-from reviser.native import NativeDecoder, available, make_decoder
+from reviser.native import NativeDecoder, available, make_decoder, why_missing
 from reviser.session.session import Session, SessionPolicy
 
 # Longer histories than this are beyond what models here are trained on, and would cost memory.
@@ -45,7 +46,13 @@ def load_engine(model: str | Path | None = None, *, threads: int | None = None) 
     description = describe(folder)
     if description.quantisation is not None and available():
         return _engine_from_files(description, description.quantisation, threads)
-    return _engine_in_torch(folder, threads)
+    try:
+        return _engine_in_torch(folder, threads)
+    except ModuleNotFoundError as error:
+        what = f"the model {name_of(folder)}, which is not quantised,"
+        if description.quantisation is not None:
+            what = f"a model without compiled kernels ({why_missing()})"
+        raise missing_package(error, extra="torch", needed_by=what) or error from None
 
 
 def _engine_from_files(

@@ -74,7 +74,7 @@ def _open_zstandard(path: Path) -> IO[bytes]:
         zstandard = import_module("zstandard")
     except ImportError:
         raise ReviserError(
-            f"reading {path} needs the package zstandard: pip install zstandard"
+            f"reading {path} needs zstandard; install it with: pip install 'reviser[data]'"
         ) from None
     opened: IO[bytes] = zstandard.open(path, "rb")
     return opened
@@ -99,7 +99,7 @@ def _hub_documents(source: str, field: str) -> Iterator[str]:
         datasets = import_module("datasets")
     except ImportError:
         raise ReviserError(
-            f"reading {source} needs the package datasets: pip install datasets"
+            f"reading {source} needs datasets; install it with: pip install 'reviser[data]'"
         ) from None
     rest, _, split = source.removeprefix(HUB).partition("#")
     name, _, config = rest.partition("@")

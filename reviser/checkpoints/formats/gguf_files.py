@@ -94,7 +94,9 @@ def _require_gguf() -> None:
     try:
         import gguf  # noqa: F401
     except ImportError:
-        raise ReviserError("GGUF files need the gguf package: pip install gguf") from None
+        raise ReviserError(
+            "GGUF files need gguf; install it with: pip install 'reviser[torch]'"
+        ) from None
 
 
 def _read_record(fields: Fields, path: Path) -> dict[str, Any] | None:

@@ -314,6 +314,8 @@ def _size(count: int) -> str:
 
 
 def _lines(summary: Summary) -> list[tuple[str, str]]:
+    from reviser.native import slow_notice
+
     config, vocabulary = summary.config, summary.vocabulary
     heads = f"{config.heads} heads"
     if config.kv_heads != config.heads:
@@ -335,6 +337,8 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
         ("actions", ", ".join(_kinds(vocabulary))),
         ("tokenizer", summary.tokenizer),
     ]
+    if notice := slow_notice():
+        lines.append(("speed", notice))
     if config.uses_canvas:
         lines.append(("sees", "the canvas beside the history"))
     lines += [(key, _plain(value)) for key, value in summary.metadata.items()]

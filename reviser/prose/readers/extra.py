@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from reviser.core.errors import ReviserError
+from reviser.core.extras import missing_package
 
 
 def load(module: str, extra: str) -> Any:
@@ -13,7 +13,6 @@ def load(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        missing = (error.name or module).partition(".")[0]
-        raise ReviserError(
-            f"reading this format needs {missing}; install it with: pip install 'reviser[{extra}]'"
+        raise (
+            missing_package(error, extra=extra, needed_by="reading this format") or error
         ) from None

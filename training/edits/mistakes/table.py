@@ -230,7 +230,7 @@ def _lemminflect() -> Any:
         return import_module("lemminflect")
     except ImportError:
         raise ReviserError(
-            "inflections need the package lemminflect: pip install lemminflect"
+            "inflections need lemminflect; install it with: pip install 'reviser[train]'"
         ) from None
 
 
