@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -32,6 +30,7 @@ from tui.runs.writer import Loader, Writer, load_model
 from tui.settings import Settings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
+from tui.signals import leave_on_signals
 from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
@@ -111,8 +110,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.set_keymap(self.settings.keys)
         self.ticker.begin(self)
         self.autosave.begin()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._leave_in_a_hurry)
+        leave_on_signals(self._leave_in_a_hurry)
         self.desk.arrange()
 
     def on_resize(self) -> None:

@@ -26,10 +26,16 @@ def surroundings() -> dict[str, str]:
     }
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def hardware() -> str:
     """The processor, the number of cores and, where torch sees one, the GPU."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    described = f"{_processor()}, {cores} cores"
+    described = f"{_processor()}, {cores()} cores"
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         described += f", {torch.cuda.get_device_name()}"

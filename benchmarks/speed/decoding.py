@@ -15,7 +15,6 @@ import ctypes
 import dataclasses
 import gc
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from benchmarks.report.provenance import provenance
+from benchmarks.report.provenance import cores, provenance
 from reviser.cli.arguments import Parser
 from reviser.core.text import TextLayer
 from reviser.core.tokenizer import Tokenizer
@@ -392,7 +391,7 @@ def run(
         if not json:
             print(what, file=sys.stderr)
 
-    threads = threads or min(len(os.sched_getaffinity(0)), 2)
+    threads = threads or min(cores(), 2)
     torch.set_num_threads(threads)
     with gguf_file(gguf) as path, tempfile.TemporaryDirectory() as folder:
         from reviser.checkpoints.formats.gguf_files import read_gguf

@@ -302,6 +302,8 @@ def _listening(path: Path) -> tuple[socket.socket, Path]:
 
     A stale socket of a dead process makes way. Whatever is refused, nothing is left behind.
     """
+    if not hasattr(socket, "AF_UNIX"):
+        raise ReviserError("an engine cannot be shared on Windows")
     check_private(path.parent)
     if path.exists() and not path.is_socket():
         raise ReviserError(f"{path} is there already, and is not a socket")

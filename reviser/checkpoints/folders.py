@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from reviser.core.errors import ReviserError
+from reviser.core.files import sync
 
 
 @contextmanager
@@ -64,15 +65,6 @@ def _finish(folder: Path) -> None:
             path.chmod(0o666 & ~_umask())
         sync(path)
     sync(folder)
-
-
-def sync(path: Path) -> None:
-    """Wait until a file or a folder is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _umask() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import itertools
 import os
 import re
@@ -24,6 +25,8 @@ STREAM = Path("-")
 _TEMPORARY_PREFIX, _TEMPORARY_SUFFIX = ".reviser-", ".tmp"
 _PATIENCE = 1.0  # seconds for another writer to finish with a file
 _TEMPORARY = re.compile(r"\.reviser-[a-z0-9_]{8}\.tmp")
+# Windows neither removes nor replaces a file that is open.
+_OPEN_FILES_MOVE = os.name != "nt"
 
 
 def home_folder(variable: str, usual: str) -> Path:
@@ -32,6 +35,8 @@ def home_folder(variable: str, usual: str) -> Path:
         return Path(home)
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "reviser"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "reviser"
     return Path(os.environ.get(variable) or Path.home() / usual) / "reviser"
 
 
@@ -104,13 +109,15 @@ def write_atomically(path: Path, data: bytes, *, replacing: bytes | None = None)
             path.write_bytes(data)
             return
         _sweep(target.parent)
-        with _temporary_file(target.parent) as (temporary, handle):
-            _fill(handle, data, _mode_for(target))
+        with _temporary_file(target.parent) as (temporary, file):
+            _fill(file.fileno(), data, _mode_for(target))
+            if not _OPEN_FILES_MOVE:
+                file.close()
             if replacing is None:
                 temporary.replace(target)
             else:
                 _replace_known(temporary, target, replacing, path)
-            _sync_directory(target.parent)
+            sync(target.parent)
     except OSError as error:
         raise ReviserError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -137,30 +144,33 @@ def write_beside(path: Path, data: bytes) -> Path:
 
 
 @contextlib.contextmanager
-def _temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
+def _temporary_file(folder: Path) -> Iterator[tuple[Path, io.FileIO]]:
     """A new file in `folder`, open and locked as long as its writer lives, and gone afterwards."""
     while True:
         handle, name = tempfile.mkstemp(
             prefix=_TEMPORARY_PREFIX, suffix=_TEMPORARY_SUFFIX, dir=folder
         )
         with contextlib.suppress(OSError):
-            _lock(handle, wait=True)
+            lock(handle, wait=True)
         # Another process may have swept it away before it was locked.
         if os.fstat(handle).st_nlink:
             break
         os.close(handle)
-    try:
-        yield Path(name), handle
-    finally:
-        Path(name).unlink(missing_ok=True)
-        os.close(handle)
+    with io.FileIO(handle, "w") as file:
+        try:
+            yield Path(name), file
+        finally:
+            if not _OPEN_FILES_MOVE:
+                file.close()
+            Path(name).unlink(missing_ok=True)
 
 
 def _fill(handle: int, data: bytes, mode: int) -> None:
     with open(handle, "wb", closefd=False) as file:
         file.write(data)
         file.flush()
-        os.fchmod(file.fileno(), mode)
+        if hasattr(os, "fchmod"):
+            os.fchmod(file.fileno(), mode)
         os.fsync(file.fileno())
 
 
@@ -178,6 +188,8 @@ def _replace_known(temporary: Path, target: Path, known: bytes, path: Path) -> N
     with file:
         if file.read() != known:
             raise changed
+        if not _OPEN_FILES_MOVE:
+            file.close()
         ours = temporary.stat().st_ino
         if not _exchange(temporary, target):
             temporary.replace(target)
@@ -196,7 +208,7 @@ def _hold(target: Path) -> BinaryIO:
     while True:
         file = target.open("rb")
         try:
-            _lock(file.fileno())
+            lock(file.fileno())
             settled = os.path.samestat(os.fstat(file.fileno()), target.stat())
         except (BlockingIOError, FileNotFoundError):
             settled = False
@@ -237,16 +249,19 @@ def _sweep(folder: Path) -> None:
         stale = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
         for name in stale:
             with contextlib.suppress(OSError), Path(name).open("rb") as file:
-                _lock(file.fileno())
+                lock(file.fileno())
                 Path(name).unlink()
 
 
-def _lock(handle: int, *, wait: bool = False) -> None:
-    """Lock an open file until it is closed; raises BlockingIOError if somebody else has done so."""
-    if sys.platform == "win32":
-        raise OSError(errno.ENOTSUP, "files cannot be locked here")
-    import fcntl
+def lock(handle: int, *, wait: bool = False) -> None:
+    """Lock an open file until it is closed.
 
+    Raises BlockingIOError if somebody else has done so, and another OSError where files cannot be locked.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        raise OSError(errno.ENOTSUP, "files cannot be locked here") from None
     fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -259,8 +274,11 @@ def _mode_for(target: Path) -> int:
         return 0o666 & ~mask
 
 
-def _sync_directory(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Wait until a file or a folder is on the disk; Windows cannot be asked to for what is open to be read alone."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -1,14 +1,14 @@
 """What was typed since the last save, kept on disk for the next start after a crash.
 
 A journal holds the text as it was at the last save and one line for each change since. It is locked
-for as long as its editor lives, so a journal that nobody holds is one that a crash has left behind.
+for as long as its editor lives, so a journal that nobody holds is one that a crash has left behind. Where files cannot
+be locked (Windows), every journal counts as left behind; the system keeps one that is open from being moved.
 
 A journal that is not wanted any more goes to a trash folder, in which it stays for some days.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import secrets
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from reviser.core.files import lock
 from tui.document.buffer import Buffer
 from tui.document.draft import Change
 
@@ -43,7 +44,8 @@ class Journal:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = self._folder / f"{os.getpid()}-{secrets.token_hex(4)}"
         file = os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        fcntl.flock(file, fcntl.LOCK_EX)
+        with suppress(OSError):  # no locks here
+            lock(file.fileno(), wait=True)
         data = base.encode("utf-8", "surrogatepass")
         header = {"path": None if path is None else str(path.absolute()), "bytes": len(data)}
         file.write(json.dumps(header).encode() + b"\n" + data + b"\n")
@@ -101,9 +103,11 @@ def leftovers(folder: Path) -> list[Leftover]:
     for path in _journals(folder):
         with suppress(OSError), path.open("rb") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                lock(file.fileno())
+            except BlockingIOError:
                 continue
+            except OSError:  # no locks here
+                pass
             leftover = _read(path, file.read())
             if leftover is None:
                 _throw_away(path)

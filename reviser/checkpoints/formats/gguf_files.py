@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from reviser.checkpoints.bounded import parse_json
 from reviser.checkpoints.building import Progress, build_model, no_progress
 from reviser.checkpoints.description import check_declared, make_config
-from reviser.checkpoints.folders import sync
 from reviser.checkpoints.formats.gguf_header import GgufTensor, read_gguf_file
 from reviser.checkpoints.formats.gguf_tokens import (
     GgufTokens,
@@ -30,6 +29,7 @@ from reviser.checkpoints.operators import append_operators
 from reviser.checkpoints.tensors import Stored, check_tensors
 from reviser.checkpoints.tokenizer_files import make_tokenizer, tokenizer_data
 from reviser.core.errors import ReviserError
+from reviser.core.files import sync
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import ModelConfig
 from reviser.model.layout import tensor_shapes
