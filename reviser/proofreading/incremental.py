@@ -1,0 +1,204 @@
+"""Checking a document again and again while it is written: only the pieces that changed are read anew.
+
+A document is cut into pieces, each a paragraph or a few, at places where a piece that is read alone is the same prose as within
+the document. What was found in a piece is remembered by its text, so that it does not matter where the piece stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
+from reviser.proofreading.vetoes import names_in
+from reviser.proofreading.words import Words
+from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
+
+REMEMBERED: Final = 20_000
+"""Pieces whose findings are remembered, at the most."""
+
+_ENDING = re.compile(r"\r\n|\r|\n")
+_BLANK = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*(?:\r\n|\r|\n)\Z")
+
+
+class Checked(NamedTuple):
+    """What is known of some stretches of a document: all changes that were found in them, and whether they were read just now."""
+
+    spans: tuple[Span, ...]
+    changes: tuple[Change, ...]
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A stretch of a document; `alone` if it is the same prose without the rest of the document."""
+
+    span: Span
+    alone: bool
+
+
+class _Key(NamedTuple):
+    """All that decides what is found in a piece."""
+
+    text: str
+    format: str
+    kept: frozenset[str]
+
+
+class Checker:
+    """Finds what to change in the states of documents, by a function that proofreads a draft."""
+
+    def __init__(self, proofread: Callable[[Draft], Proofread]) -> None:
+        self._proofread = proofread
+        self._found: OrderedDict[_Key, tuple[Change, ...]] = OrderedDict()
+
+    def check(self, draft: Draft, near: int = 0) -> Iterator[Checked]:
+        """All that is known at once, then each other piece as it is read, those that are nearest to a place first.
+
+        Together the stretches are the whole text. Whoever leaves off in between leaves the rest unread.
+        """
+        text = draft.text
+        prose = paragraphs(text, draft.format)
+        names = Words(names_in(prose))
+        waiting: list[tuple[_Piece, _Key]] = []
+        known: list[Change] = []
+        for piece in _pieces(draft, prose):
+            start, end = piece.span
+            source = text[start:end]
+            key = _Key(
+                # What is not read alone depends on all that is around it.
+                source if piece.alone else f"{start} {end} {text}",
+                draft.format,
+                _kept(source, draft.words, names),
+            )
+            if (found := self._recall(key)) is None:
+                waiting.append((piece, key))
+            else:
+                known += [replace(change, start=change.start + start) for change in found]
+        spans = _gaps(len(text), [piece.span for piece, _ in waiting])
+        yield Checked(tuple(spans), tuple(known), fresh=False)
+        waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
+        for piece, key in waiting:
+            found = self._read(draft, piece, names)
+            self._remember(key, found)
+            start = piece.span.start
+            changes = tuple(replace(change, start=change.start + start) for change in found)
+            yield Checked((piece.span,), changes, fresh=True)
+
+    def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:
+        """What is found in a piece, with places in it."""
+        start, end = piece.span
+        words = draft.words | names
+        if piece.alone:
+            source = Draft(draft.text[start:end], draft.format, words)
+            return tuple(_each_safe(source, self._proofread(source).changes))
+        whole = replace(draft, words=words, within=piece.span)
+        found = _each_safe(whole, self._proofread(whole).changes)
+        return tuple(replace(change, start=change.start - start) for change in found)
+
+    def _recall(self, key: _Key) -> tuple[Change, ...] | None:
+        found = self._found.get(key)
+        if found is not None:
+            self._found.move_to_end(key)
+        return found
+
+    def _remember(self, key: _Key, found: tuple[Change, ...]) -> None:
+        self._found[key] = found
+        while len(self._found) > REMEMBERED:
+            self._found.popitem(last=False)
+
+
+def _each_safe(draft: Draft, changes: Sequence[Change]) -> Iterator[Change]:
+    """The changes that can also be made without the others."""
+    for change in changes:
+        changed = with_changes(draft.text, [change])
+        if len(changes) == 1 or same_structure(draft.text, changed, draft.format):
+            yield change
+
+
+def _kept(source: str, *lists: Words) -> frozenset[str]:
+    """The words of lists that stand in a text."""
+    return frozenset(source[start:end] for words in lists for start, end in words.spans(source))
+
+
+def _gaps(length: int, spans: Sequence[Span]) -> list[Span]:
+    """What of a text is in none of the spans, which are in order."""
+    ends = [0, *(end for _, end in spans)]
+    starts = [*(start for start, _ in spans), length]
+    return [Span(a, b) for a, b in zip(ends, starts, strict=True) if a < b]
+
+
+# Pieces ------------------------------------------------------------------------------------------
+
+
+def _pieces(draft: Draft, prose: Sequence[Paragraph]) -> Iterator[_Piece]:
+    """The pieces of a document that hold prose, in order."""
+    text = draft.text
+    bounds = [(one.segments[0].start, one.segments[-1].end) for one in prose]
+    lines = [(_line_start(text, start), _line_end(text, end)) for start, end in bounds]
+    for block in _cut(text, lines, range(len(prose)), _starts_block):
+        groups = [*_cut(text, lines, block, _starts_line)]
+        # What means nothing by its own line may do so by its block, as the row of a table does.
+        if not all(_reads_alone(draft, prose, lines, group) for group in groups):
+            groups = [block]
+        alone = len(groups) > 1 or _reads_alone(draft, prose, lines, block)
+        yield from (_Piece(_span(lines, group), alone) for group in groups)
+
+
+def _line_start(text: str, place: int) -> int:
+    return max(text.rfind("\n", 0, place), text.rfind("\r", 0, place)) + 1
+
+
+def _line_end(text: str, place: int) -> int:
+    found = _ENDING.search(text, place)
+    return found.end() if found else len(text)
+
+
+Lines = Sequence[tuple[int, int]]
+_Shape = tuple[str, Role, tuple[tuple[int, int], ...], tuple[Span, ...]]
+
+
+def _cut(
+    text: str, lines: Lines, numbers: range, starts: Callable[[str, int], bool]
+) -> Iterator[range]:
+    """Paragraphs in groups, a new one wherever one may start."""
+    first = numbers.start
+    for before, number in pairwise(numbers):
+        if lines[before][1] <= lines[number][0] and starts(text, lines[number][0]):
+            yield range(first, number)
+            first = number
+    if numbers:
+        yield range(first, numbers.stop)
+
+
+def _starts_line(text: str, place: int) -> bool:
+    return not text[place : place + 1].isspace()
+
+
+def _starts_block(text: str, place: int) -> bool:
+    return _starts_line(text, place) and bool(_BLANK.search(text, max(place - 200, 0), place))
+
+
+def _span(lines: Lines, numbers: range) -> Span:
+    return Span(lines[numbers[0]][0], max(lines[number][1] for number in numbers))
+
+
+def _reads_alone(draft: Draft, prose: Sequence[Paragraph], lines: Lines, numbers: range) -> bool:
+    start, end = _span(lines, numbers)
+    within = tuple(_shape(prose[number], start) for number in numbers)
+    return _shapes(draft.text[start:end], draft.format) == within
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _shapes(text: str, format: Format) -> tuple[_Shape, ...]:
+    return tuple(_shape(paragraph, 0) for paragraph in paragraphs(text, format))
+
+
+def _shape(paragraph: Paragraph, start: int) -> _Shape:
+    segments = tuple((first - start, last - start) for first, last in paragraph.segments)
+    return paragraph.text, paragraph.role, segments, paragraph.protected
