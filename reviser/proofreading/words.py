@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from reviser.core.errors import ReviserError
-from reviser.core.files import STREAM, home_folder, read_utf8
+from reviser.core.errors import FileChanged, ReviserError
+from reviser.core.files import STREAM, home_folder, read_bytes, read_utf8, write_atomically
 
 PROJECT_FILE: Final = Path(".reviser") / "words.txt"
 """Where a project keeps its words, in its folder."""
 
+# Another program may write the list at the same time.
+_ATTEMPTS: Final = 8
 _WORD = re.compile(r"\w+(?:'\w+)*")
 
 
@@ -28,6 +30,51 @@ def project_file(path: Path) -> Path | None:
         if (folder / PROJECT_FILE).is_file():
             return folder / PROJECT_FILE
     return None
+
+
+def project_folder(path: Path, roots: Iterable[Path] = ()) -> Path | None:
+    """The folder of the project that a file belongs to: the nearest with a `.reviser`, else the nearest of the roots, else that of git."""
+    folders = path.resolve().parents
+    tops = {root.resolve() for root in roots}
+    for is_top in (
+        lambda folder: (folder / PROJECT_FILE.parent).is_dir(),
+        lambda folder: folder in tops,
+        lambda folder: (folder / ".git").exists(),
+    ):
+        if found := next(filter(is_top, folders), None):
+            return found
+    return None
+
+
+def add_line(path: Path, line: str, head: str = "") -> None:
+    """Add a line to a list, which is made if need be, with a comment at its head."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReviserError(f"{path.parent} cannot be made: {error.strerror}") from None
+    for attempt in range(_ATTEMPTS):
+        before = read_bytes(path) if path.exists() else None
+        data = before if before is not None else head.encode()
+        ending = b"\r\n" if b"\r\n" in data else b"\n"
+        if data and not data.endswith(b"\n"):
+            data += ending
+        try:
+            write_atomically(path, data + line.encode() + ending, replacing=before)
+            return
+        except FileChanged:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+
+
+def add_word(path: Path, word: str) -> bool:
+    """Add a word to a list; False if it is there already."""
+    term = _from_word_to_word(word)
+    if not term:
+        raise ReviserError(f'"{word}" holds no word to add')
+    if path.exists() and Words.read(path)._holds(term):
+        return False
+    add_line(path, term)
+    return True
 
 
 class Words:

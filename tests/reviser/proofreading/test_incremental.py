@@ -9,7 +9,7 @@ import pytest
 from reviser.proofreading.incremental import Checker
 from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
 from reviser.proofreading.words import Words
-from reviser.prose import Format, format_of_language, paragraphs
+from reviser.prose import Format, Span, format_of_language, paragraphs
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
 KNOWN: Known = {"recieved": ("received", 0.9), "teh": ("the", 0.95), "were": ("was", 0.8)}
@@ -55,7 +55,8 @@ class Parts:
         self.checker = Checker(proofread)
 
     def check(self, draft: Draft, near: int = 0) -> list[Change]:
-        spans, changes = [], []
+        spans: list[Span] = []
+        changes: list[Change] = []
         for checked in self.checker.check(draft, near):
             spans += checked.spans
             changes += checked.changes

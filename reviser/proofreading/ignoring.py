@@ -1,0 +1,63 @@
+"""Findings that a project wants to hear no more of, each in its place: in `.reviser/ignore.txt`, one on each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from reviser.core.files import read_utf8
+from reviser.proofreading.words import PROJECT_FILE, add_line
+
+IGNORE_FILE: Final = PROJECT_FILE.with_name("ignore.txt")
+"""Where a project keeps what it ignores, in its folder."""
+
+_HEAD: Final = (
+    "# What Reviser leaves alone: file, old text, new text, the words before it and behind it,"
+    " with tabs between them.\n"
+)
+_WORDS_AROUND: Final = 3
+_CHARACTERS_AROUND: Final = 80
+_BLANK_LINE = re.compile(r"(?:\r\n?|\n)[^\S\r\n]*(?:\r\n?|\n)")
+
+
+class Place(NamedTuple):
+    """A finding in its place: the file within the project, what it says, and the words of the paragraph on both sides.
+
+    It stays the same while the text around it moves, and is gone when the words beside it change.
+    """
+
+    file: str
+    old: str
+    new: str
+    before: str
+    after: str
+
+    @classmethod
+    def of(cls, file: str, text: str, start: int, old: str, new: str) -> Place:
+        """The place of a finding at `start` of a text."""
+        end = start + len(old)
+        left = _BLANK_LINE.split(text[max(start - _CHARACTERS_AROUND, 0) : start])[-1]
+        right = _BLANK_LINE.split(text[end : end + _CHARACTERS_AROUND])[0]
+        before, after = left.split()[-_WORDS_AROUND:], right.split()[:_WORDS_AROUND]
+        parts = (file, old, new, " ".join(before), " ".join(after))
+        return cls(*(" ".join(part.split()) for part in parts))
+
+
+def read_ignored(path: Path) -> frozenset[Place]:
+    """What a file says is to be ignored; none if there is no such file."""
+    return frozenset(_places(read_utf8(path).splitlines())) if path.is_file() else frozenset()
+
+
+def _places(lines: Iterable[str]) -> Iterable[Place]:
+    for line in lines:
+        parts = line.split("\t")
+        if not line.startswith("#") and len(parts) == len(Place._fields):
+            yield Place(*parts)
+
+
+def ignore(path: Path, place: Place) -> None:
+    """Add a finding to a file, if it is not there."""
+    if place not in read_ignored(path):
+        add_line(path, "\t".join(place), _HEAD)
