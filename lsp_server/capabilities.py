@@ -19,6 +19,9 @@ class Client:
     has_ghost_text: bool = False
     has_configuration: bool = False
     registers_configuration: bool = False
+    pulls_diagnostics: bool = False
+    refreshes_diagnostics: bool = False
+    shows_related: bool = False
 
     @classmethod
     def of(cls, capabilities: types.ClientCapabilities) -> Client:
@@ -27,6 +30,9 @@ class Client:
         edits = workspace.workspace_edit
         window = capabilities.window
         changes = workspace.did_change_configuration
+        refreshes = bool(workspace.diagnostics and workspace.diagnostics.refresh_support)
+        pulls = documents.diagnostic
+        pushed = documents.publish_diagnostics
         experimental: Any = capabilities.experimental
         return cls(
             # Only versioned edits can hold file operations, so an editor with these has those.
@@ -37,4 +43,10 @@ class Client:
             has_ghost_text=documents.inline_completion is not None,
             has_configuration=bool(workspace.configuration),
             registers_configuration=bool(changes and changes.dynamic_registration),
+            # An editor that cannot be told to ask again would learn of nothing that is found after its question.
+            pulls_diagnostics=pulls is not None and (refreshes or pushed is None),
+            refreshes_diagnostics=refreshes,
+            shows_related=bool(
+                (pulls and pulls.related_information) or (pushed and pushed.related_information)
+            ),
         )

@@ -74,6 +74,7 @@ class Status:
     evaluated: int = 0
     before: int = 0
     reused: int = 0
+    paragraphs_read: int = 0
 
 
 @attrs.frozen
@@ -104,6 +105,8 @@ class Target:
     change_id: str | None = None
     enabled: bool | None = None
     model: str | None = None
+    word: str | None = None
+    words: str | None = None
 
 
 def make_converter() -> Converter:

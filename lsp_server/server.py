@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -16,6 +17,9 @@ from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
 from lsp_server.documents.document import Document, Documents, UnknownDocument
 from lsp_server.messages import STATUS, Status, make_converter
+from lsp_server.proofreading.checking import Checking
+from lsp_server.proofreading.diagnostics import Diagnostics
+from lsp_server.proofreading.lists import Lists, file_of
 from lsp_server.protocol import ReviserProtocol, invalid
 from lsp_server.runs.editor import LspEditor
 from lsp_server.runs.live_runs import LiveRuns
@@ -63,9 +67,33 @@ class ReviserServer(LanguageServer):
         self.runs = LiveRuns(
             self.worker, self.documents, self.editor, lambda: self.settings, self.model_key
         )
+        # Reading takes long, and nobody may wait for it who waits for a suggestion: it has an engine of its own.
+        self.reader = WorkerClient(
+            lambda: self.settings.unload_after_s,
+            lambda: socket_path("reading") if self.settings.shared_engine else None,
+        )
+        self.lists = Lists(self._roots, self.report)
+        self.diagnostics = Diagnostics(self)
+        self.checking = Checking(
+            self.reader,
+            self.documents,
+            lambda: self.settings,
+            self.model_key,
+            self.allows,
+            self.lists,
+            self.settled,
+            self.diagnostics.show,
+            self.report,
+        )
 
     def model_key(self) -> ModelKey:
         return ModelKey(self._chosen_model or self.settings.model, self.settings.threads)
+
+    def _roots(self) -> list[Path]:
+        """The folders that the editor has open."""
+        folders = [file_of(folder.uri) for folder in self.workspace.folders.values()]
+        root = file_of(self.workspace.root_uri) if self.workspace.root_uri else None
+        return [folder for folder in [*folders, root] if folder is not None]
 
     def document(self, uri: str | None) -> Document:
         """An open document, or the error that the protocol has for one that is not."""
@@ -92,6 +120,7 @@ class ReviserServer(LanguageServer):
         """Use another model from now on."""
         self._chosen_model = model
         self.completer.forget()
+        self.checking.refresh_if_new()
         self.show_status()
 
     async def settled(self) -> None:
@@ -128,17 +157,22 @@ class ReviserServer(LanguageServer):
         if not self.settings.enabled or (allowed and not any(allowed)):
             self.completer.stop()
             self._let_go()
+        self.checking.refresh_if_new()
         self.show_status()
 
     async def close(self, reason: str) -> None:
         """End whatever is under way, and the worker."""
         self.completer.stop()
+        self.checking.stop()
         self.runs.halt(reason)
-        await self.worker.close()
+        await self._close_engines()
+
+    async def _close_engines(self) -> None:
+        await asyncio.gather(self.worker.close(), self.reader.close())
 
     def _let_go(self) -> None:
-        if self.worker.connected:
-            self._closing = asyncio.ensure_future(self.worker.close())
+        if self.worker.connected or self.reader.connected:
+            self._closing = asyncio.ensure_future(self._close_engines())
 
     def status(self, document: Document | None = None) -> Status:
         run = self.runs.current
@@ -162,13 +196,22 @@ class ReviserServer(LanguageServer):
             evaluated=self.worker.evaluated,
             before=self.worker.before,
             reused=self.worker.reused,
+            paragraphs_read=self.checking.paragraphs_read,
         )
 
     def show_status(self) -> None:
         """Tell a client that asked for it, whenever there is something new to tell."""
         if self.client.draws_runs:
             status = self.status()
-            names = ("requests", "from_cache", "superseded", "evaluated", "before", "reused")
+            names = (
+                "requests",
+                "from_cache",
+                "superseded",
+                "evaluated",
+                "before",
+                "reused",
+                "paragraphs_read",
+            )
             nothing: dict[str, Any] = dict.fromkeys(names, 0)
             plain = attrs.evolve(status, **nothing)
             if plain != self._last_status:

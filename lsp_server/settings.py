@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from reviser.proofreading.changes import Kind
+
 Unit = Literal["word", "line", "sentence"]
 ListMode = Literal["auto", "on", "off"]
 
@@ -57,6 +59,16 @@ class ReviseSettings:
 
 
 @dataclass(frozen=True)
+class DiagnosticsSettings:
+    """Mistakes shown in the text; no `kinds` are all kinds."""
+
+    enabled: bool = True
+    confidence: float = 0.5
+    kinds: tuple[Kind, ...] = ()
+    delay_ms: int = 600
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything that can be set; the names an editor uses are these in camelCase."""
 
@@ -73,6 +85,7 @@ class Settings:
     completion: CompletionSettings = CompletionSettings()
     live: LiveSettings = LiveSettings()
     revise: ReviseSettings = ReviseSettings()
+    diagnostics: DiagnosticsSettings = DiagnosticsSettings()
 
     def allows(self, uri: str, language: str) -> bool:
         """Whether the model may work in this document: the last matching glob, else its language."""
@@ -132,6 +145,16 @@ def _switches(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(on, bool) for on in value.values())
 
 
+def _kinds(value: Any) -> bool:
+    return isinstance(value, list) and all(kind_of_name(name) is not None for name in value)
+
+
+def kind_of_name(name: Any) -> Kind | None:
+    """The kind of mistake that goes by a name, with spaces or hyphens in it."""
+    return _KINDS.get(name.replace("-", " ")) if isinstance(name, str) else None
+
+
+_KINDS = {kind.value: kind for kind in Kind}
 _MOST_ACTIONS = 2048
 
 _COMPLETION: dict[str, Check] = {
@@ -152,6 +175,12 @@ _REVISE: dict[str, Check] = {
     "max_actions": _whole(1, _MOST_ACTIONS),
     "temperature": _number(0, 10),
     "sureness": _number(0, 1000),
+}
+_DIAGNOSTICS: dict[str, Check] = {
+    "enabled": _switch,
+    "confidence": _number(0, 1),
+    "kinds": _kinds,
+    "delay_ms": _whole(0, 60_000),
 }
 _TOP: dict[str, Check] = {
     "enabled": _switch,
@@ -178,6 +207,9 @@ def read_settings(data: Any) -> tuple[Settings, list[str]]:
     completion = _read(rest.pop("completion", None), _COMPLETION, "completion.", problems)
     live = _read(rest.pop("live", None), _LIVE, "live.", problems)
     revise = _read(rest.pop("revise", None), _REVISE, "revise.", problems)
+    diagnostics = _read(rest.pop("diagnostics", None), _DIAGNOSTICS, "diagnostics.", problems)
+    if "kinds" in diagnostics:
+        diagnostics["kinds"] = tuple(map(kind_of_name, diagnostics["kinds"]))
     # An empty name is how editors with forms say "none".
     if rest.get("model") == "":
         rest["model"] = None
@@ -188,6 +220,7 @@ def read_settings(data: Any) -> tuple[Settings, list[str]]:
             completion=replace(CompletionSettings(), **completion),
             live=replace(LiveSettings(), **live),
             revise=replace(ReviseSettings(), **revise),
+            diagnostics=replace(DiagnosticsSettings(), **diagnostics),
             **values,
         ),
         problems,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pygls.exceptions import JsonRpcInternalError
@@ -12,11 +13,14 @@ from lsp_server.documents.document import Document
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.surroundings import paragraph
 from lsp_server.messages import ChangesParams, RunParams, Status, Target
+from lsp_server.proofreading.checking import format_of_document
+from lsp_server.proofreading.fixes import text_edits, touched
 from lsp_server.protocol import invalid
 from lsp_server.runs.editor import place
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
+from reviser.prose import Format
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -71,6 +75,71 @@ async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
     if not document.text[start:end].strip():
         raise invalid("there is no text here to revise")
     return ls.editor.describe(await ls.runs.revise(document, start, end))
+
+
+@command("reviser.reviseParagraph")
+async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
+    """Mend all that is found in the paragraph at a position, as one edit; returns how many changes that were."""
+    document, target = await _writable(ls, arguments)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.reviseParagraph needs a position or a range")
+    if format_of_document(document) is Format.UNKNOWN:
+        raise invalid(f"it is not known what is prose in this document ({document.language})")
+    run = ls.runs.current
+    if run and run.uri == document.uri:
+        raise invalid("the model is writing in this document; stop it first")
+    start, _ = paragraph(document.text, _span(document, target)[0])
+    _, end = paragraph(document.text, _span(document, target)[1])
+    if not document.text[start:end].strip():
+        raise invalid("there is no text here to revise")
+    try:
+        found = await ls.checking.read_now(document, start, end)
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    if not found:
+        ls.editor.say("there is nothing to change")
+    elif not await ls.editor.apply_all(
+        "Reviser: revise the paragraph", document, text_edits(document, found)
+    ):
+        raise JsonRpcInternalError("the editor did not make the changes")
+    return len(found)
+
+
+@command("reviser.ignoreFinding")
+def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
+    """Show a finding no more: the one at a position or range."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    if target.range is None and target.position is None:
+        raise invalid("reviser.ignoreFinding needs a position or a range")
+    found = ls.checking.findings(document)
+    start, end = _span(document, target)
+    exact = [one for one in found if (one.start, one.end) == (start, end)]
+    here = exact or touched(document, found, start, end)
+    if not here:
+        raise invalid("nothing is found here that could be ignored")
+    _change_list(lambda: ls.lists.ignore(document, here[0]))
+    ls.checking.leave(document)
+
+
+@command("reviser.addWord")
+def add_word(ls: ReviserServer, *arguments: Any) -> str:
+    """Add a word to the project's list or to the user's; returns the list's file."""
+    target = _target(ls, arguments)
+    document = ls.document(target.uri)
+    word, owner = target.word, target.words or "project"
+    if not word:
+        raise invalid('reviser.addWord needs a "word"')
+    path = _change_list(lambda: ls.lists.add_word(document, word, owner))  # type: ignore[arg-type]
+    ls.checking.leave_word(word)
+    return str(path)
+
+
+def _change_list(change: Callable[[], Path | None]) -> Path | None:
+    try:
+        return change()
+    except ReviserError as error:
+        raise JsonRpcInternalError(str(error)) from None
 
 
 @command("reviser.stop")
@@ -223,6 +292,10 @@ def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
 
 
+def _is_owner(value: Any) -> bool:
+    return value in ("project", "user")
+
+
 _TEXT = ("a string", _is_text)
 _ARGUMENT: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "uri": _TEXT,
@@ -232,6 +305,8 @@ _ARGUMENT: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "changeId": _TEXT,
     "enabled": ("true or false", _is_switch),
     "model": _TEXT,
+    "word": _TEXT,
+    "words": ('"project" or "user"', _is_owner),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from lsprotocol import types
@@ -13,9 +13,13 @@ from lsprotocol import types
 from lsp_server.capabilities import Client
 from lsp_server.documents.document import Change, Document
 from lsp_server.messages import TEXT, TextResult
+from lsp_server.proofreading.checking import format_of_document
+from lsp_server.proofreading.diagnostics import hover as hover_over
+from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes, touched
 from lsp_server.runs.editor import is_token_of, place, range_of
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
+from reviser.prose import Format
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +100,7 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
     ls.runs.close(item.uri)
     document = ls.documents.open(item.uri, item.language_id, item.version, item.text)
     ls.editor.show_changes(document)
+    ls.checking.open(document)
 
 
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -103,12 +108,15 @@ def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> Non
     document = ls.document(params.text_document.uri)
     before = document.text
     changes = [_take(document, event) for event in params.content_changes]
+    for change in changes:
+        ls.checking.follow(document, change)
     for change in ls.runs.as_sent(document, before, changes):
         if not ls.runs.follow(document, change):
             ls.completer.removal(document.uri).follow(change)
             ls.completer.typed()
     document.version = params.text_document.version
     ls.runs.followed(document)
+    ls.checking.followed(document)
 
 
 def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Change:
@@ -122,8 +130,10 @@ def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
     uri = params.text_document.uri
     ls.runs.close(uri)
     ls.completer.close(uri)
+    ls.checking.close(uri)
     ls.switches.pop(uri, None)
     ls.documents.close(uri)
+    ls.diagnostics.close(uri)
 
 
 @feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
@@ -215,14 +225,56 @@ async def _suggest(
 
 
 @feature(
+    types.TEXT_DOCUMENT_DIAGNOSTIC,
+    types.DiagnosticOptions(
+        identifier=SECTION, inter_file_dependencies=False, workspace_diagnostics=False
+    ),
+)
+async def diagnostics(
+    ls: ReviserServer, params: types.DocumentDiagnosticParams
+) -> types.DocumentDiagnosticReport:
+    document = ls.document(params.text_document.uri)
+    return await ls.diagnostics.answer(document, params.previous_result_id)
+
+
+@feature(types.TEXT_DOCUMENT_HOVER)
+def hover(ls: ReviserServer, params: types.HoverParams) -> types.Hover | None:
+    """What was found under the mouse."""
+    document = ls.document(params.text_document.uri)
+    offset = document.offset(place(params.position))
+    ls.checking.look_at(document, offset)
+    found = touched(document, ls.checking.findings(document), offset, offset)
+    return hover_over(document, found[0]) if found else None
+
+
+@feature(
     types.TEXT_DOCUMENT_CODE_ACTION,
-    types.CodeActionOptions([types.CodeActionKind.RefactorRewrite]),
+    types.CodeActionOptions(
+        [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, FIX_ALL]
+    ),
 )
 def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     document = ls.document(params.text_document.uri)
-    wanted = params.context.only or [types.CodeActionKind.RefactorRewrite]
-    fits = any(_is_under(types.CodeActionKind.RefactorRewrite, kind) for kind in wanted)
-    if not fits or not ls.allows(document) or not ls.client.applies_edits:
+    start, end = (document.offset(place(at)) for at in (params.range.start, params.range.end))
+    ls.checking.look_at(document, start)
+    only = params.context.only
+    wanted = only or [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite]
+    actions: list[types.CodeAction] = []
+    found = ls.checking.findings(document)
+    if _fits(types.CodeActionKind.QuickFix, wanted):
+        here = touched(document, found, start, end)
+        actions += quick_fixes(document, here, found, ls.editor.workspace_edit)
+    if _fits(types.CodeActionKind.RefactorRewrite, wanted):
+        actions += _rewrites(ls, document, params)
+    if _fits(FIX_ALL, wanted):
+        actions += fix_all(document, found, ls.editor.workspace_edit)
+    return actions
+
+
+def _rewrites(
+    ls: ReviserServer, document: Document, params: types.CodeActionParams
+) -> list[types.CodeAction]:
+    if not ls.allows(document) or not ls.client.applies_edits:
         return []
     invoked = params.context.trigger_kind != types.CodeActionTriggerKind.Automatic
     return [
@@ -233,6 +285,10 @@ def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[type
         )
         for title, command, argument in _offers(ls, document, params.range, invoked)
     ]
+
+
+def _fits(kind: str, wanted: Sequence[str]) -> bool:
+    return any(_is_under(kind, one) for one in wanted)
 
 
 def _is_under(kind: str, wanted: str) -> bool:
@@ -259,6 +315,8 @@ def _offers(
         title = "Reviser: write the selection anew" if selected else "Reviser: write here"
         if selected:
             offers.append(("Reviser: revise the selection", "reviser.revise", here))
+        elif format_of_document(document) is not Format.UNKNOWN:
+            offers.append(("Reviser: revise this paragraph", "reviser.reviseParagraph", here))
         offers += [
             (title, "reviser.infill", here),
             ("Reviser: continue at the end", "reviser.continue", about),

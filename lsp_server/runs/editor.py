@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -64,8 +65,14 @@ class LspEditor:
     async def apply(self, label: str, document: Document, change: Change) -> bool:
         """Ask for an edit; the edits of a run have one label, so that a client can group them."""
         edit = types.TextEdit(range_of(document, change.start, change.end), change.inserted)
+        return await self.apply_all(label, document, [edit])
+
+    async def apply_all(
+        self, label: str, document: Document, edits: Sequence[types.TextEdit]
+    ) -> bool:
+        """Ask for several edits at once."""
         params = types.ApplyWorkspaceEditParams(
-            edit=self._workspace_edit(document, edit), label=label
+            edit=self.workspace_edit(document, edits), label=label
         )
         reply = self._server.workspace_apply_edit_async(params)
         # A reply to a request that was given up would be an error inside pygls: it is let come.
@@ -76,14 +83,17 @@ class LspEditor:
             return False
         return bool(result.applied)
 
-    def _workspace_edit(self, document: Document, edit: types.TextEdit) -> types.WorkspaceEdit:
+    def workspace_edit(
+        self, document: Document, edits: Sequence[types.TextEdit]
+    ) -> types.WorkspaceEdit:
+        """Edits of a document's present version, if the client can tell versions apart."""
         if not self._server.client.versions_edits:
-            return types.WorkspaceEdit(changes={document.uri: [edit]})
+            return types.WorkspaceEdit(changes={document.uri: [*edits]})
         versioned = types.OptionalVersionedTextDocumentIdentifier(
             uri=document.uri, version=document.version
         )
         return types.WorkspaceEdit(
-            document_changes=[types.TextDocumentEdit(text_document=versioned, edits=[edit])]
+            document_changes=[types.TextDocumentEdit(text_document=versioned, edits=[*edits])]
         )
 
     def show(self, run: LiveRun) -> None:

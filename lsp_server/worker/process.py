@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lsp_server.worker.tasks import Event, ModelKey, Task, decode_order, encode_event
+from lsp_server.worker.readers import Readers
+from lsp_server.worker.tasks import Event, ModelKey, Reading, Task, decode_order, encode_event
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Peer:
         except (OSError, ValueError):
             self.gone = True
 
-    def wants(self, task: Task) -> bool:
+    def wants(self, task: Task | Reading) -> bool:
         """Whether anyone still waits for this task; asked between two actions."""
         return not self.gone and task.id not in self.cancelled
 
@@ -64,9 +65,12 @@ class Worker:
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
         self._load = load
         self._engines: dict[ModelKey, Engine] = {}
-        self._orders: queue.SimpleQueue[tuple[Peer, Task | ModelKey]] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[tuple[Peer, Task | Reading | ModelKey]] = (
+            queue.SimpleQueue()
+        )
         self._peers: set[Peer] = set()
         self._change = threading.Condition()
+        self._readers = Readers()
 
     def admit(self, peer: Peer) -> threading.Thread:
         """Listen to a peer until it goes."""
@@ -81,8 +85,8 @@ class Worker:
         """Carry out orders, one at a time, for ever."""
         while True:
             peer, order = self._orders.get()
-            if isinstance(order, Task):
-                self._write(peer, order)
+            if isinstance(order, Task | Reading):
+                self._answer(peer, order)
             elif not peer.gone:
                 self._prepare(peer, order)
 
@@ -115,23 +119,27 @@ class Worker:
         with suppress(ReviserError):  # the task that needs the model will say what is wrong
             self._engine(peer, key)
 
-    def _write(self, peer: Peer, task: Task) -> None:
+    def _answer(self, peer: Peer, task: Task | Reading) -> None:
         try:
-            self._carry_out(peer, task)
+            if not peer.wants(task):
+                peer.send(Event(task.id, "done", ending="cancelled"))
+                return
+            if task.key not in self._engines:
+                peer.send(Event(task.id, "loading"))
+            engine = self._engine(peer, task.key)
+            if isinstance(task, Task):
+                self._write(peer, task, engine)
+            else:
+                self._readers.read(task, engine, peer.send, lambda: peer.wants(task))
         except ReviserError as error:
             peer.send(Event(task.id, "failed", message=str(error)))
         except Exception as error:  # whatever happens to one task, the next one is answered
             logger.exception("task %s failed", task.id)
             peer.send(Event(task.id, "failed", message=f"the model failed: {error!r}"))
-        peer.cancelled.discard(task.id)
+        finally:
+            peer.cancelled.discard(task.id)
 
-    def _carry_out(self, peer: Peer, task: Task) -> None:
-        if not peer.wants(task):
-            peer.send(Event(task.id, "done", ending="cancelled"))
-            return
-        if task.key not in self._engines:
-            peer.send(Event(task.id, "loading"))
-        engine = self._engine(peer, task.key)
+    def _write(self, peer: Peer, task: Task, engine: Engine) -> None:
         session = self._session(peer, engine, task)
         session.text = task.text
         used, before, reused = _evaluated(engine), 0, 0
@@ -166,6 +174,7 @@ class Worker:
     def _engine(self, peer: Peer, key: ModelKey) -> Engine:
         peer.key = key
         if key not in self._engines:
+            self._readers.forget()
             in_use = {other.key for other in self._peers}
             for unused in set(self._engines) - in_use:
                 del self._engines[unused]
@@ -276,15 +285,15 @@ def _admit_all(worker: Worker, listener: socket.socket) -> None:
         worker.admit(Peer(connection.makefile("rb"), connection.makefile("wb")))
 
 
-def socket_path() -> Path:
+def socket_path(name: str = "engine") -> Path:
     """Where a shared engine listens: a folder of this user alone."""
     if sys.platform == "win32":
         raise ReviserError("an engine cannot be shared on Windows")
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
-        return Path(runtime) / "reviser" / "engine.sock"
+        return Path(runtime) / "reviser" / f"{name}.sock"
     import tempfile
 
-    return Path(tempfile.gettempdir()) / f"reviser-{os.getuid()}" / "engine.sock"
+    return Path(tempfile.gettempdir()) / f"reviser-{os.getuid()}" / f"{name}.sock"
 
 
 def check_private(folder: Path) -> None:

@@ -1,12 +1,13 @@
 """What the server and the worker process say to each other: one JSON object a line.
 
-The server sends a `Task` to write, the id of a task to cancel, or a model to load ahead of time. The
-engine answers each task with one event for each action and a last one.
+The server sends a `Task` to write, a `Reading`, the id of a task to cancel, or a model to load ahead of time. The
+engine answers each task with one event for each action, or for what was found in a part of a text, and a last one.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -44,6 +45,24 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """Proofread `text`, what is nearest to character `near` first; `words` stay, and changes are of these `kinds`."""
+
+    id: int
+    key: ModelKey
+    text: str
+    format: str
+    near: int
+    words: tuple[str, ...]
+    confidence: float
+    kinds: tuple[str, ...]
+
+
+# What was found in a text: where, the old text, the new one, how sure, and of which kind.
+FoundChange = tuple[int, str, str, float, str]
+
+
+@dataclass(frozen=True)
 class Event:
     """What became of a task.
 
@@ -52,10 +71,12 @@ class Event:
     included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
     to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
+    A reading answers with `found`: `changes` are all there are in some stretches of its text, `spans`, which were read just now if
+    they are `fresh`.
     """
 
     id: int
-    kind: Literal["loading", "begun", "step", "done", "failed"]
+    kind: Literal["loading", "begun", "step", "found", "done", "failed"]
     trailing_space: int = 0
     written: str = ""
     first: int = 0
@@ -67,6 +88,9 @@ class Event:
     before: int = 0
     reused: int = 0
     message: str = ""
+    spans: Sequence[Sequence[int]] = ()
+    changes: Sequence[FoundChange] = ()
+    fresh: bool = False
 
     @property
     def is_last(self) -> bool:
@@ -77,8 +101,8 @@ def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode("ascii") + b"\n"
 
 
-def encode_task(task: Task) -> bytes:
-    return encode({"write": asdict(task)})
+def encode_task(task: Task | Reading) -> bytes:
+    return encode({"write" if isinstance(task, Task) else "read": asdict(task)})
 
 
 def encode_cancel(id: int) -> bytes:
@@ -97,12 +121,16 @@ def decode_event(line: bytes) -> Event:
     return Event(**json.loads(line))
 
 
-def decode_order(line: bytes) -> Task | ModelKey | int:
-    """A task, a model to load, or the id of a task to cancel."""
+def decode_order(line: bytes) -> Task | Reading | ModelKey | int:
+    """A task, a reading, a model to load, or the id of a task to cancel."""
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
         return Task(**(fields | {"key": ModelKey(**fields["key"])}))
+    if "read" in message:
+        fields = message["read"]
+        lists = {name: tuple(fields[name]) for name in ("words", "kinds")}
+        return Reading(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "load" in message:
         return ModelKey(**message["load"])
     return int(message["cancel"])

@@ -106,7 +106,11 @@ async def test_what_the_server_offers(client: LanguageClient) -> None:
     assert offered.inline_completion_provider
     assert offered.completion_provider.resolve_provider
     assert offered.text_document_sync.change == types.TextDocumentSyncKind.Incremental
-    assert offered.code_action_provider.code_action_kinds == ("refactor.rewrite",)
+    assert offered.code_action_provider.code_action_kinds == (
+        "quickfix",
+        "refactor.rewrite",
+        "source.fixAll.reviser",
+    )
     assert set(offered.execute_command_provider.commands) >= {
         "reviser.continue", "reviser.infill", "reviser.stop", "reviser.undo", "reviser.setModel",
         "reviser.status", "reviser.accept", "reviser.reject",

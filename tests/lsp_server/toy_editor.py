@@ -66,6 +66,8 @@ class ToyEditor:
         revise = {"maxActions": 12, "temperature": 0.9}
         # What the model does is the same at every run of a test; when it does it is not.
         usual = {"model": str(model), "live": live, "revise": revise, "seed": 1}
+        # Reading what is typed would cost every test an engine more.
+        usual["diagnostics"] = {"enabled": False}
         self.settings: Any = usual | (settings or {})
         self.lock = threading.RLock()
         self._news = threading.Condition(self.lock)
@@ -294,17 +296,27 @@ class ToyEditor:
         self.before_apply()
         (change,) = params["edit"]["documentChanges"]
         uri, version = change["textDocument"]["uri"], change["textDocument"]["version"]
-        (edit,) = change["edits"]
         if self.manner in ("refuse", "fail") or uri not in self.texts:
             return False
         if self.manner != "careless" and version != self.versions[uri]:
             return self.manner == "silent"
-        start, end = (self._offset(uri, edit["range"][key]) for key in ("start", "end"))
-        text = self.texts[uri]
-        self.texts[uri] = text[:start] + edit["newText"] + text[end:]
-        self.versions[uri] += 1
-        self._report(uri, {"range": edit["range"], "text": edit["newText"]})
+        self.carry_out(uri, change["edits"])
         return True
+
+    def carry_out(self, uri: str, edits: list[dict[str, Any]]) -> None:
+        """Make the edits of one message, which are all about the text before it."""
+        with self.lock:
+            placed: list[tuple[int, int, dict[str, Any]]] = []
+            for edit in edits:
+                start, end = (self._offset(uri, edit["range"][key]) for key in ("start", "end"))
+                placed.append((start, end, edit))
+            self.versions[uri] += 1
+            for start, end, edit in sorted(placed, key=lambda one: one[:2], reverse=True):
+                text = self.texts[uri]
+                self.texts[uri] = text[:start] + edit["newText"] + text[end:]
+                self._late.append({"range": edit["range"], "text": edit["newText"]})
+            last = self._late.pop()
+            self._report(uri, last)
 
     def _report(self, uri: str, change: dict[str, Any]) -> None:
         self._late_uri = uri

@@ -1,0 +1,307 @@
+"""Reading open documents while their user pauses: one at a time, in a process of its own, given up at the next edit."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+
+from lsp_server.documents.document import Change, Document, Documents
+from lsp_server.proofreading.findings import Finding, Findings
+from lsp_server.proofreading.lists import Lists
+from lsp_server.settings import Settings, path_of
+from lsp_server.worker.client import WorkerClient
+from lsp_server.worker.tasks import Event, ModelKey, Reading
+from reviser.core.errors import ReviserError
+from reviser.proofreading.changes import Kind
+from reviser.prose import Format, format_of, format_of_language
+
+MOST = 100_000
+"""Characters of a document that are read at the most: of a longer one those around the last edit."""
+
+_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_FENCES = ("\n```", "\n~~~")
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def format_of_document(document: Document) -> Format:
+    """By the editor's name for its language, else by the name of its file."""
+    format = format_of_language(document.language)
+    if format not in (Format.UNKNOWN, Format.PLAIN):
+        return format
+    named = format_of(path_of(document.uri))
+    return format if named is Format.UNKNOWN else named
+
+
+@dataclass(eq=False)
+class _State:
+    """Where the reading of a document stands."""
+
+    findings: Findings = field(default_factory=Findings)
+    near: int = 0
+    # When to read it again; None if that is done or under way.
+    due: float | None = None
+    read: tuple[int, int] = (0, 0)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Checking:
+    """Keeps the findings of all open documents up to date."""
+
+    def __init__(
+        self,
+        worker: WorkerClient,
+        documents: Documents,
+        settings: Callable[[], Settings],
+        key: Callable[[], ModelKey],
+        allows: Callable[[Document], bool],
+        lists: Lists,
+        ready: Callable[[], Awaitable[None]],
+        show: Callable[[Document], None],
+        report: Callable[[str], None],
+    ) -> None:
+        self._worker = worker
+        self._documents = documents
+        self._settings = settings
+        self._key = key
+        self._allows = allows
+        self._lists = lists
+        self._ready = ready
+        self._show = show
+        self._report = report
+        self._states: dict[str, _State] = {}
+        self._work: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._read_uri = ""
+        self._news = asyncio.Event()
+        self._basis: object = None
+        self.paragraphs_read = 0
+
+    # What happens to documents
+
+    def open(self, document: Document) -> None:
+        self.close(document.uri)
+        self._states[document.uri] = _State()
+        self._schedule(document.uri)
+
+    def close(self, uri: str) -> None:
+        state = self._states.pop(uri, None)
+        if state:
+            state.done.set()
+            self._give_up(uri)
+
+    def follow(self, document: Document, change: Change) -> None:
+        """Take over a change of a document."""
+        if state := self._states.get(document.uri):
+            state.findings.follow(change)
+            state.near = change.start + len(change.inserted)
+
+    def followed(self, document: Document) -> None:
+        """All changes of a message have been taken over."""
+        self._schedule(document.uri)
+        self._show(document)
+
+    def look_at(self, document: Document, offset: int) -> None:
+        """The user is here: in a long document, this part is read too."""
+        state = self._states.get(document.uri)
+        if state is None or document.length <= MOST or state.read[0] <= offset <= state.read[1]:
+            return
+        if state.due is None and self._read_uri != document.uri:
+            state.near = offset
+            self._schedule(document.uri)
+
+    def refresh(self) -> None:
+        """The settings, the model or the lists may be others."""
+        for document in self._documents:
+            if document.uri in self._states:
+                if self.is_on(document):
+                    self._schedule(document.uri)
+                elif self._states[document.uri].findings.clear():
+                    self._show(document)
+
+    def refresh_if_new(self) -> None:
+        """Read all again if what decides about findings is no longer as it was."""
+        documents = [(document.uri, self.is_on(document)) for document in self._documents]
+        basis = (self._settings().diagnostics, self._key(), documents)
+        if basis != self._basis:
+            self._basis = basis
+            self.refresh()
+
+    def stop(self) -> None:
+        """End whatever is under way."""
+        for task in (self._work, self._reading):
+            if task is not None:
+                task.cancel()
+        for state in self._states.values():
+            state.done.set()
+
+    # What is known of them
+
+    def is_on(self, document: Document) -> bool:
+        on = self._settings().diagnostics.enabled and self._allows(document)
+        return on and format_of_document(document) is not Format.UNKNOWN
+
+    def findings(self, document: Document) -> list[Finding]:
+        """What is to be shown of a document now."""
+        state = self._states.get(document.uri)
+        return self._wanted(document, state) if state and self.is_on(document) else []
+
+    def _wanted(self, document: Document, state: _State) -> list[Finding]:
+        if not len(state.findings):
+            return []
+        ignored = self._lists.ignored(document)
+        return [one for one in state.findings if not ignored(one)]
+
+    def revision(self, document: Document) -> int:
+        """Another number whenever there may be something else to show."""
+        state = self._states.get(document.uri)
+        return state.findings.revision if state else 0
+
+    async def settled(self, document: Document) -> None:
+        """Wait until a document has been read as it is."""
+        if state := self._states.get(document.uri):
+            await state.done.wait()
+
+    def leave(self, document: Document) -> None:
+        """A finding of a document is ignored from now on."""
+        if state := self._states.get(document.uri):
+            state.findings.touch()
+            self._show(document)
+
+    def leave_word(self, word: str) -> None:
+        """A word has been listed: nothing is found about it at once, and the texts with it are read again."""
+        for uri, state in self._states.items():
+            document = self._documents[uri]
+            found = [one for one in state.findings if word not in _WORD.findall(one.old)]
+            if state.findings.take([(0, document.length + 1)], found, document.text):
+                self._show(document)
+        self.refresh()
+
+    # Reading
+
+    def _schedule(self, uri: str) -> None:
+        """Read a document once its user pauses; a reading of its former text ends."""
+        state = self._states.get(uri)
+        document = self._documents.get(uri)
+        if state is None or document is None:
+            return
+        if not self.is_on(document):
+            state.due = None
+            state.done.set()
+            self._give_up(uri)
+            return
+        loop = asyncio.get_running_loop()
+        state.due = loop.time() + self._settings().diagnostics.delay_ms / 1000
+        state.done.clear()
+        self._give_up(uri)
+        self._news.set()
+        if self._work is None or self._work.done():
+            self._work = asyncio.create_task(self._read_all())
+
+    def _give_up(self, uri: str) -> None:
+        if self._reading is not None and self._read_uri == uri:
+            self._reading.cancel()
+
+    async def _read_all(self) -> None:
+        """Read documents as they become due, until there are none."""
+        await self._ready()
+        loop = asyncio.get_running_loop()
+        while due := [(one.due, uri) for uri, one in self._states.items() if one.due is not None]:
+            when, uri = min(due)
+            self._news.clear()
+            if when > loop.time():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._news.wait(), when - loop.time())
+                continue
+            self._read_uri = uri
+            self._reading = asyncio.create_task(self._read(uri))
+            await asyncio.wait([self._reading])
+            self._read_uri, self._reading = "", None
+
+    async def _read(self, uri: str) -> None:
+        document, state = self._documents[uri], self._states[uri]
+        state.due = None
+        try:
+            # Whatever is typed meanwhile, an engine that starts goes on starting.
+            await asyncio.shield(self._worker.warm(self._key()))
+            start, end = excerpt(document.text, state.near, format_of_document(document))
+            async with aclosing(self._worker.write(self._task(document, start, end))) as events:
+                async for event in events:
+                    self._take(document, state, event, start)
+            state.read = (start, end)
+        except ReviserError as error:
+            self._report(str(error))
+        except asyncio.CancelledError:
+            # A reading that gave way to another of the same text is begun again.
+            if state.due is None:
+                state.due = asyncio.get_running_loop().time()
+            raise
+        finally:
+            if state.due is None:
+                state.done.set()
+
+    def _take(self, document: Document, state: _State, event: Event, start: int) -> None:
+        if event.kind != "found":
+            return
+        self.paragraphs_read += event.fresh
+        spans = [(start + first, start + last) for first, last in event.spans]
+        found = [Finding(start + one[0], *one[1:]) for one in event.changes]
+        if state.findings.take(spans, found, document.text):
+            self._show(document)
+
+    def _task(self, document: Document, start: int, end: int) -> Reading:
+        settings = self._settings().diagnostics
+        near = self._states[document.uri].near
+        return Reading(
+            id=0,
+            key=self._key(),
+            # As one unknown character each, since a message may join two halves.
+            text=_HALF_A_CHARACTER.sub("\ufffd", document.text[start:end]),
+            format=format_of_document(document).value,
+            near=min(max(near - start, 0), end - start),
+            words=tuple(sorted(self._lists.words(document).terms)),
+            confidence=settings.confidence,
+            kinds=tuple(kind.value for kind in settings.kinds or Kind),
+        )
+
+    async def read_now(self, document: Document, start: int, end: int) -> list[Finding]:
+        """What is found between two places, which are read at once; an edit in the meantime is an error."""
+        version, covered = document.version, 0
+        state = self._states.setdefault(document.uri, _State())
+        state.near = start
+        low, high = excerpt(document.text, start, format_of_document(document))
+        end = min(end, high)
+        self._give_up(document.uri)
+        async with aclosing(self._worker.write(self._task(document, low, high))) as events:
+            async for event in events:
+                if document.version != version or self._states.get(document.uri) is not state:
+                    raise ReviserError("the text has changed while it was read")
+                self._take(document, state, event, low)
+                for first, last in event.spans:
+                    covered += max(min(low + last, end) - max(low + first, start), 0)
+                if event.kind == "found" and covered >= end - start:
+                    break
+        found = self._wanted(document, state)
+        return [one for one in found if start <= one.start and one.end <= end]
+
+
+def excerpt(text: str, near: int, format: Format) -> tuple[int, int]:
+    """What of a text is read: all of it, or of a long one whole paragraphs around a place."""
+    if len(text) <= MOST:
+        return 0, len(text)
+    start = max(min(near - MOST // 2, len(text) - MOST), 0)
+    end = start + MOST
+    if start and (found := _BLANK_LINE.search(text, start, near)):
+        start = found.end()
+    if format in (Format.MARKDOWN, Format.MDX) and start:
+        # Where code has been begun, prose starts behind its end.
+        for fence in _FENCES:
+            if text.count(fence, 0, start) % 2 and (close := text.find(fence, start, end)) >= 0:
+                start = min(close + len(fence), near)
+    if end < len(text):
+        for found in _BLANK_LINE.finditer(text, max(end - 5000, near), end):
+            end = found.end()
+    return start, end

@@ -1,0 +1,110 @@
+"""Quick fixes: what can be done about findings, as code actions of the protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from lsp_server.documents.document import Change, Document, placed_change
+from lsp_server.proofreading.diagnostics import diagnostic, quoted, says
+from lsp_server.proofreading.findings import Finding
+from lsp_server.runs.editor import range_of
+
+FIX_ALL = "source.fixAll.reviser"
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_SHOWN = 40
+
+# Makes the edit of a workspace out of text edits in a document.
+WorkspaceEdit = Callable[[Document, Sequence[types.TextEdit]], types.WorkspaceEdit]
+
+
+def touched(document: Document, findings: Sequence[Finding], start: int, end: int) -> list[Finding]:
+    """The findings that are marked at some place between two."""
+    text = document.text
+    return [one for one in findings if one.shown(text)[0] <= end and start <= one.shown(text)[1]]
+
+
+def text_edits(document: Document, findings: Sequence[Finding]) -> list[types.TextEdit]:
+    """The edits that mend findings."""
+    changes = [placed_change(document.text, one.change) for one in findings]
+    return [_text_edit(document, change) for change in changes]
+
+
+def _text_edit(document: Document, change: Change) -> types.TextEdit:
+    return types.TextEdit(range_of(document, change.start, change.end), change.inserted)
+
+
+def quick_fixes(
+    document: Document, here: Sequence[Finding], everywhere: Sequence[Finding], edit: WorkspaceEdit
+) -> Iterator[types.CodeAction]:
+    """What can be done about the findings here: about each, then about more of them."""
+    for one in here:
+        yield _mend(document, f"Mend: {_short(says(one))}", [one], edit, [one])
+    for one in here:
+        yield from _leave(document, one)
+    for kind in dict.fromkeys(one.kind for one in here):
+        same = [one for one in everywhere if one.kind == kind]
+        if len(same) > 1:
+            yield _mend(document, f"Mend all of the kind “{kind}” ({len(same)})", same, edit)
+    if here and len(everywhere) > 1:
+        title = f"Mend all in the document ({len(everywhere)})"
+        yield _mend(document, title, everywhere, edit)
+
+
+def fix_all(
+    document: Document, everywhere: Sequence[Finding], edit: WorkspaceEdit
+) -> Iterator[types.CodeAction]:
+    if everywhere:
+        yield types.CodeAction(
+            title=f"Reviser: mend all ({len(everywhere)})",
+            kind=FIX_ALL,
+            edit=edit(document, text_edits(document, everywhere)),
+        )
+
+
+def _mend(
+    document: Document,
+    title: str,
+    findings: Sequence[Finding],
+    edit: WorkspaceEdit,
+    about: Sequence[Finding] = (),
+) -> types.CodeAction:
+    return types.CodeAction(
+        title=title,
+        kind=types.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic(document, one, related=False) for one in about] or None,
+        is_preferred=bool(about) or None,
+        edit=edit(document, text_edits(document, findings)),
+    )
+
+
+def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
+    """To ignore a finding here, or its word everywhere."""
+    place = {"uri": document.uri, "range": _as_json(document, finding)}
+    offers = [(f"Ignore here: {_short(says(finding))}", "reviser.ignoreFinding", place)]
+    words = _WORD.findall(finding.old)
+    if len(words) == 1 and not words[0].isdigit():
+        word: dict[str, Any] = {"uri": document.uri, "word": words[0]}
+        for owner, whose in (("project", "the project's"), ("user", "your")):
+            title = f"Add {quoted(words[0])} to {whose} words"
+            offers.append((title, "reviser.addWord", word | {"words": owner}))
+    for title, command, argument in offers:
+        yield types.CodeAction(
+            title=title,
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[diagnostic(document, finding, related=False)],
+            command=types.Command(title, command, arguments=[argument]),
+        )
+
+
+def _as_json(document: Document, finding: Finding) -> dict[str, Any]:
+    places = [document.place(at) for at in (finding.start, finding.end)]
+    first, last = ({"line": at.line, "character": at.column} for at in places)
+    return {"start": first, "end": last}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 2 * _SHOWN else text[: 2 * _SHOWN - 1] + "…"
