@@ -84,11 +84,15 @@ class Checker:
         yield Checked(tuple(spans), tuple(known), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
         for piece, key in waiting:
-            found = self._read(draft, piece, names)
-            self._remember(key, found)
+            # The same may stand in several places.
+            found = self._recall(key)
+            is_fresh = found is None
+            if found is None:
+                found = self._read(draft, piece, names)
+                self._remember(key, found)
             start = piece.span.start
             changes = tuple(replace(change, start=change.start + start) for change in found)
-            yield Checked((piece.span,), changes, fresh=True)
+            yield Checked((piece.span,), changes, is_fresh)
 
     def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:
         """What is found in a piece, with places in it."""

@@ -39,13 +39,6 @@ def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def slow_reviser(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One that revises, and takes its time over it."""
-    folder = tmp_path_factory.mktemp("models") / "slow-revising"
-    return save_tiny_model(folder, revises=True, width=256, layers=8, quantisation=Quantisation(8))
-
-
-@pytest.fixture(scope="session")
 def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ToyEditor]:
     """Its engine is shared, so that other editors need not start one of their own."""
     with pytest.MonkeyPatch.context() as patch:
