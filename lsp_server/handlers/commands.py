@@ -98,9 +98,7 @@ async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
         raise JsonRpcInternalError(str(error)) from None
     if not found:
         ls.editor.say("there is nothing to change")
-    elif not await ls.editor.apply_all(
-        "Reviser: revise the paragraph", document, text_edits(document, found)
-    ):
+    elif not await ls.editor.apply_all("Reviser paragraph", document, text_edits(document, found)):
         raise JsonRpcInternalError("the editor did not make the changes")
     return len(found)
 

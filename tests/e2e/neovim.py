@@ -99,7 +99,7 @@ class Neovim:
 
     def changes(self) -> list[dict[str, Any]]:
         """The changes that wait to be kept or put back."""
-        found: list[dict[str, Any]] = self.lua("require('reviser.proofreading.changes').list()")
+        found: list[dict[str, Any]] = self.lua("require('reviser.changes').list()")
         return found
 
     def marks(self, name: str) -> list[dict[str, Any]]:

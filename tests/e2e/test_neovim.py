@@ -14,6 +14,8 @@ import pytest
 from tests.e2e.neovim import PLUGIN, Neovim, find_neovim, neovim
 from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
+from tests.lsp_server.proofreading.conftest import MENDED, taught_editor_model
+from tests.lsp_server.proofreading.conftest import TEXT as MISTAKEN
 
 NEOVIM = find_neovim()
 
@@ -39,7 +41,7 @@ def editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ne
     draft = folder / "draft.txt"
     draft.write_text(TEXT + "\n")
     live = {"maxActions": 900, "editsPerSecond": 20}
-    settings = {"model": str(model), "live": live, "seed": SEED}
+    settings = {"model": str(model), "live": live, "seed": SEED, "diagnostics": {"enabled": False}}
     assert NEOVIM
     with neovim(NEOVIM, folder, draft, settings) as editor:
         yield editor
@@ -57,6 +59,7 @@ def reviser_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]
         "live": {"editsPerSecond": 20},
         "revise": {"maxActions": 12, "temperature": 0.9},
         "seed": SEED,
+        "diagnostics": {"enabled": False},
     }
     assert NEOVIM
     with neovim(NEOVIM, folder, draft, settings) as editor:
@@ -443,3 +446,56 @@ def test_a_terminal_shows_what_the_model_writes(terminal: Terminal, tmp_path: Pa
         assert editor.text == "It was a quiet day.\nThe cat sat on"
         terminal.type(":quit\n")
         terminal.wait_for("ended with 0")
+
+
+@pytest.fixture(scope="module")
+def proofread(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neovim]:
+    """Its model knows some mistakes, and its draft has them."""
+    folder = tmp_path_factory.mktemp("nvim-proofreading")
+    model = taught_editor_model(folder / "model")
+    draft = folder / "draft.txt"
+    draft.write_text(MISTAKEN)
+    settings = {"model": str(model), "diagnostics": {"delayMs": 50}}
+    assert NEOVIM
+    with neovim(NEOVIM, folder, draft, settings) as editor:
+        yield editor
+
+
+def shown(editor: Neovim) -> list[str]:
+    """The mistakes that Neovim shows in the buffer, from the first to the last."""
+    found = editor.lua("vim.diagnostic.get(0)")
+    found.sort(key=lambda one: (one["lnum"], one["col"]))
+    return [one["user_data"]["lsp"]["data"]["old"] for one in found]
+
+
+def choose(editor: Neovim, title: str) -> None:
+    """`vim.lsp.buf.code_action`, of which the action with this title is taken."""
+    wanted = f"function(one) return one.title == '{title}' end"
+    editor.keys(f":lua vim.lsp.buf.code_action({{ filter = {wanted}, apply = true }})<CR>")
+
+
+def test_mistakes_are_shown_mended_and_undone(proofread: Neovim) -> None:
+    editor, text = proofread, MISTAKEN.rstrip("\n")
+    editor.wait(lambda: shown(editor) == ["recieved", "teh", "goes"])
+    editor.keys("gg0w")
+    choose(editor, "Mend: “recieved” → “received”")
+    editor.wait(lambda: editor.text == text.replace("recieved", "received"))
+    editor.wait(lambda: shown(editor) == ["teh", "goes"])
+    editor.keys("u")
+    editor.wait(lambda: editor.text == text)
+    editor.wait(lambda: shown(editor) == ["recieved", "teh", "goes"])
+    choose(editor, "Mend all in the document (3)")
+    editor.wait(lambda: editor.text == MENDED.rstrip("\n"))
+    editor.wait(lambda: shown(editor) == [])
+    editor.keys("u")
+    editor.wait(lambda: editor.text == text)
+
+
+def test_the_paragraph_at_the_cursor_is_mended_in_one_step(proofread: Neovim) -> None:
+    editor, text = proofread, MISTAKEN.rstrip("\n")
+    editor.keys("<Esc>:edit!<CR>")
+    editor.wait(lambda: editor.text == text)
+    editor.keys("3G:Reviser paragraph<CR>")
+    editor.wait(lambda: editor.text == text.replace("teh", "the"))
+    editor.keys("u")
+    editor.wait(lambda: editor.text == text)

@@ -28,6 +28,10 @@ export function registerCommands(
       write(server, 'reviser.revise', ({ selection }) => ({
         range: { start: selection.start, end: selection.end },
       })),
+    mendParagraph: () =>
+      write(server, 'reviser.reviseParagraph', ({ selection }) => ({
+        range: { start: selection.start, end: selection.end },
+      })),
     keepChange: decide('reviser.acceptChange'),
     putBackChange: decide('reviser.rejectChange'),
     keepAllChanges: (target) => aboutRun(server, 'reviser.acceptAllChanges', target),

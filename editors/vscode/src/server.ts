@@ -195,9 +195,11 @@ export class Server implements vscode.Disposable {
           this.isWriting
             ? []
             : this.suggestions.provide(document, position, context, token, next),
-        // A light bulb at every line would be noise: what it offers has keys, and is offered when asked for.
+        // A light bulb at every line would be noise: unasked, there is one where a mistake is shown.
         provideCodeActions: (document, range, context, token, next) =>
-          context.triggerKind === vscode.CodeActionTriggerKind.Automatic
+          context.triggerKind === vscode.CodeActionTriggerKind.Automatic &&
+          !context.only &&
+          !context.diagnostics.some(({ source }) => source === 'reviser')
             ? []
             : next(document, range, context, token),
         // The status bar shows it already.

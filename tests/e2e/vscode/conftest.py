@@ -13,6 +13,7 @@ import pytest
 
 from tests.e2e.vscode.workbench import CodeServer, Workbench
 from tests.lsp_server.models import save_tiny_model
+from tests.lsp_server.proofreading.conftest import taught_editor_model
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -70,6 +71,12 @@ def reviser_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that knows a few mistakes."""
+    return taught_editor_model(tmp_path_factory.mktemp("models") / "taught")
+
+
+@pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> CodeServer:
     """VS Code with the extension, not yet running."""
     if not (EDITORS / ".vscode-ready").exists():
@@ -111,7 +118,11 @@ def open_draft(
         suffix: str = ".md",
         status: str = "Reviser is idle",
     ) -> Workbench:
-        usual = {"reviser.model": str(model), "reviser.server.path": str(PROGRAM)}
+        usual = {
+            "reviser.model": str(model),
+            "reviser.server.path": str(PROGRAM),
+            "reviser.diagnostics.enabled": False,
+        }
         window.set(usual | (settings or {}))
         window.draft = window.folder / f"{request.node.name[:40]}{suffix}"
         window.draft.write_bytes(text.encode())

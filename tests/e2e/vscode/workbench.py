@@ -239,6 +239,14 @@ class Workbench:
         lenses = self.page.locator(".editor-instance .codelens-decoration a")
         lenses.filter(has_text=re.compile(pattern)).first.click()
 
+    def underlined(self) -> int:
+        """How many mistakes are underlined."""
+        return self.page.locator(".squiggly-info").count()
+
+    def choose_action(self, title: str) -> None:
+        """Take an entry of the list that the light bulb opens."""
+        self.page.locator(".action-widget .monaco-list-row", has_text=title).first.click()
+
     def struck_out(self) -> list[str]:
         """The old texts that are shown struck out before new ones."""
         texts: list[str] = self.page.evaluate(_STRUCK_OUT)

@@ -29,12 +29,17 @@ PULL: dict[str, Any] = {"diagnostic": {"relatedInformation": True}}
 PUSH: dict[str, Any] = {"publishDiagnostics": {"relatedInformation": True}}
 
 
-@pytest.fixture(scope="session")
-def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def taught_editor_model(folder: Path) -> Path:
+    """A model that finds the mistakes above, in these paragraphs."""
     documents = {
         f"{number}.txt": text + "\n" for number, text in enumerate((LETTER, ROAD, HOME, PLAIN))
     }
-    return taught_model(tmp_path_factory.mktemp("models") / "taught", KNOWN, documents)
+    return taught_model(folder, KNOWN, documents)
+
+
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return taught_editor_model(tmp_path_factory.mktemp("models") / "taught")
 
 
 @contextmanager

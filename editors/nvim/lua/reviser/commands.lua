@@ -46,6 +46,9 @@ M.list = {
   revise = function(command)
     client.command("revise", { uri = uri(), range = place(command) })
   end,
+  paragraph = function(command)
+    client.command("reviseParagraph", { uri = uri(), range = place(command) })
+  end,
   stop = function()
     client.command("stop")
   end,
