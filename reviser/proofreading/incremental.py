@@ -83,16 +83,19 @@ class Checker:
         spans = _gaps(len(text), [piece.span for piece, _ in waiting])
         yield Checked(tuple(spans), tuple(known), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
+        # The same may stand in several places.
+        equal: dict[_Key, list[_Piece]] = {}
         for piece, key in waiting:
-            # The same may stand in several places.
-            found = self._recall(key)
-            is_fresh = found is None
-            if found is None:
-                found = self._read(draft, piece, names)
-                self._remember(key, found)
-            start = piece.span.start
-            changes = tuple(replace(change, start=change.start + start) for change in found)
-            yield Checked((piece.span,), changes, is_fresh)
+            equal.setdefault(key, []).append(piece)
+        for key, pieces in equal.items():
+            found = self._read(draft, pieces[0], names)
+            self._remember(key, found)
+            changes = [
+                replace(change, start=change.start + piece.span.start)
+                for piece in pieces
+                for change in found
+            ]
+            yield Checked(tuple(piece.span for piece in pieces), tuple(changes), fresh=True)
 
     def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:
         """What is found in a piece, with places in it."""

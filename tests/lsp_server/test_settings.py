@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from lsp_server.settings import Settings, read_settings
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.proofreader import CONFIDENCE
 
 NOTE = "file:///home/ann/notes/a%20note.md"
 
@@ -95,3 +100,31 @@ def test_what_is_no_settings_is_said(data: object) -> None:
     settings, problems = read_settings(data)
     assert settings == Settings()
     assert len(problems) == 1
+
+
+def test_the_extension_for_vs_code_knows_the_settings_of_diagnostics() -> None:
+    manifest = Path(__file__).parents[2] / "editors" / "vscode" / "package.json"
+    properties = json.loads(manifest.read_text("utf-8"))["contributes"]["configuration"][
+        "properties"
+    ]
+    known = {
+        name.removeprefix("reviser.diagnostics."): field
+        for name, field in properties.items()
+        if name.startswith("reviser.diagnostics.")
+    }
+    defaults = {name: field["default"] for name, field in known.items()}
+    settings, problems = read_settings({"diagnostics": defaults})
+    assert not problems
+    assert settings == Settings()
+    assert settings.diagnostics.confidence == CONFIDENCE
+    assert known["kinds"]["items"]["enum"] == [kind.value for kind in Kind]
+
+
+def test_kinds_go_by_their_names_with_spaces_or_hyphens() -> None:
+    settings, problems = read_settings({"diagnostics": {"kinds": ["verb-form", "case"]}})
+    assert not problems
+    assert settings.diagnostics.kinds == (Kind.VERB_FORM, Kind.CASE)
+    for wrong in ("spelling", ["grammar"], [1]):
+        settings, problems = read_settings({"diagnostics": {"kinds": wrong}})
+        assert problems == [f"the setting diagnostics.kinds cannot be {wrong!r}"]
+        assert settings == Settings()

@@ -309,7 +309,7 @@ def start_again(editor: ToyEditor, features: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "encoding", "edits"), [(PUSH, "utf-16", 3_000), (PULL, "utf-8", 2_000)]
+    ("features", "encoding", "edits"), [(PUSH, "utf-16", 4_000), (PULL, "utf-8", 1_000)]
 )
 def test_findings_are_about_the_present_text(
     taught: Path, features: dict[str, Any], encoding: str, edits: int
