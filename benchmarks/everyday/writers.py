@@ -20,8 +20,9 @@ from benchmarks.contestants.continuation_models import (
 from benchmarks.protocol.records import Contestant, Generation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
-from reviser.checkpoints.home import Checkpoint, inspect
+from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.library import find_model
+from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
 from reviser.decoding.batch import generate
 from reviser.decoding.rollout import MOVE_TEMPERATURE, Rollout, Sampler, seed

@@ -282,6 +282,7 @@ def test_scales_differ_in_size_alone() -> None:
     assert lab.settings.model == "paper-100m"
 
 
+@pytest.mark.slow
 def test_needs_neither_the_command_line_nor_the_scores_packages(tmp_path: Path) -> None:
     """A GPU box may have torch, numba, tiktoken, safetensors and little else, and no model of ours."""
     code = """

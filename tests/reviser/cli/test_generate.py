@@ -84,6 +84,7 @@ def test_into_a_pipe_goes_the_text_and_the_file_stays(model: Path, draft: Path) 
     assert run("continue", model, "-", stdin=TEXT.encode()).stdout == result.stdout
 
 
+@pytest.mark.slow
 def test_full_weights_write_as_well(full_model: Path, draft: Path) -> None:
     result = run("continue", full_model, draft)
     assert result.returncode == 0, result.stderr

@@ -103,7 +103,7 @@ def test_malformed_trajectories_are_refused_in_a_sentence(data: object, complain
     ("ids", "complaint"),
     [
         ([11, 50281, 50260], "marker"),
-        ([11, 50282, 50260], "reserved"),
+        ([11, 50283, 50260], "reserved"),
         ([11, 99999], "outside the vocabulary"),
         ([11, 50262, 50262, 50260], "leave the editable text"),
         ([11, 50260, 11], "stopped"),

@@ -144,6 +144,7 @@ def test_on_a_gpu(check: object) -> None:
     check("cuda")
 
 
+@pytest.mark.slow
 @needs_triton
 def test_interpreted() -> None:
     interpreted("tests.reviser.model.test_fused", "[check('cpu') for check in CHECKS]")

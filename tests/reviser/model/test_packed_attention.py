@@ -94,6 +94,7 @@ def test_on_a_gpu(dtype: torch.dtype, tolerance: float) -> None:
     check_shapes("cuda")
 
 
+@pytest.mark.slow
 @needs_triton
 def test_interpreted() -> None:
     interpreted(

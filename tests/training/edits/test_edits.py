@@ -91,6 +91,7 @@ def test_replaying_gives_the_text_after(
     assert (actions == []) == (before == after)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(texts, changes, st.integers(1, 60))
 def test_large_texts_are_aligned_in_parts(

@@ -121,6 +121,7 @@ def test_a_run_leaves_a_model_its_value_head_and_its_figures(
     assert str(out / "model") in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_one(parts: Path, tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     common = ("--iterations", "5", "--peak-rate", "1e-3", "--kl-target", "0.001")
@@ -151,6 +152,7 @@ run.main({options(parts, broken, *common, "--checkpoint-every", "2")!r})
         assert torch.allclose(value, weights[name], atol=1e-5), name
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(parts: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = ["ppo", *options(parts, out, "--iterations", "100000")]

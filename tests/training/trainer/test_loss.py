@@ -97,6 +97,7 @@ def test_kernel_on_a_gpu() -> None:
     check("cuda")
 
 
+@pytest.mark.slow
 @needs_triton
 def test_kernel_interpreted() -> None:
     interpreted("tests.training.trainer.test_loss", "check('cpu')")
