@@ -34,7 +34,17 @@ CREATE INDEX IF NOT EXISTS results_by_use ON results (used);
 CREATE TABLE IF NOT EXISTS digests (file TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID;
 """
 # What of the program has a say in what is found.
-_PARTS: Final = ("checking", "core", "decoding", "model", "native", "proofreading", "prose")
+_PARTS: Final = (
+    "checking",
+    "checkpoints",
+    "core",
+    "decoding",
+    "model",
+    "native",
+    "proofreading",
+    "prose",
+    "session",
+)
 
 _Answer = TypeVar("_Answer")
 
@@ -53,7 +63,9 @@ class Cache:
         self._used: list[str] = []
         self._database: sqlite3.Connection | None = None
         with contextlib.suppress(OSError, sqlite3.Error):
-            folder.mkdir(parents=True, exist_ok=True)
+            if not folder.exists():
+                folder.mkdir(parents=True)
+                (folder / ".gitignore").write_text("*\n")
             try:
                 self._database = _connect(self._path)
             except sqlite3.OperationalError:

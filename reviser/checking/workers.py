@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -133,10 +133,13 @@ def _by_workers(
         def give(pipe: Connection) -> None:
             batch = waiting.pop()
             busy[pipe] = batch
-            pipe.send([drafts[number] for number in batch])
+            # Why a worker has ended, it has said before.
+            with suppress(ConnectionError):
+                pipe.send([drafts[number] for number in batch])
 
-        for _ in range(jobs):
-            give(stack.enter_context(_Worker(reading)).pipe)
+        # All load the model while the first one is waited for.
+        for worker in [stack.enter_context(_Worker(reading)) for _ in range(jobs)]:
+            give(worker.pipe)
         while busy:
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
@@ -174,7 +177,8 @@ class _Worker:
                 pass_fds=[other.fileno()],
                 process_group=0,
             )
-        self.pipe.send(reading)
+        with suppress(ConnectionError):
+            self.pipe.send(reading)
 
     def __enter__(self) -> _Worker:
         return self

@@ -258,9 +258,9 @@ class Run:
         from reviser.checking.sarif import sarif_report
 
         if self.output_format is OutputFormat.JSON:
-            _write([json_report(self.outcomes)])
+            _write([json_report(self.outcomes)], errors="replace")
         elif self.output_format is OutputFormat.SARIF:
-            _write([sarif_report(self.outcomes)])
+            _write([sarif_report(self.outcomes)], errors="replace")
         files = f"{count} file{'s' * (count != 1)}"
         if not self.found:
             typer.echo(f"{files}: nothing to change", err=True)
@@ -269,9 +269,9 @@ class Run:
             typer.echo(told + (", mended" if self.fix and not self.status else ""), err=True)
 
 
-def _write(lines: Iterator[str] | Sequence[str]) -> None:
-    """Print lines in UTF-8, in which the names of files are the bytes that they are."""
+def _write(lines: Iterator[str] | Sequence[str], errors: str = "surrogateescape") -> None:
+    """Print lines in UTF-8; the names of files are the bytes that they are, unless `errors` says something else."""
     from reviser.core.files import STREAM, write_output
 
     text = "".join(f"{line}\n" for line in lines)
-    write_output(STREAM, text.encode("utf-8", "surrogateescape"))
+    write_output(STREAM, text.encode("utf-8", errors))

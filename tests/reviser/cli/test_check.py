@@ -237,7 +237,8 @@ def test_what_has_not_changed_is_not_read_again(site: Path, reads: Path, tmp_pat
 def test_words_the_dial_and_the_model_count(site: Path, model: Path, reads: Path) -> None:
     check(site, "--cache-dir", ".reviser/cache")
     assert taken(reads)
-    assert (site / ".reviser" / "cache").is_dir()
+    # Git leaves it alone.
+    assert (site / ".reviser" / "cache" / ".gitignore").read_text() == "*\n"
     (site / ".reviser" / "words.txt").write_text("teh\n")
     for words in (["--confidence", "0.6"], ["--only", "case"], []):
         check(site, "--cache-dir", ".reviser/cache", *words)
@@ -294,7 +295,8 @@ def test_several_processes_say_the_same_in_the_same_order(site: Path, reads: Pat
 
 def test_a_model_that_cannot_is_told_once(site: Path, tmp_path: Path) -> None:
     for number in range(2):
-        (site / f"long{number}.md").write_text("The end.\n\n" * 900)
+        # More than a pipe holds: a worker that has ended must not leave the command waiting for it.
+        (site / f"long{number}.txt").write_text("The end.\n\n" * 60_000)
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
     for jobs in ("1", "2"):
         complains(check(site, "--model", plain, "--jobs", jobs), "no Delete")
