@@ -239,7 +239,7 @@ def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
     assert grown.model.config.vocab_size == grown.vocabulary.size
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+@pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_processes_equal_one_with_twice_the_batch(kind: str, tmp_path: Path) -> None:
     script = ROOT / "tests" / "training" / "trainer" / "shared_run.py"
     results = {}
