@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from reviser import __version__
 from tests.e2e.neovim import PLUGIN, Neovim, find_neovim, neovim
 from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
@@ -398,8 +399,16 @@ def test_health_says_what_is_there(fresh: Neovim) -> None:
     fresh.keys(":checkhealth reviser<CR>")
     report = fresh.wait(lambda: "reviser" in fresh.text and fresh.text)
     assert "ERROR" not in report
+    assert f"reviser {__version__}" in report
+    assert "compiled kernels" not in report
     assert "the server runs (utf-8 positions)" in report
     fresh.keys(":bdelete!<CR>")
+    fresh.lua("vim.fn.setenv('REVISER_NATIVE', '0')")
+    fresh.keys(":checkhealth reviser<CR>")
+    report = fresh.wait(lambda: "reviser" in fresh.text and fresh.text)
+    assert "compiled kernels are missing, so models run slowly" in report
+    fresh.keys(":bdelete!<CR>")
+    fresh.lua("vim.fn.setenv('REVISER_NATIVE', vim.NIL)")
 
 
 @pytest.fixture

@@ -3,6 +3,29 @@ local config = require("reviser.config")
 
 local M = {}
 
+--- The second line that `reviser --version` prints says why models run slowly; most have none.
+local function check_speed()
+  local command = {}
+  for _, word in ipairs(config.values.cmd) do
+    if word == "lsp" then
+      break
+    end
+    table.insert(command, word)
+  end
+  table.insert(command, "--version")
+  local ok, done = pcall(function()
+    return vim.system(command, { text = true }):wait(10000)
+  end)
+  if not ok or done.code ~= 0 then
+    return
+  end
+  local lines = vim.split(vim.trim(done.stdout or ""), "\n")
+  vim.health.info(lines[1])
+  if lines[2] then
+    vim.health.warn(lines[2])
+  end
+end
+
 local function check_server()
   local program = config.values.cmd[1]
   if vim.fn.executable(program) == 0 then
@@ -13,6 +36,7 @@ local function check_server()
     return
   end
   vim.health.ok(program .. " is " .. vim.fn.exepath(program))
+  check_speed()
 end
 
 local function check_client()
