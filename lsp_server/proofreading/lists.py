@@ -11,8 +11,8 @@ from urllib.request import url2pathname
 from lsp_server.documents.document import Document
 from lsp_server.proofreading.findings import Finding
 from reviser.core.errors import ReviserError
-from reviser.proofreading.ignoring import IGNORE_FILE, Place, ignore, read_ignored
-from reviser.proofreading.words import (
+from reviser.proofreading.project.ignoring import IGNORE_FILE, Place, ignore, read_ignored
+from reviser.proofreading.project.words import (
     PROJECT_FILE,
     Words,
     add_word,

@@ -41,8 +41,8 @@ class Readers:
         wanted: Callable[[], bool],
     ) -> None:
         """Send what is found, as long as it is wanted."""
+        from reviser.proofreading.project.words import Words
         from reviser.proofreading.proofreader import Draft
-        from reviser.proofreading.words import Words
         from reviser.prose import Format
 
         self._give_way()

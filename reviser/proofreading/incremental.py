@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
 from reviser.proofreading.vetoes import names_in
-from reviser.proofreading.words import Words
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
 REMEMBERED: Final = 20_000

@@ -19,10 +19,10 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import ROWS, Passage, find_corrections, rules_for
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
-from reviser.proofreading.words import Words
 from reviser.prose import Change as ProseChange
 from reviser.prose import (
     Format,

@@ -9,8 +9,8 @@ from pathlib import Path
 from reviser.core.errors import ReviserError
 from reviser.core.files import input_name
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.settings import Settings, kinds_named
-from reviser.proofreading.words import Words, project_file, user_file
+from reviser.proofreading.project.settings import Settings, kinds_named
+from reviser.proofreading.project.words import Words, project_file, user_file
 from reviser.prose import Format, format_of, format_of_language
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from reviser.proofreading import english
 from reviser.proofreading.changes import Kind, distance_between
-from reviser.proofreading.words import Words
+from reviser.proofreading.project.words import Words
 from reviser.prose import Paragraph, Role, sentences
 
 FAR: Final = 0.4

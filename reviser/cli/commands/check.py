@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reviser.checking.checker import Checker
     from reviser.checking.findings import Checked, Failed
     from reviser.cli.live import Counting
-    from reviser.proofreading.settings import Settings
+    from reviser.proofreading.project.settings import Settings
 
 
 class OutputFormat(StrEnum):
@@ -102,9 +102,9 @@ def check(
     """
     from reviser.checking.cache import cache_folder
     from reviser.checking.checker import Checker
+    from reviser.proofreading.project.settings import settings_for
     from reviser.proofreading.proofreader import CONFIDENCE
     from reviser.proofreading.request import Request
-    from reviser.proofreading.settings import settings_for
 
     choose_one(no_cache=no_cache, cache_dir=cache_dir)
     choose_one(changed=changed, changed_since=changed_since)
@@ -175,7 +175,7 @@ class Run:
 
     def documents(self, settings: Settings) -> list[Path]:
         """The documents to look at, each once."""
-        from reviser.proofreading.folders import documents_among
+        from reviser.proofreading.project.folders import documents_among
 
         return [
             path for path in documents_among(self.paths) if not settings.excludes(self._name(path))

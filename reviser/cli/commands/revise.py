@@ -113,8 +113,8 @@ def revise(
     or a model.
     """
     choose_one(in_place=in_place, interactive=interactive, output=output, diff=diff, json=json)
+    from reviser.proofreading.project.settings import settings_for
     from reviser.proofreading.request import Request
-    from reviser.proofreading.settings import settings_for
 
     settings = settings_for(files)
     job = Job(
@@ -255,7 +255,7 @@ class Job:
 
         from reviser.core.files import write_output
         from reviser.core.trajectory import dump_trajectories
-        from reviser.proofreading.folders import documents_among
+        from reviser.proofreading.project.folders import documents_among
 
         self.several = len(files) > 1 or any(file.is_dir() for file in files)
         paths = [path for path in documents_among(files) if not self.excludes(path)]

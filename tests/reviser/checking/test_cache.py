@@ -10,9 +10,9 @@ from pathlib import Path
 from reviser.checking.cache import Cache, Keys, model_digest
 from reviser.checking.findings import Result
 from reviser.proofreading.changes import Kind
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft
 from reviser.proofreading.request import Request
-from reviser.proofreading.words import Words
 from reviser.prose import Format
 
 TEXT = "He saw teh cat."

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from reviser.proofreading.incremental import Checker
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
-from reviser.proofreading.words import Words
 from reviser.prose import Format, Span, format_of_language, paragraphs
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 

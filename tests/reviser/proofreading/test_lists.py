@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.ignoring import IGNORE_FILE, Place, ignore, read_ignored
-from reviser.proofreading.words import PROJECT_FILE, Words, add_word, project_folder
+from reviser.proofreading.project.ignoring import IGNORE_FILE, Place, ignore, read_ignored
+from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_folder
 
 
 def test_a_word_is_added_once_and_the_list_stays_as_it_was(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from reviser.decoding.torch_policy import CanvasPolicy, TorchDecoder
 from reviser.native import NativeDecoder, available
 from reviser.proofreading.changes import Kind
 from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import LOOKS, Draft, Proofread, Proofreader, with_changes
 from reviser.proofreading.reader import Reader, Rules
 from reviser.proofreading.reading import Passage, find_corrections, overtype, read, rules_for
-from reviser.proofreading.words import Words
 from reviser.prose import Format, Span
 from reviser.session.session import SessionPolicy
 from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted

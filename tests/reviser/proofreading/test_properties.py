@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Draft, Proofreader, safe_selection, with_changes
-from reviser.proofreading.words import Words
 from reviser.prose import Format, format_of, paragraphs, same_structure
 from tests.reviser.proofreading.scripted import Hostile, HostileTokenizer
 from tests.reviser.prose.judges import judged

@@ -9,8 +9,8 @@ import pytest
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM
 from reviser.proofreading.changes import Kind, kind_of
+from reviser.proofreading.project.words import Words, project_file, user_file
 from reviser.proofreading.vetoes import Guard, Proposal, is_far, names_in, needed
-from reviser.proofreading.words import Words, project_file, user_file
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.test_proofreader import proofread
 

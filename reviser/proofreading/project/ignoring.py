@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from reviser.core.files import read_utf8
-from reviser.proofreading.words import PROJECT_FILE, add_line
+from reviser.proofreading.project.words import PROJECT_FILE, add_line
 
 IGNORE_FILE: Final = PROJECT_FILE.with_name("ignore.txt")
 """Where a project keeps what it ignores, in its folder."""
