@@ -365,3 +365,17 @@ def test_mistakes_give_one_sentence(site: Path) -> None:
     assert missing.returncode == 2
     assert missing.stderr.startswith("reviser: there is no file none.md\n2 mistakes in 1 of 2")
     assert len(missing.stdout.splitlines()) == 2
+
+
+def test_names_that_are_no_utf8(site: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    (site / name).write_text(TEXT)
+    command = [sys.executable, "-m", "reviser", "check", name]
+    text = subprocess.run(command, cwd=site, capture_output=True, check=False)
+    assert text.stdout.startswith(b"caf\xe9.txt:1:16: spelling: teh ")
+    for form in ("json", "sarif"):
+        done = subprocess.run(
+            [*command, "--output-format", form], cwd=site, capture_output=True, check=False
+        )
+        assert done.returncode == 1, done.stderr
+        assert "caf" in str(json.loads(done.stdout.decode("utf-8")))
