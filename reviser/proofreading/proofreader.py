@@ -21,7 +21,7 @@ from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
-from reviser.proofreading.reading import ROWS, Passage, find_corrections, rules_for
+from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
 from reviser.prose import Change as ProseChange
 from reviser.prose import (
@@ -162,9 +162,9 @@ class Proofreader:
                 for passage in work.passages(self._tokenizer, self._longest)
             ]
             total += len(found)
-            for at in range(0, len(found), ROWS):
+            for at in range(0, len(found), AT_ONCE):
                 tell(done, total)
-                some = found[at : at + ROWS]
+                some = found[at : at + AT_ONCE]
                 corrections = find_corrections(
                     self._policy,
                     [self._with_sides(passage) for _, passage in some],

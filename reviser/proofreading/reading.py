@@ -16,6 +16,8 @@ from reviser.session.session import SessionPolicy
 
 ROWS: Final = 32
 """Passages that are read together."""
+AT_ONCE: Final = 3 * ROWS
+"""Passages that are best handed over at once: rows that are through go on, and keep what neighbours begin with."""
 LEAST_CONFIDENCE: Final = 0.01
 """What is less likely than this is not looked for, whatever is asked for."""
 
