@@ -106,7 +106,8 @@ def opened(ls: ReviserServer, params: types.DidOpenTextDocumentParams) -> None:
 @feature(types.TEXT_DOCUMENT_DID_CHANGE)
 def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> None:
     document = ls.document(params.text_document.uri)
-    before = document.text
+    # The whole text of a long document takes long to put together, and only several changes need it.
+    before = document.text if len(params.content_changes) > 1 else ""
     changes = [_take(document, event) for event in params.content_changes]
     for change in changes:
         ls.checking.follow(document, change)

@@ -50,11 +50,13 @@ def checking_editor(
     encoding: str = "utf-16",
     refreshes: bool = False,
     delay: int = 10,
+    shared: bool = False,
     **settings: Any,
 ) -> Iterator[ToyEditor]:
     """An editor that shows diagnostics, in its own way."""
-    on = {"diagnostics": {"enabled": True, "delayMs": delay, **settings}}
-    editor = ToyEditor(model, on, encoding=encoding)
+    on = {"enabled": True, "delayMs": delay, **settings}
+    all_settings = {"diagnostics": on, "sharedEngine": shared}
+    editor = ToyEditor(model, all_settings, encoding=encoding)
     workspace = CAPABILITIES["workspace"] | {"diagnostics": {"refreshSupport": refreshes}}
     try:
         editor.initialize(

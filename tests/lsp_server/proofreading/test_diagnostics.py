@@ -205,6 +205,19 @@ def test_a_model_that_cannot_revise_says_so_once(model: Path) -> None:
         assert len([message for message in said if "not trained to revise" in message]) == 1
 
 
+def test_a_shared_engine_reads_too(
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    with checking_editor(taught, PULL, shared=True) as editor:
+        editor.open(TEXT)
+        assert olds(pull(editor)["items"]) == FOUND
+        # Not the one that others wait for.
+        assert [path.name for path in (tmp_path / "reviser").glob("*.sock")] == ["reading.sock"]
+        assert editor.exit() == 0
+    until(lambda: not list((tmp_path / "reviser").glob("*.sock")))
+
+
 def test_a_document_closed_while_it_is_read(taught: Path) -> None:
     with checking_editor(taught, PULL) as editor:
         editor.open(LONG)
