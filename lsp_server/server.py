@@ -144,8 +144,10 @@ class ReviserServer(LanguageServer):
             self.completer.forget()
         if self.settings.shared_engine != before.shared_engine:
             self.completer.stop()
+            self.checking.stop()
             self.runs.halt("the settings changed")
             self._let_go()
+            self.checking.refresh()
         self.rest_if_off()
 
     def rest_if_off(self) -> None:

@@ -116,11 +116,10 @@ class Checking:
     def refresh(self) -> None:
         """The settings, the model or the lists may be others."""
         for document in self._documents:
-            if document.uri in self._states:
-                if self.is_on(document):
-                    self._schedule(document.uri)
-                elif self._states[document.uri].findings.clear():
-                    self._show(document)
+            self._schedule(document.uri)
+            state = self._states.get(document.uri)
+            if state and not self.is_on(document) and state.findings.clear():
+                self._show(document)
 
     def refresh_if_new(self) -> None:
         """Read all again if what decides about findings is no longer as it was."""
@@ -135,6 +134,7 @@ class Checking:
         for task in (self._work, self._reading):
             if task is not None:
                 task.cancel()
+        self._work, self._reading, self._read_uri = None, None, ""
         for state in self._states.values():
             state.done.set()
 
@@ -224,6 +224,9 @@ class Checking:
     async def _read(self, uri: str) -> None:
         document, state = self._documents[uri], self._states[uri]
         state.due = None
+        if not self.is_on(document):
+            state.done.set()
+            return
         try:
             # Whatever is typed meanwhile, an engine that starts goes on starting.
             await asyncio.shield(self._worker.warm(self._key()))
@@ -236,7 +239,7 @@ class Checking:
             self._report(str(error))
         except asyncio.CancelledError:
             # A reading that gave way to another of the same text is begun again.
-            if state.due is None:
+            if state.due is None and self.is_on(document):
                 state.due = asyncio.get_running_loop().time()
             raise
         finally:

@@ -364,7 +364,7 @@ def test_code_actions_fit_the_place(editor: ToyEditor) -> None:
         return [action["title"].removeprefix("Reviser: ") for action in actions or []]
 
     editor.open("It was a quiet day.")
-    assert titles(3, 3) == ["write here", "continue at the end"]
+    assert titles(3, 3) == ["revise this paragraph", "write here", "continue at the end"]
     assert titles(3, 6) == [
         "revise the selection",
         "write the selection anew",

@@ -195,6 +195,20 @@ def test_switched_off_means_idle(taught: Path) -> None:
         assert children(editor.process.pid) == []
 
 
+def test_switching_off_ends_a_reading_and_switching_on_begins_it_again(taught: Path) -> None:
+    with checking_editor(taught, PULL) as editor:
+        editor.open(LONG + f"\n\n{ROAD}\n")
+        until(lambda: paragraphs_read(editor))
+        editor.command("reviser.setEnabled", uri=URI, enabled=False)
+        assert pull(editor)["items"] == []
+        until(lambda: not children(editor.process.pid))
+        editor.command("reviser.setEnabled", uri=URI, enabled=True)
+        editor.edit(0, len(editor.text), TEXT)
+        assert olds(pull(editor)["items"]) == FOUND
+        said = [news["message"] for news in editor.notifications("window/logMessage")]
+        assert not [message for message in said if "unexpectedly" in message]
+
+
 def test_a_model_that_cannot_revise_says_so_once(model: Path) -> None:
     with checking_editor(model, PULL) as editor:
         editor.open(TEXT)
