@@ -18,8 +18,8 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("block", blocks(ROOT / "README.md", "python"))
-def test_python_in_the_readme_runs(block: str) -> None:
+@pytest.mark.parametrize("block", blocks(ROOT / "docs/engine.md", "python"))
+def test_python_in_the_guide_runs(block: str) -> None:
     result = subprocess.run(
         [sys.executable, "-c", block], capture_output=True, text=True, check=False, cwd=ROOT
     )
