@@ -126,8 +126,10 @@ def transformers_model(model: Reviser) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = model.config
+    # Some releases of transformers have types here, and others none.
+    build: Any = LlamaForCausalLM
     with torch.device("meta"):
-        llama: Any = LlamaForCausalLM(  # type: ignore[no-untyped-call]
+        llama = build(
             LlamaConfig(
                 vocab_size=config.vocab_size,
                 hidden_size=config.width,
