@@ -161,7 +161,11 @@ async def test_a_live_run_from_a_code_action(client: LanguageClient, buffer: Buf
     )
     assert actions
     titles = [action.title for action in actions]
-    assert titles == ["Reviser: write here", "Reviser: continue at the end"]
+    assert titles == [
+        "Reviser: revise this paragraph",
+        "Reviser: write here",
+        "Reviser: continue at the end",
+    ]
     await buffer.command("reviser.infill", {"uri": URI, "position": {"line": 0, "character": 9}})
     await buffer.settle("idle")
     assert buffer.edits
