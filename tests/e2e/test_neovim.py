@@ -179,7 +179,7 @@ def offset(text: str, position: dict[str, int]) -> int:
 
 def test_changes_are_drawn_and_visited(revised: Neovim) -> None:
     changes = revised.changes()
-    marks = revised.marks("reviser.proofreading.changes")
+    marks = revised.marks("reviser.changes")
     assert len(marks) == len(changes)
     for change, mark in zip(changes, marks, strict=True):
         assert (mark.get("hl_group") == "ReviserChange") == (change["new"] != "")
@@ -223,7 +223,7 @@ def test_every_change_is_visited_wherever_it_stands(fresh: Neovim) -> None:
     ]
     sent = json.dumps({"uri": fresh.lua("vim.uri_from_bufnr(0)"), "version": 0, "changes": changes})
     told = (
-        f"require('reviser.proofreading.changes').on_changes(nil, vim.json.decode([==[{sent}]==]))"
+        f"require('reviser.changes').on_changes(nil, vim.json.decode([==[{sent}]==]))"
     )
     assert fresh.lua(f"(function() {told} return true end)()")
     wanted = [place_of(TEXT, change) for change in changes]
@@ -302,7 +302,7 @@ def test_all_changes_are_put_back_or_kept(revised: Neovim) -> None:
     assert revised.text == text
     revised.keys(":Reviser reject all<CR>")
     revised.wait(lambda: not revised.changes())
-    assert not revised.marks("reviser.proofreading.changes")
+    assert not revised.marks("reviser.changes")
     assert revised.lua("vim.fn.maparg(']v', 'n')") == ""
     revised.keys(":Reviser undo<CR>")
     revised.wait(lambda: revised.text == TEXT)
