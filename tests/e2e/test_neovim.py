@@ -222,9 +222,7 @@ def test_every_change_is_visited_wherever_it_stands(fresh: Neovim) -> None:
         for place in [{"line": line, "character": column}]
     ]
     sent = json.dumps({"uri": fresh.lua("vim.uri_from_bufnr(0)"), "version": 0, "changes": changes})
-    told = (
-        f"require('reviser.changes').on_changes(nil, vim.json.decode([==[{sent}]==]))"
-    )
+    told = f"require('reviser.changes').on_changes(nil, vim.json.decode([==[{sent}]==]))"
     assert fresh.lua(f"(function() {told} return true end)()")
     wanted = [place_of(TEXT, change) for change in changes]
     assert visit(fresh, "]v", 7) == [*wanted, wanted[0]]
