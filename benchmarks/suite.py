@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean, pstdev
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
 from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
 from benchmarks.measures.variety import variety
+from benchmarks.options import BenchOptions
 from benchmarks.protocol.records import (
     Contestant,
     Editing,
@@ -36,6 +37,17 @@ from benchmarks.protocol.records import (
     Progress,
     Scored,
     write_records,
+)
+from benchmarks.protocol.results import (
+    REAL,
+    ArenaRow,
+    ContestantFacts,
+    MauveRow,
+    MissingEntry,
+    PerplexityRow,
+    PlanFacts,
+    Results,
+    Spread,
 )
 from benchmarks.protocol.runs import (
     Bars,
@@ -47,8 +59,8 @@ from benchmarks.protocol.runs import (
     key_of,
     measured_each,
 )
-from benchmarks.protocol.setup import BUILTIN, Setup, prompts_by_seed
-from benchmarks.report.page import REAL, write_report
+from benchmarks.protocol.setup import BUILTIN, Setup, best_source, prompts_by_seed
+from benchmarks.report.page import write_report
 from benchmarks.report.provenance import surroundings
 from reviser import __version__
 from reviser.checkpoints.home import save_checkpoint
@@ -166,13 +178,13 @@ class Suite:
         self.folder = folder
         self.cache = cache
         self.bars = bars
-        self.missing: list[dict[str, str]] = []
+        self.missing: list[MissingEntry] = []
         self._loaded: tuple[str, KeptEvaluator] | None = None
         bars.say(f"reading texts from {plan.setup.data}")
         self.prompts = prompts_by_seed(plan.setup)
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 
-    def run(self) -> Any:
+    def run(self) -> Results:
         """Carry the plan out; returns, and leaves in the folder, everything that was measured."""
         for seed, prompts in self.prompts.items():
             write_records(self.folder.file("prompts", f"{seed}.jsonl"), prompts)
@@ -180,8 +192,8 @@ class Suite:
         if fewest < self.plan.setup.prompts:
             self.bars.say(f"{self.plan.setup.data} has {fewest} prompts, fewer than asked for")
         written = self.write()
-        results = {
-            "settings": self.plan.to_dict(),
+        results: Results = {
+            "settings": cast(PlanFacts, self.plan.to_dict()),
             "provenance": surroundings() | {"Torch": torch.__version__, "Reviser": __version__},
             "prompts": {str(seed): len(prompts) for seed, prompts in self.prompts.items()},
             "contestants": [self.facts_of(entry) for entry in written],
@@ -190,13 +202,16 @@ class Suite:
             "mauve": [],
             "missing": self.missing,
         }
-        measures = {"perplexity": self.perplexities, "arena": self.arenas, "mauve": self.mauve}
-        for name, measure in measures.items():
-            # Whatever is known so far can be looked at, should the rest be interrupted.
-            self.folder.write_json("results.json", finite(results))
-            results[name] = measure(written)
+        # Whatever is known so far can be looked at, should the rest be interrupted.
         self.folder.write_json("results.json", finite(results))
-        return self.folder.read_json("results.json")
+        results["perplexity"] = self.perplexities(written)
+        self.folder.write_json("results.json", finite(results))
+        results["arena"] = self.arenas(written)
+        self.folder.write_json("results.json", finite(results))
+        results["mauve"] = self.mauve(written)
+        self.folder.write_json("results.json", finite(results))
+        measured: Results = self.folder.read_json("results.json")
+        return measured
 
     def write(self) -> list[Written]:
         """Let every contestant continue every prompt."""
@@ -272,7 +287,7 @@ class Suite:
             others={"prompt_id": entry.prompt_id},
         )
 
-    def facts_of(self, written: Written) -> dict[str, Any]:
+    def facts_of(self, written: Written) -> ContestantFacts:
         """What can be said of a contestant's texts and runs without another model."""
         entries = written.all
         followed = walks(written.trajectories)
@@ -297,9 +312,9 @@ class Suite:
             ),
         }
 
-    def perplexities(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+    def perplexities(self, written: Sequence[Written]) -> list[PerplexityRow]:
         """Each contestant's perplexity under each evaluator."""
-        rows: list[dict[str, Any]] = []
+        rows: list[PerplexityRow] = []
         for source in self.plan.evaluators:
             found = self._attempt(
                 f"evalPPL under {source}",
@@ -308,9 +323,9 @@ class Suite:
             rows += found or []
         return rows
 
-    def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[dict[str, Any]]:
+    def _perplexities_under(self, source: str, written: Sequence[Written]) -> list[PerplexityRow]:
         evaluator = self._evaluator(source)
-        rows = []
+        rows: list[PerplexityRow] = []
         scored: list[Scored] = []
         for entry in written:
             generations = entry.all
@@ -324,11 +339,10 @@ class Suite:
                 )
                 for one, loss in zip(generations, losses, strict=True)
             ]
-            rows.append(
-                {"contestant": entry.name}
-                | asdict(summarise(evaluator, losses))
-                | _spread(losses, [one.seed for one in generations])
-            )
+            row: dict[str, Any] = {"contestant": entry.name}
+            row |= asdict(summarise(evaluator, losses))
+            row |= _spread(losses, [one.seed for one in generations])
+            rows.append(cast(PerplexityRow, row))
         # Means can be the work of a few texts; here is which.
         write_records(
             self.folder.file("perplexities", f"{file_name(evaluator.name)}.jsonl"), scored
@@ -355,7 +369,7 @@ class Suite:
         self.bars.say(f"loading {source}, a judge")
         return load_judge(source, load=load_evaluator)
 
-    def arenas(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+    def arenas(self, written: Sequence[Written]) -> list[ArenaRow]:
         """The first model against each other one, and against how the texts really went on."""
         judgements: list[Judgement] = []
         for source in self.plan.judges:
@@ -367,7 +381,7 @@ class Suite:
         pairs: dict[tuple[str, str], list[Judgement]] = {}
         for entry in judgements:
             pairs.setdefault((entry.judge, entry.second), []).append(entry)
-        return [asdict(score(entries)) for entries in pairs.values()]
+        return [cast(ArenaRow, asdict(score(entries))) for entries in pairs.values()]
 
     def _judged_by(self, source: str, written: Sequence[Written]) -> list[Judgement]:
         judge = self._judge(source)
@@ -384,9 +398,9 @@ class Suite:
                 )
         return judgements
 
-    def mauve(self, written: Sequence[Written]) -> list[dict[str, Any]]:
+    def mauve(self, written: Sequence[Written]) -> list[MauveRow]:
         """How near each contestant's texts are to the real ones as a distribution."""
-        rows: list[dict[str, Any]] = []
+        rows: list[MauveRow] = []
         for name in self.plan.features:
             found = self._attempt(
                 f"MAUVE with {name} features", partial(self._mauve_with, name, written)
@@ -394,7 +408,7 @@ class Suite:
             rows += found or []
         return rows
 
-    def _mauve_with(self, features: str, written: Sequence[Written]) -> list[dict[str, Any]]:
+    def _mauve_with(self, features: str, written: Sequence[Written]) -> list[MauveRow]:
         # Without the prompts: they are the same on both sides and would flatter everybody.
         texts = {entry.name: [one.continuation for one in entry.all] for entry in written}
         references = texts.pop(REAL)
@@ -412,9 +426,9 @@ class Suite:
                 for name, score in mauve_each(references, texts, features).items()
             }
             self.cache.put(key, scores)
-        return [{"contestant": name} | score for name, score in scores.items()]
+        return [cast(MauveRow, {"contestant": name} | score) for name, score in scores.items()]
 
-    def _attempt(self, what: str, make: Callable[[], Any], *, needed: bool = False) -> Any | None:
+    def _attempt(self, what: str, make: Callable[[], T], *, needed: bool = False) -> T | None:
         """What `make` makes; what cannot be made is said and noted, unless the run is nothing without it."""
         try:
             return make()
@@ -428,7 +442,7 @@ class Suite:
 
 def carry_out(
     plan: Plan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
-) -> tuple[RunFolder, Any]:
+) -> tuple[RunFolder, Results]:
     """Run a plan, or go on with it, and write its report; returns the folder and the results."""
     bars = Bars(quiet=quiet)
     unavailable = _keep_models(plan, bars)
@@ -460,6 +474,31 @@ def _keep_models(plan: Plan, bars: Bars) -> dict[str, str]:
     return unavailable
 
 
+def plan_of(options: BenchOptions, say: Callable[[str], None]) -> Plan:
+    """The run that options ask for; an empty name leaves a measurement out."""
+    setup = Setup(
+        data=options.data or best_source(say),
+        prompts=options.prompts,
+        seeds=options.seed,
+        shortest=options.shortest,
+        longest=options.longest,
+        prompt_tokens=options.prompt_tokens,
+        total_tokens=options.total_tokens,
+        max_actions=options.max_actions,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        diffusion_steps=options.diffusion_steps,
+    )
+    return Plan(
+        setup,
+        options.models,
+        evaluators=tuple(filter(None, options.evaluator)),
+        judges=tuple(filter(None, options.judge)),
+        both_ways=options.both_ways,
+        features=tuple(filter(None, options.mauve)),
+    )
+
+
 def quick_plan(model: str | None = None) -> Plan:
     """Minutes on two cores: one model, by default the default one, and SmolLM2 on built-in texts."""
     folder = find_model(model)
@@ -469,7 +508,7 @@ def quick_plan(model: str | None = None) -> Plan:
     return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
 
 
-def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:
+def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
     """How sure mean and median are: resampled 95% intervals, and the means of the single seeds."""
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])
@@ -487,11 +526,12 @@ def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> dict[str, Any]:
 
 def resampled(
     values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..., Any]
-) -> list[float]:
+) -> tuple[float, float]:
     """The interval that holds the middle of 95 of 100 resamplings; the same draws every time."""
     random = np.random.default_rng(0)
     found = [middle(random.choice(values, len(values))) for _ in range(RESAMPLES)]
-    return [float(edge) for edge in np.quantile(found, [0.025, 0.975])]
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _counts(values: Any) -> dict[str, int]:

@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
+from typing import Annotated
 
 import numpy as np
 import torch
 
 from benchmarks.measures.variety import distinct
 from reviser.checkpoints.home import Checkpoint, load
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Insert, Move
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
@@ -246,23 +248,35 @@ def save_texts(
             file.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ContinuationOptions:
+    """Which models continue which prompts."""
+
+    models: Annotated[tuple[Path, ...], Argument("model folders")] = ()
+    evaluator: Annotated[Path, Option("model folder")]
+    data: Annotated[Path, Option("held-out token shards")]
+    prompts: Annotated[int, Option("how many prompts")] = 500
+    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = (123, 124, 125)
+    batch: Annotated[int, Option("texts at a time")] = 512
+    temperature: Annotated[float, Option("of the sampling")] = 0.9
+    top_k: Annotated[int, Option("sample from so many")] = 50
+    move_temperature: Annotated[float | None, Option("choose more surely where to go")] = None
+    json: Annotated[bool, Option("end with a JSON list of all reports")] = False
+    save: Annotated[Path | None, Option("append all continuations to this JSONL file")] = None
+    samples: Annotated[int, Option("print so many continuations")] = 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks continuation", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        ContinuationOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks continuation",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--evaluator", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--prompts", type=int, default=500)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--temperature", type=float, default=0.9)
-    parser.add_argument("--top-k", type=int, default=50)
-    parser.add_argument("--move-temperature", type=float, help="choose more surely where to go")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--save", type=Path, help="append all continuations to this JSONL file")
-    parser.add_argument("--samples", type=int, default=0, help="print so many continuations")
-    chosen = parser.parse_args(arguments)
+
+
+def run(chosen: ContinuationOptions) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
     evaluator = load(chosen.evaluator, device=device, dtype=half)
@@ -286,4 +300,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps([asdict(entry) for entry in reports], indent=1))
     else:
         print(json.dumps(asdict(reports[0])))
-    return 0

@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
+from typing import Annotated
 
 import numpy as np
 import torch
 
 from benchmarks.measures.continuation import log_losses
 from reviser.checkpoints.home import Checkpoint, load
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.decoding import batch
 from reviser.decoding.rollout import seed
@@ -128,17 +130,31 @@ def report(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class InfillOptions:
+    """Which models fill which gaps."""
+
+    models: Annotated[tuple[Path, ...], Argument("model folders")] = ()
+    evaluator: Annotated[Path, Option("model folder")]
+    data: Annotated[Path, Option("held-out token shards")]
+    passages: Annotated[int, Option("how many passages")] = 500
+    seed: Annotated[int, Option("of the sampling")] = 123
+    batch: Annotated[int, Option("texts at a time")] = 512
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    save: Annotated[Path | None, Option("append every loss to this JSONL file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m benchmarks infill", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("models", nargs="*", type=Path)
-    parser.add_argument("--evaluator", type=Path, required=True)
-    parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--passages", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=123)
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--save", type=Path, help="append every loss to this JSONL file")
-    chosen = parser.parse_args(arguments)
+    return run_with(
+        InfillOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks infill",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: InfillOptions) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
     evaluator = load(chosen.evaluator, device=device, dtype=half)
@@ -173,4 +189,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         for entry in reports:
             print(json.dumps(asdict(entry)))
-    return 0

@@ -8,8 +8,9 @@ from typing import Any
 from benchmarks.proofreading.examples import EXPLAINED
 from benchmarks.proofreading.measure import Result
 from benchmarks.proofreading.scores import Interval
-from benchmarks.report.page import Sample, Section, as_page
+from benchmarks.report.blocks import Sample, Section
 from benchmarks.report.provenance import provenance
+from benchmarks.report.rendering import as_page
 from benchmarks.report.tables import Table
 
 TITLE = "Proofreading"
@@ -99,4 +100,4 @@ def page(results: Sequence[Result], facts: dict[str, Any]) -> str:
                 blocks.append(Sample(example.source, texts))
         if len(blocks) > 1:
             sections.append(Section(f"{result.corrector} on {result.set}", tuple(blocks)))
-    return as_page(TITLE, {"provenance": facts}, sections)
+    return as_page(TITLE, facts, sections)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
+
+from benchmarks.protocol.results import Finding, MauveRow, PerplexityRow, Results
 
 Name = Literal["Reviser", "AR", "SEDD", "MDLM"]
 # Reviser first: arenas are between the first model and each of the others.
 NAMES: tuple[Name, ...] = ("Reviser", "AR", "SEDD", "MDLM")
+
+# A value, and the ends of its 95 % interval.
+_Spread = tuple[float, float, float]
 
 # What the paper finds with its smaller models: each pair in the order in which it ranks them.
 _RANKINGS: dict[str, tuple[Name, ...]] = {
@@ -17,14 +22,14 @@ _RANKINGS: dict[str, tuple[Name, ...]] = {
 }
 
 
-def findings(results: dict[str, Any]) -> list[dict[str, Any]]:
+def findings(results: Results) -> list[Finding]:
     """Every comparison of the paper between the four, with what was measured and whether it holds.
 
     It holds if the order is the paper's and the 95 % intervals do not overlap (in an arena: if the
     interval does not contain a half), and does not if the order is the other one; otherwise it is open.
     The paper's perplexities are means over texts, which a few odd texts can decide; medians stand beside them.
     """
-    found = []
+    found: list[Finding] = []
     for entry in results["arena"]:
         if entry["second"] in NAMES:
             rate = entry["win_rate"]
@@ -36,15 +41,24 @@ def findings(results: dict[str, Any]) -> list[dict[str, Any]]:
                     "holds": _decided(rate["low"] > 0.5, rate["high"] < 0.5),
                 }
             )
-    for measure, rows, by, spread, rising in (
-        ("evalPPL", results["perplexity"], "evaluator", _mean_ppl, True),
-        ("median evalPPL", _with_medians(results), "evaluator", _median_ppl, True),
-        ("MAUVE", results["mauve"], "features", _mauve_interval, False),
+    perplexities = results["perplexity"]
+    for measure, measured, rising in (
+        (
+            "evalPPL",
+            [(row["evaluator"], row["contestant"], _mean(row)) for row in perplexities],
+            True,
+        ),
+        ("median evalPPL", _medians(perplexities), True),
+        (
+            "MAUVE",
+            [(row["features"], row["contestant"], _mauve(row)) for row in results["mauve"]],
+            False,
+        ),
     ):
-        groups: dict[str, dict[str, tuple[float, float, float]]] = {}
-        for row in rows:
-            if row["contestant"] in NAMES:
-                groups.setdefault(row[by], {})[row["contestant"]] = spread(row)
+        groups: dict[str, dict[str, _Spread]] = {}
+        for by, contestant, spread in measured:
+            if contestant in NAMES:
+                groups.setdefault(by, {})[contestant] = spread
         for judge, values in groups.items():
             ranked = [name for name in _RANKINGS[measure] if name in values]
             for better, worse in combinations(ranked, 2):
@@ -65,20 +79,19 @@ def _decided(holds: bool, fails: bool) -> bool | None:
     return True if holds else False if fails else None
 
 
-def _mean_ppl(row: dict[str, Any]) -> tuple[float, float, float]:
+def _mean(row: PerplexityRow) -> _Spread:
     low, high = row["interval"]
     return row["mean"], low, high
 
 
-def _with_medians(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows that say how sure their median is; older runs do not."""
-    return [row for row in results["perplexity"] if "median_interval" in row]
+def _medians(rows: list[PerplexityRow]) -> list[tuple[str, str, _Spread]]:
+    """The medians of the rows that say how sure they are; older runs do not."""
+    return [
+        (row["evaluator"], row["contestant"], (row["median"], *row["median_interval"]))
+        for row in rows
+        if "median_interval" in row
+    ]
 
 
-def _median_ppl(row: dict[str, Any]) -> tuple[float, float, float]:
-    low, high = row["median_interval"]
-    return row["median"], low, high
-
-
-def _mauve_interval(row: dict[str, Any]) -> tuple[float, float, float]:
+def _mauve(row: MauveRow) -> _Spread:
     return row["score"], row["score"] - 2 * row["spread"], row["score"] + 2 * row["spread"]

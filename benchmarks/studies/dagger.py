@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -28,8 +27,8 @@ from benchmarks.studies.revision_quality import (
     resamples,
     table,
 )
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from training.trainer.metrics import read_metrics
@@ -164,23 +163,34 @@ def page(run: Run, beside: Run, figures: Path, command: str) -> str:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """Which two runs are compared."""
+
+    figures: Annotated[Path, Argument("folder of figures of revising models")]
+    run: Annotated[Path, Option("folder of the DAgger run")]
+    beside: Annotated[Path, Option("folder of the plain run")]
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m benchmarks dagger", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("figures", type=Path, help="folder of figures of revising models")
-    parser.add_argument("--run", type=Path, required=True, help="folder of the DAgger run")
-    parser.add_argument("--beside", type=Path, required=True, help="folder of the plain run")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(given)
-    try:
-        run, beside = Run.read(chosen.run), Run.read(chosen.beside)
-        for name in ("rounds", "updates"):
-            if run.plan[name] != beside.plan[name]:
-                raise ReviserError(f"the two runs have different numbers of {name}")
-        text = page(run, beside, chosen.figures, f"python -m benchmarks dagger {shlex.join(given)}")
-    except ReviserError as error:
-        return complain(error)
+    return run_with(
+        ComparisonOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks dagger",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: ComparisonOptions) -> None:
+    tuned, beside = Run.read(chosen.run), Run.read(chosen.beside)
+    for name in ("rounds", "updates"):
+        if tuned.plan[name] != beside.plan[name]:
+            raise ReviserError(f"the two runs have different numbers of {name}")
+    command = f"python -m benchmarks dagger {shlex.join(chosen.words)}"
+    text = page(tuned, beside, chosen.figures, command)
     print(text)
     if chosen.write:
         write_atomically(chosen.write, text.encode())
-    return 0

@@ -13,17 +13,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.session.replay import unified_diff
@@ -207,19 +208,30 @@ def _kinds_table(result: dict[str, Any], titles: Sequence[str]) -> Table:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class EditCostOptions:
+    """Which edits are counted, and in whose tokens."""
+
+    edits: Annotated[str, Argument("JSON lines with before and after, or a unified diff")]
+    tokenizer: Annotated[str, Option("gpt2, or the path of a tokenizer.json")] = "gpt2"
+    limit: Annotated[int | None, Option("edits to take")] = None
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m benchmarks edits", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
-    parser.add_argument("--tokenizer", default="gpt2", help="gpt2, or the path of a tokenizer.json")
-    parser.add_argument("--limit", type=int, help="edits to take")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
-    try:
-        tokenizer = load_tokenizer(chosen.tokenizer)
-        result = measure(islice(read_edits(chosen.edits), chosen.limit), tokenizer)
-    except ReviserError as error:
-        return complain(error)
+    return run_with(
+        EditCostOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks edits",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: EditCostOptions) -> None:
+    tokenizer = load_tokenizer(chosen.tokenizer)
+    result = measure(islice(read_edits(chosen.edits), chosen.limit), tokenizer)
     print(json.dumps(result) if chosen.json else report(result))
     if chosen.write:
         name = Path(chosen.edits).name
@@ -232,7 +244,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.write.write_text(
             f"# What an edit costs\n\n{facts}\n{_INTRODUCTION}\n{report(result)}"
         )
-    return 0
 
 
 _INTRODUCTION = """\

@@ -14,10 +14,8 @@ texts; the page then says how many exact matches put the same words in place of 
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
@@ -26,7 +24,7 @@ from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.progress import track
@@ -46,8 +44,8 @@ from benchmarks.studies.revision_quality import (
     table,
     told,
 )
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
@@ -210,37 +208,44 @@ def page(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SurenessOptions:
+    """Which model makes which edits, at which degrees of sureness."""
+
+    edits: Annotated[str, Argument("JSON lines with before and after, or a unified diff")]
+    model: Annotated[str, Argument("a model that revises: a folder or a name")]
+    sureness: Annotated[tuple[float, ...], Option("degrees to measure", together=True)] = DEGREES
+    skip: Annotated[int, Option("edits to leave out at the start")] = 0
+    limit: Annotated[int | None, Option("edits to take then")] = None
+    beside: Annotated[Path | None, Option("what python -m benchmarks revising --keep kept")] = None
+    known: Annotated[str | None, Option("edits that the model learned from")] = None
+    cache: Annotated[Path | None, Option("file of what was found before")] = None
+    processes: Annotated[int, Option("texts at a time")] = 1
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks sureness", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        SurenessOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks sureness",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
-    parser.add_argument("model", help="a model that revises: a folder or a name")
-    parser.add_argument("--sureness", type=float, nargs="+", default=list(DEGREES))
-    parser.add_argument("--skip", type=int, default=0, help="edits to leave out at the start")
-    parser.add_argument("--limit", type=int, help="edits to take then")
-    parser.add_argument(
-        "--beside", type=Path, help="what python -m benchmarks revising --keep kept"
-    )
-    parser.add_argument("--known", help="edits that the model learned from")
-    parser.add_argument("--cache", type=Path, help="file of what was found before")
-    parser.add_argument("--processes", type=int, default=1, help="texts at a time (1)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(given)
-    try:
-        if not all(0 <= degree <= MOST_MARGIN for degree in chosen.sureness):
-            raise ReviserError(f"a degree of sureness lies between 0 and {MOST_MARGIN:.0f}")
-        edits, found, exact = _found(chosen)
-        learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: SurenessOptions) -> None:
+    if not all(0 <= degree <= MOST_MARGIN for degree in chosen.sureness):
+        raise ReviserError(f"a degree of sureness lies between 0 and {MOST_MARGIN:.0f}")
+    edits, found, exact = _found(chosen)
+    learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     print(told(found, as_json=chosen.json))
     if learned and not chosen.json:
         print(learned)
     if chosen.write:
-        command = f"python -m benchmarks sureness {shlex.join(given)}"
+        command = f"python -m benchmarks sureness {shlex.join(chosen.words)}"
         for file in filter(None, (chosen.edits, chosen.known)):
             command = command.replace(file, Path(file).name)
         facts = {
@@ -250,11 +255,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "Intervals": f"95 %, {RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
         }
         write_atomically(chosen.write, page(command, found, facts, learned).encode())
-    return 0
 
 
 def _found(
-    chosen: argparse.Namespace,
+    chosen: SurenessOptions,
 ) -> tuple[list[Edit], list[Measured], dict[float, list[bool]]]:
     """The edits, what the table says, and for each degree which of the edits it makes exactly."""
     edits = list(islice(read_edits(chosen.edits), chosen.skip, None))[: chosen.limit]

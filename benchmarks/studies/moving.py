@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -24,7 +25,8 @@ from benchmarks.measures import continuation
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import load
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Insert, Move
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, Sampler, seed
@@ -114,15 +116,31 @@ def table(found: Sequence[Found], reports: Sequence[continuation.Report]) -> str
     return Table(columns, tuple(rows)).markdown()
 
 
+@dataclass(frozen=True, kw_only=True)
+class MovingOptions:
+    """Which model continues which prompts, and at which temperatures it moves."""
+
+    model: Annotated[str | None, Argument("as for reviser continue --model")] = None
+    data: Annotated[Path, Option("token shards of held-out texts")]
+    evaluator: Annotated[Path, Option("folder of a language model")]
+    prompts: Annotated[int, Option("how many prompts")] = 200
+    temperatures: Annotated[
+        tuple[float, ...], Option("at which moves are chosen", together=True)
+    ] = (0.9, 0.5, 0.35, 0.2)
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m benchmarks moving", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("model", nargs="?", help="as for reviser continue --model")
-    parser.add_argument("--data", type=Path, required=True, help="token shards of held-out texts")
-    parser.add_argument("--evaluator", type=Path, required=True, help="folder of a language model")
-    parser.add_argument("--prompts", type=int, default=200)
-    parser.add_argument("--temperatures", type=float, nargs="+", default=[0.9, 0.5, 0.35, 0.2])
-    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    chosen = parser.parse_args(arguments)
+    return run_with(
+        MovingOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks moving",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: MovingOptions) -> None:
     engine = load_engine(chosen.model)
     prompts = continuation.prompts_of(Corpus.open(chosen.data), chosen.prompts)
     found, reports = [], []
@@ -149,4 +167,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"# How surely to choose where to go\n\n{facts}\nWhere insertions begin that follow moves, other than at "
             f"the end of the text, and what the texts are like:\n\n{text}"
         )
-    return 0

@@ -11,15 +11,13 @@ the tuning run, the page also shows the course that it took.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -39,8 +37,8 @@ from benchmarks.protocol.records import Generation, Prompt
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.actions import Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
@@ -300,41 +298,46 @@ def _names(supervised: str, tuned: str) -> tuple[str, str]:
     return one, other if one != other else f"{other}, tuned"
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="python -m benchmarks preference", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("supervised", help="the model that was tuned: a folder or a name")
-    parser.add_argument("tuned", help="what became of it")
-    parser.add_argument("--data", type=Path, required=True, help="held-out token shards")
-    parser.add_argument(
-        "--judge",
-        action="append",
-        required=True,
-        help="likelihood:EVALUATOR, or a chat model by folder or hub name; the first is the one that "
-        "the model was tuned towards, others should not be",
-    )
-    parser.add_argument("--prompts", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=123)
-    parser.add_argument("--rows", type=int, default=512, help="runs at a time (512)")
-    parser.add_argument("--temperature", type=float, default=Settings.temperature)
-    parser.add_argument("--top-k", type=int, default=Settings.top_k)
-    parser.add_argument("--max-actions", type=int, default=Settings.max_actions)
-    parser.add_argument("--both-ways", action="store_true", help="ask judges in both orders")
-    parser.add_argument("--run", type=Path, help="folder of the run that tuned the model")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class PreferenceOptions:
+    """Which two models are compared, by which judges."""
+
+    supervised: Annotated[str, Argument("the model that was tuned: a folder or a name")]
+    tuned: Annotated[str, Argument("what became of it")]
+    data: Annotated[Path, Option("held-out token shards")]
+    judge: Annotated[
+        tuple[str, ...],
+        Option(
+            "likelihood:EVALUATOR, or a chat model by folder or hub name; the first is the one that "
+            "the model was tuned towards, others should not be"
+        ),
+    ]
+    prompts: Annotated[int, Option("how many prompts")] = 1000
+    seed: Annotated[int, Option("of the sampling")] = 123
+    rows: Annotated[int, Option("runs at a time")] = 512
+    temperature: Annotated[float, Option("of the sampling")] = Settings.temperature
+    top_k: Annotated[int, Option("sample from so many")] = Settings.top_k
+    max_actions: Annotated[int, Option("most actions of a text")] = Settings.max_actions
+    both_ways: Annotated[bool, Option("ask judges in both orders")] = False
+    run: Annotated[Path | None, Option("folder of the run that tuned the model")] = None
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+    words: Words = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = _parser().parse_args(words)
-    try:
-        tuning = Tuning.read(chosen.run).page() if chosen.run else ""
-        made, count = _measured(chosen)
-    except ReviserError as error:
-        return complain(error)
+    return run_with(
+        PreferenceOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks preference",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: PreferenceOptions) -> None:
+    tuning = Tuning.read(chosen.run).page() if chosen.run else ""
+    made, count = _measured(chosen)
     print(json.dumps(asdict(made)) if chosen.json else tables(made))
     if chosen.write:
         facts: dict[str, Any] = {
@@ -343,13 +346,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{chosen.max_actions} actions at the most, seed {chosen.seed}",
             "Intervals": "Wilson, 95 %; one text for each prompt and model",
         }
-        head = provenance(f"python -m benchmarks preference {' '.join(words)}", **facts)
+        head = provenance(f"python -m benchmarks preference {' '.join(chosen.words)}", **facts)
         page = (f"# A tuned model beside its supervised one\n\n{head}", tables(made), tuning)
         write_atomically(chosen.write, "\n".join(filter(None, page)).encode())
-    return 0
 
 
-def _measured(chosen: argparse.Namespace) -> tuple[Comparison, int]:
+def _measured(chosen: PreferenceOptions) -> tuple[Comparison, int]:
     corpus = Corpus.open(chosen.data)
     supervised, tuned = (_checkpoint(name, corpus) for name in (chosen.supervised, chosen.tuned))
     prompts = prompts_of(corpus, chosen.prompts)

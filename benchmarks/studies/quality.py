@@ -12,13 +12,12 @@ models or a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS a
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -27,8 +26,8 @@ from benchmarks.measures import continuation, infill
 from benchmarks.report.provenance import provenance, surroundings
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import Checkpoint, load
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from training.data.corpus import Corpus
@@ -84,24 +83,24 @@ class Measured:
 class Examination:
     """Held-out prompts and passages, and the evaluator that reads what is made of them."""
 
-    def __init__(self, chosen: argparse.Namespace) -> None:
+    def __init__(self, chosen: QualityOptions, evaluator: Path, data: Path) -> None:
         self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self.half = torch.bfloat16 if self.device.type == "cuda" else torch.float32
-        self.evaluator = self.load(chosen.evaluator)
-        corpus = Corpus.open(chosen.data)
+        self.evaluator = self.load(evaluator)
+        corpus = Corpus.open(data)
         self.prompts = continuation.prompts_of(corpus, chosen.prompts)
         self.passages = infill.passages_of(corpus, chosen.prompts)
         self.real_joins = self.joins([passage.gap for passage in self.passages])
-        self.rows: int = chosen.batch
-        self.seeds: list[int] = chosen.seeds
+        self.rows = chosen.batch
+        self.seeds = chosen.seeds
         self.settings = continuation.Settings(
             temperature=chosen.temperature, move_temperature=chosen.move_temperature
         )
         self.facts = {
-            "evaluator": chosen.evaluator.name,
-            "data": chosen.data.name,
+            "evaluator": evaluator.name,
+            "data": data.name,
             "prompts": len(self.prompts),
-            "seeds": chosen.seeds,
+            "seeds": list(chosen.seeds),
             "temperature": chosen.temperature,
             "move_temperature": chosen.move_temperature,
             **surroundings(),
@@ -153,8 +152,10 @@ class Examination:
         )
 
 
-def write_with(models: dict[str, Path], chosen: argparse.Namespace) -> None:
+def write_with(models: dict[str, Path], chosen: QualityOptions) -> None:
     """Measure real text and each of `models`, unless that was done."""
+    if not chosen.evaluator or not chosen.data:
+        raise ReviserError("writing needs an evaluator and held-out data")
     everything: dict[str, Path | None] = {REAL: None, **models}
     missing = {
         name: folder
@@ -163,7 +164,7 @@ def write_with(models: dict[str, Path], chosen: argparse.Namespace) -> None:
     }
     if missing:
         chosen.run.mkdir(parents=True, exist_ok=True)
-        examination = Examination(chosen)
+        examination = Examination(chosen, chosen.evaluator, chosen.data)
         for name, folder in missing.items():
             examination.take(chosen.run, name, folder)
 
@@ -361,9 +362,9 @@ def page(measured: Sequence[Measured], held: Sequence[Target], mauve: dict[str, 
     )
 
 
-def compare(chosen: argparse.Namespace) -> str:
+def compare(chosen: QualityOptions, name: str) -> str:
     """A model's figures, and whether they are what a default is held to."""
-    names = [REAL, chosen.baseline, chosen.compare] if chosen.baseline else [REAL, chosen.compare]
+    names = [REAL, chosen.baseline, name] if chosen.baseline else [REAL, name]
     measured = _kept(chosen.run, names)
     model, baseline = measured[-1], measured[1] if chosen.baseline else None
     if baseline and baseline.temperature != model.temperature:
@@ -375,11 +376,11 @@ def compare(chosen: argparse.Namespace) -> str:
     if chosen.write:
         asked = f"--compare {model.name}" + (f" --baseline {baseline.name}" if baseline else "")
         temperature = f"temperature {model.temperature:g}"
-        _file(chosen, asked, measured, temperature, text)
+        _file(chosen.write, chosen, asked, measured, temperature, text)
     return text
 
 
-def side_by_side(chosen: argparse.Namespace) -> str:
+def side_by_side(chosen: QualityOptions) -> str:
     """What several wrote, each at its temperature, from the likeliest to the least likely."""
     measured = _kept(chosen.run, [REAL, *chosen.side_by_side])
     mauve = overlaps(chosen.run, chosen.side_by_side, chosen.mauve) if chosen.mauve else {}
@@ -402,7 +403,7 @@ def side_by_side(chosen: argparse.Namespace) -> str:
     text = Table(columns, tuple(rows)).markdown()
     if chosen.write:
         asked = f"--side-by-side {' '.join(chosen.side_by_side)}"
-        _file(chosen, asked, measured, "each at its temperature", text)
+        _file(chosen.write, chosen, asked, measured, "each at its temperature", text)
     return text
 
 
@@ -422,7 +423,8 @@ def _kept(run: Path, names: Sequence[str]) -> list[Measured]:
 
 
 def _file(
-    chosen: argparse.Namespace,
+    path: Path,
+    chosen: QualityOptions,
     asked: str,
     measured: Sequence[Measured],
     temperature: str,
@@ -450,7 +452,7 @@ def _file(
             f"- MAUVE: {chosen.mauve} features, 100 GPT-2 tokens, each seed's texts by themselves, "
             f"the mean of {len(SEEDS)} clusterings\n"
         )
-    write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
+    write_atomically(path, f"# {chosen.title}\n\n{facts}\n{text}".encode())
 
 
 def _sampling(temperature: str, move_temperature: float | None) -> str:
@@ -458,54 +460,64 @@ def _sampling(temperature: str, move_temperature: float | None) -> str:
     return usual if move_temperature is None else f"{usual}; where to go at {move_temperature}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class QualityOptions:
+    """Which models write after which prompts, and which of them are compared."""
+
+    run: Annotated[Path, Argument("folder of what was written")]
+    model: Annotated[tuple[str, ...], Option("a model to write with", metavar="NAME=FOLDER")] = ()
+    evaluator: Annotated[Path | None, Option("model folder")] = None
+    data: Annotated[Path | None, Option("held-out token shards")] = None
+    prompts: Annotated[int, Option("how many prompts")] = 500
+    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = (123, 124, 125)
+    batch: Annotated[int, Option("texts at a time")] = 512
+    temperature: Annotated[float, Option("continue at this temperature")] = TEMPERATURE
+    move_temperature: Annotated[
+        float | None, Option("continue with where to go chosen more surely")
+    ] = None
+    compare: Annotated[str | None, Option("the model whose figures are shown", metavar="NAME")] = (
+        None
+    )
+    baseline: Annotated[str | None, Option("the left-to-right model beside it", metavar="NAME")] = (
+        None
+    )
+    side_by_side: Annotated[
+        tuple[str, ...],
+        Option("show what these wrote, at any temperature", metavar="NAME", together=True),
+    ] = ()
+    mauve: Annotated[
+        str | None, Option("also MAUVE, with these features", choices=("minilm", "gpt2", "bert"))
+    ] = None
+    title: Annotated[str, Option("of the Markdown file")] = (
+        "The embedded model's continuations and infills"
+    )
+    write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks quality", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        QualityOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks quality",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("run", type=Path, help="folder of what was written")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=FOLDER")
-    parser.add_argument("--evaluator", type=Path, help="model folder")
-    parser.add_argument("--data", type=Path, help="held-out token shards")
-    parser.add_argument("--prompts", type=int, default=500)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124, 125])
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument(
-        "--temperature", type=float, default=TEMPERATURE, help="continue at this temperature"
-    )
-    parser.add_argument(
-        "--move-temperature", type=float, help="continue with where to go chosen more surely"
-    )
-    parser.add_argument("--compare", metavar="NAME")
-    parser.add_argument("--baseline", metavar="NAME")
-    parser.add_argument(
-        "--side-by-side",
-        nargs="+",
-        metavar="NAME",
-        help="show what these wrote, at any temperature",
-    )
-    parser.add_argument("--mauve", choices=["minilm", "gpt2", "bert"])
-    parser.add_argument("--title", default="The embedded model's continuations and infills")
-    parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
-    chosen = parser.parse_args(arguments)
-    try:
-        models = dict(_named(word) for word in chosen.model)
-        if models:
-            if not chosen.evaluator or not chosen.data:
-                raise ReviserError("writing needs an evaluator and held-out data")
-            write_with(models, chosen)
-        if chosen.baseline and not chosen.compare:
-            raise ReviserError("a baseline needs a model to compare with it")
-        if chosen.compare and chosen.side_by_side:
-            raise ReviserError("compare one model, or show several side by side")
-        if chosen.compare:
-            print(compare(chosen))
-        elif chosen.side_by_side:
-            print(side_by_side(chosen))
-        elif not models:
-            raise ReviserError("name a model to write with, or one to compare")
-    except ReviserError as error:
-        return complain(error)
-    return 0
+
+
+def run(chosen: QualityOptions) -> None:
+    models = dict(_named(word) for word in chosen.model)
+    if models:
+        write_with(models, chosen)
+    if chosen.baseline and not chosen.compare:
+        raise ReviserError("a baseline needs a model to compare with it")
+    if chosen.compare and chosen.side_by_side:
+        raise ReviserError("compare one model, or show several side by side")
+    if chosen.compare:
+        print(compare(chosen, chosen.compare))
+    elif chosen.side_by_side:
+        print(side_by_side(chosen))
+    elif not models:
+        raise ReviserError("name a model to write with, or one to compare")
 
 
 def _named(word: str) -> tuple[str, Path]:

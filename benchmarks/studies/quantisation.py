@@ -12,21 +12,22 @@ groups that share a scale are new, as they are for weights that come from traini
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import lzma
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 
 from benchmarks.report.provenance import provenance
 from benchmarks.speed.decoding import PACKAGE, gguf_file
 from reviser.checkpoints.home import Checkpoint, load
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer
 from reviser.model import Reviser
 from reviser.model.quantised import quantise_model
@@ -128,22 +129,32 @@ def report(result: dict[str, Any]) -> str:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class QuantisationOptions:
+    """Whose weights are quantised, and which texts they are measured on."""
+
+    model: Annotated[Path | None, Argument(f"model folder; by default {PACKAGE}'s")] = None
+    data: Annotated[Path, Option("documents, one JSON a line, in xz")]
+    documents: Annotated[int, Option("documents to measure on")] = DOCUMENTS
+    gguf: Annotated[
+        Path | None, Option(f"the weights; from the package {PACKAGE} if not given")
+    ] = None
+    shuffled: Annotated[bool, Option("weights that lie on no grid")] = False
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks quantisation", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        QuantisationOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks quantisation",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("model", nargs="?", type=Path, help=f"model folder; by default {PACKAGE}'s")
-    parser.add_argument(
-        "--data", type=Path, required=True, help="documents, one JSON a line, in xz"
-    )
-    parser.add_argument("--documents", type=int, default=DOCUMENTS)
-    parser.add_argument(
-        "--gguf", type=Path, help=f"the weights; from the package {PACKAGE} if not given"
-    )
-    parser.add_argument("--shuffled", action="store_true", help="weights that lie on no grid")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
+
+
+def run(chosen: QuantisationOptions) -> None:
     checkpoint, weights = _chosen_model(chosen)
     if chosen.shuffled:
         checkpoint.model.load_state_dict(shuffled(checkpoint.model))
@@ -161,10 +172,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Data=f"{chosen.data.name}, the first {len(texts)} documents of {SHORTEST} tokens or more",
         )
         chosen.write.write_text(f"# Cost of quantised weights\n\n{facts}\n{report(result)}")
-    return 0
 
 
-def _chosen_model(chosen: argparse.Namespace) -> tuple[Checkpoint, str]:
+def _chosen_model(chosen: QuantisationOptions) -> tuple[Checkpoint, str]:
     if chosen.model:
         return load(chosen.model, dtype=torch.float32), chosen.model.name
     with gguf_file(chosen.gguf) as path:

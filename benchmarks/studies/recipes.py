@@ -10,26 +10,26 @@ calls with other NAMEs can train beside each other, and one more makes the table
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from benchmarks.measures import continuation
 from benchmarks.report.provenance import provenance
 from reviser.checkpoints.home import load
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words, words_of
+from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from training.data.corpus import Corpus
 from training.samples.mixture import Mixture
-from training.trainer.run import main as train
+from training.trainer.options import RunOptions
+from training.trainer.run import run as train
 from training.trainer.settings import preset_settings
 
 RECIPE = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
@@ -37,11 +37,11 @@ RECIPE = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
 
 @dataclass(frozen=True)
 class Recipe:
-    """One way to train: a mixture, and flags of the run."""
+    """One way to train: a mixture, and settings of the run that differ."""
 
     name: str
     mixture: Mixture
-    flags: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, Any] = field(default_factory=dict)
 
 
 def recipes() -> list[Recipe]:
@@ -74,7 +74,7 @@ def recipes() -> list[Recipe]:
     ]
 
 
-def train_one(recipe: Recipe, chosen: argparse.Namespace) -> Path:
+def train_one(recipe: Recipe, chosen: RecipesOptions) -> Path:
     """Run the recipe, unless that was done; returns the folder of its model."""
     out: Path = chosen.out / recipe.name.replace(" ", "-").replace(",", "")
     model = out / "model"
@@ -83,34 +83,31 @@ def train_one(recipe: Recipe, chosen: argparse.Namespace) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     mixture = out / "mixture.json"
     mixture.write_text(json.dumps(recipe.mixture.to_dict()))
-    flags: dict[str, Any] = {
-        "init": chosen.init,
-        "data": chosen.data,
-        "out": out,
-        "mixture": mixture,
+    changes: dict[str, Any] = {
         "history": chosen.history,
         "steps": chosen.steps,
         "evaluate_every": chosen.steps + 1,
         "checkpoint_every": chosen.steps + 1,
-        "workers": chosen.workers,
         "warmup_steps": chosen.steps // 5,
         "peak_rate": 4e-4,
         "final_rate": 2e-5,
         "accumulate": chosen.accumulate,
-        **recipe.flags,
+        **recipe.changes,
     }
     if chosen.accumulate > 1:
         # The same batch in smaller passes, so that several runs find room on one GPU.
-        flags["rows"] = preset_settings(chosen.preset).rows // chosen.accumulate
-    words = [word for name, value in flags.items() for word in (_flag(name), str(value))]
-    status = train([chosen.preset, *words])
-    if status:
-        raise SystemExit(status)
+        changes["rows"] = preset_settings(chosen.preset).rows // chosen.accumulate
+    options = RunOptions(
+        preset=chosen.preset,
+        data=chosen.data,
+        out=out,
+        mixture=mixture,
+        init=str(chosen.init),
+        workers=chosen.workers,
+        changes=changes,
+    )
+    train(replace(options, words=words_of(options)))
     return model
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def table(reports: Sequence[continuation.Report]) -> str:
@@ -129,7 +126,7 @@ def table(reports: Sequence[continuation.Report]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
+def compare(chosen: RecipesOptions) -> list[continuation.Report]:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     half = torch.bfloat16 if device.type == "cuda" else torch.float32
     wanted = [recipe for recipe in recipes() if not chosen.only or recipe.name in chosen.only]
@@ -156,38 +153,48 @@ def compare(chosen: argparse.Namespace) -> list[continuation.Report]:
     return reports
 
 
+@dataclass(frozen=True, kw_only=True)
+class RecipesOptions:
+    """From what and on what the recipes are trained and measured."""
+
+    init: Annotated[Path, Option("model folder: start and evaluator")]
+    data: Annotated[Path, Option("token shards to train on")]
+    held_out: Annotated[Path, Option("token shards to measure on")]
+    out: Annotated[Path, Option("folder of the runs")]
+    preset: Annotated[str, Option("a preset of training")] = "smol"
+    history: Annotated[int, Option("longest history of a sample, in ids")] = 1024
+    steps: Annotated[int, Option("steps of each run")] = 100
+    accumulate: Annotated[int, Option("take a step's batch in so many passes")] = 1
+    workers: Annotated[int, Option("threads that make batches")] = 8
+    prompts: Annotated[int, Option("how many prompts")] = 500
+    seed: Annotated[int, Option("of the sampling")] = 123
+    batch: Annotated[int, Option("texts at a time")] = 512
+    only: Annotated[
+        tuple[str, ...], Option("these recipes alone", metavar="NAME", together=True)
+    ] = ()
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks recipes", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        RecipesOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks recipes",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument(
-        "--init", type=Path, required=True, help="model folder: start and evaluator"
-    )
-    parser.add_argument("--data", type=Path, required=True, help="token shards to train on")
-    parser.add_argument("--held-out", type=Path, required=True, help="token shards to measure on")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the runs")
-    parser.add_argument("--preset", default="smol")
-    parser.add_argument("--history", type=int, default=1024)
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument(
-        "--accumulate", type=int, default=1, help="take a step's batch in so many passes"
-    )
-    parser.add_argument("--workers", type=int, default=8)
-    parser.add_argument("--prompts", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=123)
-    parser.add_argument("--batch", type=int, default=512)
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these recipes alone")
-    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(words)
+
+
+def run(chosen: RecipesOptions) -> None:
     known = {recipe.name for recipe in recipes()}
     if unknown := sorted(set(chosen.only) - known):
-        return complain(f"there is no recipe {', '.join(unknown)}: {', '.join(sorted(known))}")
+        raise ReviserError(f"there is no recipe {', '.join(unknown)}: {', '.join(sorted(known))}")
     reports = compare(chosen)
     print(table(reports))
     if chosen.write:
         facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "recipes", *words]),
+            shlex.join(["python", "-m", "benchmarks", "recipes", *chosen.words]),
             Seed=chosen.seed,
             Training=f"{chosen.preset} from {chosen.init.name}, {chosen.steps} steps each",
             Data=f"{chosen.data.name}; prompts of 35 tokens from {chosen.held_out.name}",
@@ -195,4 +202,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Evaluator=chosen.init.name,
         )
         chosen.write.write_text(f"# Ways to train, in short runs\n\n{facts}\n{table(reports)}")
-    return 0

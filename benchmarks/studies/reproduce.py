@@ -11,7 +11,6 @@ without its models.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
 import gc
@@ -21,12 +20,12 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 
@@ -42,15 +41,26 @@ from benchmarks.protocol.records import (
     read_records,
     write_records,
 )
+from benchmarks.protocol.results import (
+    REAL,
+    ArenaRow,
+    MauveRow,
+    MissingEntry,
+    PerplexityRow,
+    Reproduced,
+    Reproduction,
+    Results,
+    TrainingRecord,
+)
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
 from benchmarks.protocol.setup import BUILTIN, Setup
 from benchmarks.report.findings import NAMES, Name, findings
-from benchmarks.report.page import REAL, tables_of, write_report
+from benchmarks.report.page import tables_of, write_report
 from benchmarks.report.provenance import surroundings
 from benchmarks.suite import Plan, Suite, Written, finite
 from reviser.checkpoints.summary import is_home
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Gpt2Tokenizer
@@ -62,6 +72,7 @@ from training.data.sources import documents, expand
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.metrics import MetricsLog, PlainView, read_metrics
+from training.trainer.options import RunOptions
 from training.trainer.parallel import join_world
 from training.trainer.run import Reporter, loader_of, train
 from training.trainer.settings import Settings, preset_settings
@@ -132,6 +143,26 @@ SCALES: dict[str, Scale] = {
 }
 
 
+@dataclass(frozen=True)
+class Texts:
+    """Sources of texts, or folders of token shards, to train on, and a source that is not among them.
+
+    Without one, a tenth of the texts is held out.
+    """
+
+    data: Sequence[str] = (BUILTIN,)
+    held_out: str | None = None
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Evaluators, judges and features for MAUVE."""
+
+    evaluators: Sequence[str] = ()
+    judges: Sequence[str] = ()
+    features: Sequence[str] = ()
+
+
 class PlainBars(Bars):
     """Plain lines on standard error, for machines without rich."""
 
@@ -149,73 +180,64 @@ class PlainBars(Bars):
 def reproduce(
     scale: str | Scale,
     out: Path,
+    texts: Texts = Texts(),
+    further: Measures = Measures(),
     *,
-    data: Sequence[str] = (BUILTIN,),
-    held_out: str | None = None,
-    evaluators: Sequence[str] = (),
-    judges: Sequence[str] = (),
-    features: Sequence[str] = (),
     command: str = "",
     bars: Bars | None = None,
-) -> dict[str, Any]:
+) -> Reproduced:
     """Train the four models and measure them; returns, and leaves in `out`, everything that was found.
 
-    `data` are sources of texts or folders of token shards, and `held_out` a source that is not among
-    them; without one, a tenth of the texts is held out. Evaluators, judges and features are those of
-    the scale and these.
+    They are measured by what the scale says, and by further measures.
     """
     chosen = SCALES[scale] if isinstance(scale, str) else scale
     shown = bars or PlainBars()
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
     os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
-    texts, training = train_models(NAMES, chosen, out, data, held_out, shown.say)
+    prompts, training = train_models(NAMES, chosen, out, texts, shown.say)
     trained = time.perf_counter()
-    found: dict[str, Any] = {
+    found: Reproduction = {
         "scale": scale if isinstance(scale, str) else "custom",
         "command": command,
         "training": training,
     }
     _write_json(out / _RECORD, found)
     plan = Plan(
-        setup=dataclasses.replace(chosen.setup, data=str(texts)),
+        setup=dataclasses.replace(chosen.setup, data=str(prompts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
-        evaluators=tuple(_resolved(out, name) for name in (*chosen.evaluators, *evaluators)),
-        judges=tuple(_resolved(out, name) for name in (*chosen.judges, *judges)),
-        features=(*chosen.features, *features),
+        evaluators=tuple(
+            _resolved(out, name) for name in (*chosen.evaluators, *further.evaluators)
+        ),
+        judges=tuple(_resolved(out, name) for name in (*chosen.judges, *further.judges)),
+        features=(*chosen.features, *further.features),
     )
     with Cache(out / "cache.sqlite") as cache:
         folder = RunFolder.start(out / "run", plan.to_dict())
         results = Suite(plan, folder, cache, shown).run()
     # Models may have been trained one by one, before this call.
     spent = sum(entry["seconds"] for entry in training.values()) + time.perf_counter() - trained
-    return _concluded(out, folder, results, found | {"seconds": round(spent, 1)})
+    found["seconds"] = round(spent, 1)
+    return _concluded(out, folder, results, found)
 
 
-def _concluded(
-    out: Path, folder: RunFolder, results: dict[str, Any], found: dict[str, Any]
-) -> dict[str, Any]:
+def _concluded(out: Path, folder: RunFolder, results: Results, found: Reproduction) -> Reproduced:
     """Say what follows from results, there and in the report; returns all of it."""
-    found = finite(found | {"findings": findings(results)})
-    results = results | {"reproduction": found}
+    concluded: Reproduction = finite({**found, "findings": findings(results)})
+    results = {**results, "reproduction": concluded}
     folder.write_json("results.json", results)
     write_report(folder)
-    _write_json(out / _RECORD, found)
-    return found | {"results": results}
+    _write_json(out / _RECORD, concluded)
+    return {**concluded, "results": results}
 
 
 def train_models(
-    names: Sequence[Name],
-    scale: Scale,
-    out: Path,
-    data: Sequence[str],
-    held_out: str | None,
-    say: Say,
-) -> tuple[Path, dict[str, Any]]:
+    names: Sequence[Name], scale: Scale, out: Path, texts: Texts, say: Say
+) -> tuple[Path, dict[str, TrainingRecord]]:
     """Train these of the four; returns the file of texts to be continued, and how training went."""
     out.mkdir(parents=True, exist_ok=True)
-    corpus, texts = prepare(out / "data", data, held_out, scale, say)
-    return texts, {name: train_model(name, scale, corpus, out / "models", say) for name in names}
+    corpus, prompts = prepare(out / "data", texts, scale, say)
+    return prompts, {name: train_model(name, scale, corpus, out / "models", say) for name in names}
 
 
 def model_folder(out: Path, name: str) -> Path:
@@ -228,10 +250,9 @@ def _resolved(out: Path, source: str) -> str:
     return f"{head}{mark}{model_folder(out, name)}" if name in NAMES else source
 
 
-def prepare(
-    folder: Path, data: Sequence[str], held_out: str | None, scale: Scale, say: Say
-) -> tuple[Path, Path]:
+def prepare(folder: Path, texts: Texts, scale: Scale, say: Say) -> tuple[Path, Path]:
     """Token shards to train on and a file of passages to be continued, none of them trained on."""
+    data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
     shards = _ready_shards(folder, data)
     if shards is not None and held_out is None:
@@ -283,13 +304,13 @@ def _is_held_out(text: str) -> bool:
     return hashlib.sha256(text.encode()).digest()[0] % _HELD_OUT_SHARE == 0
 
 
-def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) -> dict[str, Any]:
+def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) -> TrainingRecord:
     """Train one of the four, unless that was done already; returns how it went."""
     out = models / name.lower()
     record = out / "training.json"
     folder = out / "model"
     if record.exists() and (is_home(folder) or is_diffusion(folder)):
-        kept = dict(json.loads(record.read_text("utf-8")))
+        kept: TrainingRecord = json.loads(record.read_text("utf-8"))
         if Settings.from_dict(kept["settings"]) != scale.settings:
             raise ReviserError(f"{out} was trained with other settings; name another folder")
         say(f"{name} is trained already")
@@ -315,20 +336,13 @@ def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) 
 def _train_own(name: str, scale: Scale, corpus: Path, out: Path) -> None:
     """A Reviser by the paper's recipe, or the autoregressive baseline, with the usual training run."""
     settings = dataclasses.replace(scale.settings, objective="ar" if name == "AR" else "reviser")
-    options = argparse.Namespace(
+    options = RunOptions(
+        preset=settings.model,
         data=corpus,
         out=out,
-        held_out=None,
-        edits=None,
-        held_out_edits=None,
-        mistakes=None,
         tokenizer="gpt2",
-        init=None,
-        base=None,
-        mixture=None,
-        resume=False,
         workers=scale.workers,
-        words=[f"as {name} of a reproduction"],
+        words=(f"as {name} of a reproduction",),
     )
     with join_world(settings.parallel) as world:
         train(options, settings, world)
@@ -363,7 +377,7 @@ def train_diffusion(kind: Literal["sedd", "mdlm"], scale: Scale, corpus: Path, o
     save_diffusion(out / "model", dataclasses.replace(made, metadata=metadata), replace=True)
 
 
-def _training_record(out: Path, scale: Scale, seconds: float) -> dict[str, Any]:
+def _training_record(out: Path, scale: Scale, seconds: float) -> TrainingRecord:
     entries = [entry for entry in read_metrics(out / "metrics.jsonl") if "loss" in entry]
     last = entries[-max(1, len(entries) // 10) :]
     weights = (out / "model").glob("*.safetensors")
@@ -409,46 +423,39 @@ class KeptSuite(Suite):
         return found
 
 
-def measure(
-    out: Path,
-    *,
-    evaluators: Sequence[str] = (),
-    judges: Sequence[str] = (),
-    features: Sequence[str] = (),
-    bars: Bars | None = None,
-) -> dict[str, Any]:
+def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reproduced:
     """Measure a reproduction's texts by what was not to be had when they were written."""
     folder = RunFolder.existing(out / "run")
-    results: dict[str, Any] = folder.read_json("results.json")
-    settings = dict(results["settings"])
+    results: Results = folder.read_json("results.json")
+    settings = results["settings"]
     plan = Plan(
         Setup.from_dict(settings["setup"]),
         tuple(settings["models"]),
-        tuple(evaluators),
-        tuple(judges),
+        tuple(further.evaluators),
+        tuple(further.judges),
         both_ways=settings["both_ways"],
-        features=tuple(features),
+        features=tuple(further.features),
     )
     with Cache(out / "cache.sqlite") as cache:
         suite = KeptSuite(plan, folder, cache, bars or PlainBars())
         kept = suite.written()
-        new = {
-            "perplexity": suite.perplexities(kept),
-            "arena": _further_arenas(suite, kept) if judges else [],
-            "mauve": suite.mauve(kept),
-        }
-    merged = merge(results, finite(new), suite.missing)
-    if any(new.values()):
-        asked = ", ".join((*evaluators, *judges, *features))
+        new = Tables(
+            suite.perplexities(kept),
+            _further_arenas(suite, kept) if further.judges else [],
+            suite.mauve(kept),
+        )
+    merged = merge(results, new, suite.missing)
+    if new.perplexity or new.arena or new.mauve:
+        asked = ", ".join((*further.evaluators, *further.judges, *further.features))
         place = surroundings()
         words = f"{asked} on {place['Hardware']}, {place['Date']}, commit {place['Commit']}"
         merged["provenance"] = merged["provenance"] | {"Measured later": words}
     record = out / _RECORD
-    found = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    found: Reproduction = json.loads(record.read_text("utf-8")) if record.exists() else {}
     return _concluded(out, folder, merged, found)
 
 
-def _further_arenas(suite: KeptSuite, kept: Sequence[Written]) -> list[dict[str, Any]]:
+def _further_arenas(suite: KeptSuite, kept: Sequence[Written]) -> list[ArenaRow]:
     """More arenas, whose judgements join those that the run's folder holds."""
     path = suite.folder.path / "judgements.jsonl"
     old = read_records(path, Judgement) if path.exists() else []
@@ -459,33 +466,42 @@ def _further_arenas(suite: KeptSuite, kept: Sequence[Written]) -> list[dict[str,
     return rows
 
 
-# What tells the rows of a table of results apart.
-_ROW_KEYS = {
-    "perplexity": ("contestant", "evaluator"),
-    "arena": ("first", "second", "judge"),
-    "mauve": ("contestant", "features"),
-}
+@dataclass(frozen=True)
+class Tables:
+    """Rows of results that were measured later."""
+
+    perplexity: Sequence[PerplexityRow] = ()
+    arena: Sequence[ArenaRow] = ()
+    mauve: Sequence[MauveRow] = ()
 
 
-def merge(
-    old: dict[str, Any], new: dict[str, list[dict[str, Any]]], missing: list[dict[str, str]]
-) -> dict[str, Any]:
+_Row = TypeVar("_Row", bound=Mapping[str, object])
+
+
+def merge(old: Results, new: Tables, missing: list[MissingEntry]) -> Results:
     """Old results with new rows added, or put in the place of the same rows; what was missing may not be now."""
-    merged = dict(old)
-    for table, keys in _ROW_KEYS.items():
-        rows = {tuple(row[key] for key in keys): row for row in (*old[table], *new[table])}
-        merged[table] = list(rows.values())
+    merged = old.copy()
+    merged["perplexity"] = _joined(
+        old["perplexity"], finite(new.perplexity), "contestant", "evaluator"
+    )
+    merged["arena"] = _joined(old["arena"], finite(new.arena), "first", "second", "judge")
+    merged["mauve"] = _joined(old["mauve"], finite(new.mauve), "contestant", "features")
     sources = (
-        {f"evalPPL under {row['evaluator']}" for row in new["perplexity"]}
-        | {f"an arena judged by {row['judge']}" for row in new["arena"]}
-        | {f"MAUVE with {row['features']} features" for row in new["mauve"]}
+        {f"evalPPL under {row['evaluator']}" for row in new.perplexity}
+        | {f"an arena judged by {row['judge']}" for row in new.arena}
+        | {f"MAUVE with {row['features']} features" for row in new.mauve}
     )
     still = [entry for entry in old["missing"] if entry["what"] not in sources]
     merged["missing"] = [*still, *(entry for entry in missing if entry not in still)]
     return merged
 
 
-def summary(found: dict[str, Any]) -> str:
+def _joined(old: Sequence[_Row], new: Sequence[_Row], *keys: str) -> list[_Row]:
+    """Rows of both; of those with the same values of `keys`, the last."""
+    return list({tuple(row[key] for key in keys): row for row in (*old, *new)}.values())
+
+
+def summary(found: Reproduced) -> str:
     """What was found, for people."""
     lines = [
         f"{name}: {entry['ids']:,} ids, loss {entry['loss']:.3f}, {entry['seconds']:.0f} s"
@@ -499,7 +515,7 @@ def summary(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def page(found: dict[str, Any]) -> str:
+def page(found: Reproduced) -> str:
     """The file of results: where they come from, and all tables of the report."""
     results = found["results"]
     facts = {
@@ -516,49 +532,54 @@ def _write_json(path: Path, data: Any) -> None:
     write_atomically(path, (json.dumps(finite(data), indent=1) + "\n").encode())
 
 
-def main(
-    arguments: Sequence[str] | None = None, prog: str = "python -m benchmarks reproduce"
-) -> int:
-    parser = Parser(prog=prog, description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--scale", choices=SCALES, default="smoke")
-    parser.add_argument("--out", type=Path, help="folder of the reproduction")
-    parser.add_argument("--data", nargs="+", default=[BUILTIN], help="texts or token shards")
-    parser.add_argument("--held-out", help="texts to be continued; by default a tenth of the data")
-    parser.add_argument("--steps", type=int, help="training steps of each model")
-    parser.add_argument(
-        "--train", nargs="+", choices=NAMES, help="train these alone, as a part of the whole"
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """How large a reproduction is, and what it is trained and measured on."""
+
+    scale: Annotated[str, Option("how large", choices=tuple(SCALES))] = "smoke"
+    out: Annotated[Path | None, Option("folder of the reproduction")] = None
+    data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
+    held_out: Annotated[
+        str | None, Option("texts to be continued; by default a tenth of the data")
+    ] = None
+    steps: Annotated[int | None, Option("training steps of each model")] = None
+    train: Annotated[
+        tuple[Name, ...],
+        Option("train these alone, as a part of the whole", choices=NAMES, together=True),
+    ] = ()
+    prompts: Annotated[int | None, Option("prompts for each seed")] = None
+    evaluator: Annotated[tuple[str, ...], Option("a further one")] = ()
+    judge: Annotated[tuple[str, ...], Option("a further one")] = ()
+    features: Annotated[tuple[str, ...], Option("further ones for MAUVE")] = ()
+    measure: Annotated[Path | None, Option("measure what a run has written", metavar="OUT")] = None
+    write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    words: Words = ()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        ReproduceOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks reproduce",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("--prompts", type=int, help="prompts for each seed")
-    parser.add_argument("--evaluator", action="append", default=[], help="a further one")
-    parser.add_argument("--judge", action="append", default=[], help="a further one")
-    parser.add_argument("--features", action="append", default=[], help="further ones for MAUVE")
-    parser.add_argument(
-        "--measure", type=Path, metavar="OUT", help="measure what a run has written"
-    )
-    parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
-    parser.add_argument("--json", action="store_true")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(words)
-    measures = {
-        "evaluators": chosen.evaluator,
-        "judges": chosen.judge,
-        "features": chosen.features,
-    }
-    try:
-        scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
-        out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"
-        texts = {"data": chosen.data, "held_out": chosen.held_out}
-        if chosen.measure is not None:
-            found = measure(chosen.measure, **measures)
-        elif chosen.train:
-            _, training = train_models(chosen.train, scale, out, **texts, say=PlainBars().say)
-            found = {"training": training}
-        else:
-            command = shlex.join(["python", "-m", "benchmarks", "reproduce", *words])
-            found = reproduce(scale, out, **texts, **measures, command=command)
-        if chosen.write and "results" in found:
-            write_atomically(chosen.write, page(found).encode())
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: ReproduceOptions) -> None:
+    scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
+    out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"
+    measures = Measures(chosen.evaluator, chosen.judge, chosen.features)
+    texts = Texts(chosen.data, chosen.held_out)
+    if chosen.measure is not None:
+        found = measure(chosen.measure, measures)
+    elif chosen.train:
+        _, training = train_models(chosen.train, scale, out, texts, PlainBars().say)
+        found = {"training": training}
+    else:
+        command = shlex.join(["python", "-m", "benchmarks", "reproduce", *chosen.words])
+        found = reproduce(scale, out, texts, measures, command=command)
+    if chosen.write and "results" in found:
+        write_atomically(chosen.write, page(found).encode())
     print(json.dumps(found) if chosen.json else summary(found))
-    return 0

@@ -17,24 +17,22 @@ measured one by one, on another machine, and the page that --write makes has the
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from benchmarks.measures.sari import Floats, gleu_counts, gleu_of, sari
 from benchmarks.report.provenance import surroundings
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from training.edits.files import Edit, read_edits
@@ -413,39 +411,49 @@ def page(title: str, command: str, found: Sequence[Measured]) -> str:
 # Command -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class RevisingOptions:
+    """Which models make which edits."""
+
+    edits: Annotated[str, Argument("JSON lines with before and after, or a unified diff")]
+    models: Annotated[
+        tuple[str, ...], Argument("models that revise: a folder, or NAME=FOLDER")
+    ] = ()
+    rewriter: Annotated[tuple[str, ...], Option("a model that writes from left to right")] = ()
+    shots: Annotated[int, Option("examples it sees")] = SHOTS
+    examples: Annotated[
+        str | None, Option("edits to take the examples from, not those measured")
+    ] = None
+    limit: Annotated[int | None, Option("edits to take")] = None
+    rows: Annotated[int, Option("texts at a time")] = 256
+    keep: Annotated[Path | None, Option("folder of figures: what is there is measured")] = None
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    title: Annotated[str, Option("of the Markdown file")] = "How well models revise"
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks revising", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        RevisingOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks revising",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("edits", help="JSON lines with before and after, or a unified diff")
-    parser.add_argument("models", nargs="*", help="models that revise: a folder, or NAME=FOLDER")
-    parser.add_argument(
-        "--rewriter", action="append", default=[], help="a model that writes from left to right"
-    )
-    parser.add_argument("--shots", type=int, default=SHOTS, help=f"examples it sees ({SHOTS})")
-    parser.add_argument("--examples", help="edits to take the examples from, not those measured")
-    parser.add_argument("--limit", type=int, help="edits to take")
-    parser.add_argument("--rows", type=int, default=256, help="texts at a time (256)")
-    parser.add_argument("--keep", type=Path, help="folder of figures: what is there is measured")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--title", default="How well models revise", help="of the Markdown file")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(given)
-    try:
-        found = _found(chosen)
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: RevisingOptions) -> None:
+    found = _found(chosen)
     print(told(found, as_json=chosen.json))
     if chosen.write:
         elsewhere = (chosen.edits, chosen.examples)
-        words = [Path(word).name if word in elsewhere else word for word in given]
+        words = [Path(word).name if word in elsewhere else word for word in chosen.words]
         command = f"python -m benchmarks revising {shlex.join(words)}"
         write_atomically(chosen.write, page(chosen.title, command, found).encode())
-    return 0
 
 
-def _found(chosen: argparse.Namespace) -> list[Measured]:
+def _found(chosen: RevisingOptions) -> list[Measured]:
     examples, edits = _examples_and_edits(chosen)
     if not edits:
         raise ReviserError("there are no edits to measure")
@@ -458,7 +466,7 @@ def _found(chosen: argparse.Namespace) -> list[Measured]:
     return examination.results()
 
 
-def _examples_and_edits(chosen: argparse.Namespace) -> tuple[list[Edit], list[Edit]]:
+def _examples_and_edits(chosen: RevisingOptions) -> tuple[list[Edit], list[Edit]]:
     """What rewriters are shown, and what is measured."""
     from benchmarks.contestants.editing_models import split_examples
 

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from training.trainer.metrics import read_metrics
@@ -105,22 +105,30 @@ def page(runs: Sequence[TrainingRun]) -> str:
     return "\n".join(parts)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CourseOptions:
+    """Which runs are told of."""
+
+    runs: Annotated[tuple[Path, ...], Argument("folder of a run", metavar="RUN")]
+    where: Annotated[str, Option("hardware and commit of the runs")]
+    title: Annotated[str, Option("of the Markdown file")] = "Training runs"
+    write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks training_runs", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        CourseOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks training_runs",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folder of a run")
-    parser.add_argument("--where", required=True, help="hardware and commit of the runs")
-    parser.add_argument("--title", default="Training runs")
-    parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
-    chosen = parser.parse_args(arguments)
-    try:
-        text = page([TrainingRun.read(folder) for folder in chosen.runs])
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: CourseOptions) -> None:
+    text = page([TrainingRun.read(folder) for folder in chosen.runs])
     print(text)
     if chosen.write:
         command = f"python -m benchmarks training_runs {' '.join(map(str, chosen.runs))} --where …"
         facts = provenance(command, **{"Trained on": chosen.where})
         write_atomically(chosen.write, f"# {chosen.title}\n\n{facts}\n{text}".encode())
-    return 0

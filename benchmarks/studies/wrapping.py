@@ -9,16 +9,17 @@ continuation is looked at up to its first visible character, beside that of the 
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.rollout import Sampler
@@ -78,24 +79,32 @@ def measure(engine: Engine, passages: Sequence[list[str]], columns: int) -> dict
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class WrappingOptions:
+    """Which texts are wrapped and cut."""
+
+    texts: Annotated[str, Argument("held-out documents: JSON lines or plain, also compressed")]
+    model: Annotated[str | None, Option("as for reviser continue --model")] = None
+    passages: Annotated[int, Option("at the most")] = 500
+    columns: Annotated[int, Option("of a wrapped line")] = 70
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks wrapping", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        WrappingOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks wrapping",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("texts", help="held-out documents: JSON lines or plain, also compressed")
-    parser.add_argument("--model", help="as for reviser continue --model")
-    parser.add_argument("--passages", type=int, default=500, help="at the most (500)")
-    parser.add_argument("--columns", type=int, default=70, help="of a wrapped line (70)")
-    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    chosen = parser.parse_args(arguments)
-    try:
-        print(run(chosen))
-    except ReviserError as error:
-        return complain(error)
-    return 0
 
 
-def run(chosen: argparse.Namespace) -> str:
+def run(chosen: WrappingOptions) -> None:
+    print(wrapped_and_not(chosen))
+
+
+def wrapped_and_not(chosen: WrappingOptions) -> str:
     if chosen.passages < 1 or chosen.columns < 20:
         raise ReviserError("take at least one passage, and lines of at least 20 columns")
     passages = list(islice(passages_of(documents(chosen.texts), chosen.columns), chosen.passages))

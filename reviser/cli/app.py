@@ -16,7 +16,7 @@ from reviser.cli.commands.mcp import mcp
 from reviser.cli.commands.models import app as models
 from reviser.cli.commands.replay import replay
 from reviser.cli.commands.revise import revise
-from reviser.cli.commands.train import PASS_ON, tokenise, train
+from reviser.cli.commands.train import add_training
 from reviser.cli.commands.tui import tui
 from reviser.cli.entry import complain
 
@@ -34,8 +34,7 @@ app.command()(check)
 app.command()(apply)
 app.command()(replay)
 app.add_typer(models)
-app.command(context_settings=PASS_ON)(train)
-app.command(context_settings=PASS_ON)(tokenise)
+add_training(app)
 app.add_typer(bench)
 app.command()(lsp)
 app.command()(serve)

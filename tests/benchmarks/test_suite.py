@@ -11,9 +11,10 @@ import pytest
 
 from benchmarks.measures.statistics import walks
 from benchmarks.protocol.records import Generation, Judgement, Prompt, read_records
+from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import Bars, Cache, RunFolder
 from benchmarks.protocol.setup import Setup
-from benchmarks.suite import REAL, Plan, Suite, positions_over_time
+from benchmarks.suite import Plan, Suite, positions_over_time
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models

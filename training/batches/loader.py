@@ -9,7 +9,6 @@ and chapters are dealt out to the ranks of a distributed run.
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from collections import deque
@@ -18,12 +17,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import numpy as np
 
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from training.batches.packing import SLACK, Rows, bucketed, packed
@@ -249,29 +248,39 @@ def _bench(loader: Loader, steps: int) -> str:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class MeasuringOptions:
+    """Which stream of batches to measure."""
+
+    data: Annotated[Path, Argument("folder of token shards")]
+    bench: Annotated[bool, Option("measure the stream")]
+    edits: Annotated[Path | None, Option("folder of shards of edits")] = None
+    mixture: Annotated[Path | None, Option("JSON file of the mixture")] = None
+    plain: Annotated[bool, Option("left to right only, as a baseline")] = False
+    max_history: Annotated[int, Option("ids in a sample at the most")] = 512
+    row_length: Annotated[int | None, Option("ids in a row", default="twice the history")] = None
+    pack: Annotated[bool, Option("one sample a row")] = True
+    batch: Annotated[int, Option("rows in a batch")] = 128
+    steps: Annotated[int, Option("batches to measure")] = 200
+    workers: Annotated[int, Option("threads")] = 2
+    seed: Annotated[int, Option("of the samples")] = 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m training batches", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder of token shards")
-    parser.add_argument("--bench", action="store_true", required=True, help="measure the stream")
-    parser.add_argument("--edits", type=Path, help="folder of shards of edits")
-    parser.add_argument("--mixture", type=Path, help="JSON file of the mixture")
-    parser.add_argument("--plain", action="store_true", help="left to right only, as a baseline")
-    parser.add_argument("--max-history", type=int, default=512)
-    parser.add_argument("--row-length", type=int, help="ids in a row (twice the history)")
-    parser.add_argument("--no-pack", action="store_true", help="one sample a row")
-    parser.add_argument("--batch", type=int, default=128, help="rows in a batch (128)")
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--workers", type=int, default=2, help="threads (2)")
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args(arguments)
-    try:
-        print(_bench(_chosen_loader(chosen), chosen.steps))
-    except ReviserError as error:
-        return complain(error)
-    return 0
+    return run_with(
+        MeasuringOptions,
+        run,
+        arguments,
+        prog="python -m training batches",
+        about=(__doc__ or "").splitlines()[0],
+    )
 
 
-def _chosen_loader(chosen: argparse.Namespace) -> Loader:
+def run(chosen: MeasuringOptions) -> None:
+    print(_bench(_chosen_loader(chosen), chosen.steps))
+
+
+def _chosen_loader(chosen: MeasuringOptions) -> Loader:
     mixture = Mixture(max_history=chosen.max_history)
     if chosen.plain:
         mixture = Mixture.left_to_right(chosen.max_history)
@@ -284,6 +293,6 @@ def _chosen_loader(chosen: argparse.Namespace) -> Loader:
         samples,
         chosen.batch,
         row_length=chosen.row_length,
-        pack=not chosen.no_pack,
+        pack=chosen.pack,
         workers=chosen.workers,
     )

@@ -11,22 +11,20 @@ texts and edits of the supervised mixture. `--plain` trains as long on the mixtu
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 from training.batches.loader import Loader
@@ -41,9 +39,7 @@ from training.trainer.parallel import World, join_world
 from training.trainer.run import (
     Examiner,
     Reporter,
-    add_settings,
     check_history,
-    chosen_settings,
     edit_rows,
     evaluation_rows,
     examiner_for,
@@ -51,7 +47,7 @@ from training.trainer.run import (
     run_steps,
 )
 from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
-from training.trainer.settings import PRESETS, Settings, preset_settings
+from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
 from training.trainer.trainer import Trainer, interruptible
 
 # Epochs of the supervised samples are counted from 0; those of the rollouts are others.
@@ -92,6 +88,51 @@ class Plan:
     def oracle_share(self, number: int) -> float:
         """How often the oracle acts in a round; rounds are counted from 0."""
         return self.beta * self.decay**number
+
+
+# What each of these means, for --help.
+_HELP = {
+    "rounds": "how many rounds",
+    "updates": "optimizer steps of each round",
+    "episodes": "edits that are revised in each round",
+    "beta": "share of the steps at which the oracle acts, in the first round",
+    "decay": "what that share is multiplied by from round to round",
+    "share": "share of the samples of edits that are episodes",
+    "max_actions": "most actions of an episode",
+    "temperature": "that of the policy; 0 is greedy",
+    "batch": "episodes that are under way at a time",
+    "plain": "the mixture alone, as a baseline",
+}
+_FIXED = ("model", "betas", "steps", "minutes", "objective", "operators", "parallel")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaggerOptions:
+    """Which reviser is trained on which edits, and in which rounds."""
+
+    preset: Annotated[str, Argument(choices=tuple(PRESETS))]
+    init: Annotated[str, Option("the reviser to start from")]
+    data: Annotated[Path, Option("token shards of texts")]
+    edits: Annotated[Path, Option("shards of edits")]
+    out: Annotated[Path, Option("folder of the run")]
+    held_out: Annotated[Path | None, Option("token shards to evaluate on")] = None
+    held_out_edits: Annotated[Path | None, Option("shards of edits to evaluate on")] = None
+    mixture: Annotated[
+        Path | None, Option("JSON file; by default that of the model's own training")
+    ] = None
+    resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    workers: Annotated[int, Option("threads that make batches")] = 2
+    plan: Annotated[Plan, Group(Plan, help=_HELP)] = Plan()
+    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=_FIXED)] = field(
+        default_factory=dict
+    )
+    words: Words = ()
+
+    def settings(self) -> Settings:
+        """The preset with the settings changed that the options name, as long as the rounds are."""
+        return preset_settings(
+            self.preset, **self.changes, steps=self.plan.rounds * self.plan.updates
+        )
 
 
 @dataclass
@@ -285,9 +326,9 @@ def mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
     return dataclasses.replace(mixture, max_history=history)
 
 
-def train(options: argparse.Namespace, settings: Settings, plan: Plan, world: World) -> None:
+def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     """Run all rounds, or until asked to stop; either way the run is saved."""
-    out: Path = options.out
+    out, plan = options.out, options.plan
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
     parts = reviser_to_train(options.init)
@@ -369,63 +410,12 @@ def _run_rounds(
     return True
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="python -m training dagger",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("preset", choices=PRESETS)
-    parser.add_argument("--init", required=True, help="the reviser to start from")
-    parser.add_argument("--data", type=Path, required=True, help="token shards of texts")
-    parser.add_argument("--edits", type=Path, required=True, help="shards of edits")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
-    parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
-    parser.add_argument(
-        "--mixture", type=Path, help="JSON file; by default that of the model's own training"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on from the run's last checkpoint"
-    )
-    parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
-    parser.add_argument("--plain", action="store_true", help="the mixture alone, as a baseline")
-    for field in dataclasses.fields(Plan):
-        if field.name != "plain":
-            kind = {"int": int, "float": float}[str(field.type)]
-            flag = "--" + field.name.replace("_", "-")
-            parser.add_argument(flag, type=kind, default=field.default, help=_HELP[field.name])
-    add_settings(parser, without=("steps", "minutes", "objective", "operators", "parallel"))
-    return parser
-
-
-_HELP = {
-    "rounds": "how many rounds (4)",
-    "updates": "optimizer steps of each round (250)",
-    "episodes": "edits that are revised in each round (8192)",
-    "beta": "share of the steps at which the oracle acts, in the first round (0.5)",
-    "decay": "what that share is multiplied by from round to round (0.5)",
-    "share": "share of the samples of edits that are episodes (0.5)",
-    "max_actions": "most actions of an episode (64)",
-    "temperature": "that of the policy; 0 is greedy (0)",
-    "batch": "episodes that are under way at a time (512)",
-}
+def run(options: DaggerOptions) -> None:
+    settings = options.settings()
+    check_out(options.out, resumed=options.resume)
+    with join_world("none") as world:
+        train(options, settings, world)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(words)
-    options.words = words
-    try:
-        plan = Plan(
-            **{field.name: getattr(options, field.name) for field in dataclasses.fields(Plan)}
-        )
-        settings = preset_settings(
-            options.preset, **chosen_settings(options), steps=plan.rounds * plan.updates
-        )
-        check_out(options.out, resumed=options.resume)
-        with join_world("none") as world:
-            train(options, settings, plan, world)
-    except ReviserError as error:
-        return complain(error)
-    return 0
+    return run_with(DaggerOptions, run, arguments, prog="python -m training dagger", about=__doc__)

@@ -11,13 +11,15 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
@@ -136,41 +138,48 @@ def whole_sentences(text: str) -> str:
     return text
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m training base_texts", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument(
-        "base", help="an instruction-tuned model: a folder, a hub id or a GGUF file"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of token shards")
-    parser.add_argument("--tokenizer", required=True, help="tokenizer.json of the shards")
-    parser.add_argument("--texts", type=int, default=1000, help="instructions to follow (1000)")
-    parser.add_argument("--temperature", type=float, default=0.8)
-    parser.add_argument("--top-k", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=512, help="texts that are written at once")
-    parser.add_argument("--seed", type=int, default=0)
-    chosen = parser.parse_args(arguments)
-    try:
-        from reviser.checkpoints.importing import import_model
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions:
+    """Which model writes how many texts."""
 
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        parts = import_model(chosen.base)
-        parts.model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval()
-        asked = instructions(chosen.texts, chosen.seed)
-        texts = written(
-            parts,
-            asked,
-            temperature=chosen.temperature,
-            top_k=chosen.top_k,
-            rows=chosen.rows,
-            seed=chosen.seed,
-        )
-        save(chosen.out, texts, chosen.tokenizer)
-    except ReviserError as error:
-        return complain(error)
+    base: Annotated[str, Argument("an instruction-tuned model: a folder, a hub id or a GGUF file")]
+    out: Annotated[Path, Option("folder of token shards")]
+    tokenizer: Annotated[str, Option("tokenizer.json of the shards")]
+    texts: Annotated[int, Option("instructions to follow")] = 1000
+    temperature: Annotated[float, Option("of the sampling")] = 0.8
+    top_k: Annotated[int, Option("sample from so many")] = 50
+    rows: Annotated[int, Option("texts that are written at once")] = 512
+    seed: Annotated[int, Option("of the sampling")] = 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        WritingOptions,
+        run,
+        arguments,
+        prog="python -m training base_texts",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: WritingOptions) -> None:
+    """Let the base write, and keep its texts as shards."""
+    from reviser.checkpoints.importing import import_model
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    parts = import_model(chosen.base)
+    parts.model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval()
+    asked = instructions(chosen.texts, chosen.seed)
+    texts = written(
+        parts,
+        asked,
+        temperature=chosen.temperature,
+        top_k=chosen.top_k,
+        rows=chosen.rows,
+        seed=chosen.seed,
+    )
+    save(chosen.out, texts, chosen.tokenizer)
     print(f"{len(texts):,} texts of {len(asked):,} instructions")
-    return 0
 
 
 def save(out: Path, texts: Sequence[str], tokenizer: str) -> None:

@@ -10,7 +10,6 @@ run goes on where it was.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import hashlib
 import io
@@ -27,13 +26,13 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
@@ -390,32 +389,42 @@ def _read_xz(path: Path) -> bytes:
 # Command -----------------------------------------------------------------------------------------
 
 
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m training data") -> int:
-    parser = Parser(prog=prog, description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("out", type=Path, help="folder of the shards")
-    parser.add_argument("sources", nargs="*", help="files, folders, or hf:NAME@CONFIG#SPLIT")
-    parser.add_argument("--tokenizer", help="gpt2, or the path of a tokenizer.json")
-    parser.add_argument("--field", default="text", help="field that holds the text (text)")
-    parser.add_argument(
-        "--edits", action="store_true", help="sources hold edits: before and after, or diffs"
-    )
-    parser.add_argument(
-        "--wrapped", type=float, default=0.0, help="share of the texts to wrap at 56 to 80 columns"
-    )
-    parser.add_argument("--limit", type=int, help="documents to take of each source")
-    parser.add_argument("--workers", type=int, default=2, help="processes (2)")
-    parser.add_argument("--shard-tokens", type=int, default=SHARD_TOKENS, help="size of a shard")
-    parser.add_argument("--pack", type=Path, metavar="FOLDER", help="write OUT there as xz files")
-    parser.add_argument("--unpack", type=Path, metavar="FOLDER", help="fill OUT from xz files")
-    parser.add_argument("--part-tokens", type=int, default=PART_TOKENS, help="size of an xz file")
-    try:
-        _run(parser.parse_intermixed_args(arguments))
-    except ReviserError as error:
-        return complain(error)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class TokeniseOptions:
+    """What to turn into which shards, or to pack and unpack."""
+
+    out: Annotated[Path, Argument("folder of the shards")]
+    sources: Annotated[
+        tuple[str, ...], Argument("files, folders, or hf:NAME@CONFIG#SPLIT", metavar="SOURCE")
+    ] = ()
+    tokenizer: Annotated[str | None, Option("gpt2, or the path of a tokenizer.json")] = None
+    field: Annotated[str, Option("field that holds the text")] = "text"
+    edits: Annotated[bool, Option("sources hold edits: before and after, or diffs")] = False
+    wrapped: Annotated[float, Option("share of the texts to wrap at 56 to 80 columns")] = 0.0
+    limit: Annotated[int | None, Option("documents to take of each source")] = None
+    workers: Annotated[int, Option("processes")] = 2
+    shard_tokens: Annotated[int, Option("size of a shard")] = SHARD_TOKENS
+    pack: Annotated[Path | None, Option("write OUT there as xz files", metavar="FOLDER")] = None
+    unpack: Annotated[Path | None, Option("fill OUT from xz files", metavar="FOLDER")] = None
+    part_tokens: Annotated[int, Option("size of an xz file")] = PART_TOKENS
+
+    def reading(self) -> Options:
+        return Options(
+            self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped
+        )
 
 
-def _run(chosen: argparse.Namespace) -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        TokeniseOptions,
+        run,
+        arguments,
+        prog="python -m training data",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: TokeniseOptions) -> None:
     if chosen.unpack:
         unpack(chosen.unpack, chosen.out)
     if chosen.sources:
@@ -423,15 +432,7 @@ def _run(chosen: argparse.Namespace) -> None:
             raise ReviserError("--wrapped is a share from 0 to 1, and not for edits")
         if not chosen.tokenizer:
             raise ReviserError("say which tokenizer: --tokenizer gpt2, or a path")
-        options = Options(
-            chosen.field,
-            chosen.limit,
-            chosen.shard_tokens,
-            chosen.workers,
-            chosen.edits,
-            chosen.wrapped,
-        )
-        tokenise(chosen.out, chosen.sources, chosen.tokenizer, options, _to_stderr)
+        tokenise(chosen.out, chosen.sources, chosen.tokenizer, chosen.reading(), _to_stderr)
     if chosen.pack:
         pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
     manifest = Manifest.load(chosen.out)

@@ -10,13 +10,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Delete, Insert, Replace, SpanDelete
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError, UnknownId
@@ -203,23 +204,34 @@ def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
     return "\n".join(rows)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """Which edits to read, and what to do with them."""
+
+    source: Annotated[str, Argument("JSON lines or a unified diff; - reads standard input")]
+    limit: Annotated[int | None, Option("edits to take")] = None
+    out: Annotated[Path | None, Option("write the edits to this file, as JSON lines")] = None
+    check: Annotated[bool, Option("replay every edit")] = False
+    tokenizer: Annotated[str, Option("gpt2, or the path of a tokenizer.json")] = "gpt2"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m training edits", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("source", help="JSON lines or a unified diff; - reads standard input")
-    parser.add_argument("--limit", type=int, help="edits to take")
-    parser.add_argument("--out", type=Path, help="write the edits to this file, as JSON lines")
-    parser.add_argument("--check", action="store_true", help="replay every edit")
-    parser.add_argument("--tokenizer", default="gpt2", help="gpt2, or the path of a tokenizer.json")
-    chosen = parser.parse_args(arguments)
-    try:
-        edits = list(islice(read_edits(chosen.source), chosen.limit))
-        if chosen.out:
-            rows = (json.dumps(asdict(edit), ensure_ascii=False) + "\n" for edit in edits)
-            write_atomically(chosen.out, "".join(rows).encode())
-        if chosen.check:
-            print(_check(edits, load_tokenizer(chosen.tokenizer)))
-        else:
-            print(f"{len(edits):,} edits")
-    except ReviserError as error:
-        return complain(error)
-    return 0
+    return run_with(
+        ReadingOptions,
+        run,
+        arguments,
+        prog="python -m training edits",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: ReadingOptions) -> None:
+    """Read edits, keep them if that is asked for, and say how many there are or how they replay."""
+    edits = list(islice(read_edits(chosen.source), chosen.limit))
+    if chosen.out:
+        rows = (json.dumps(asdict(edit), ensure_ascii=False) + "\n" for edit in edits)
+        write_atomically(chosen.out, "".join(rows).encode())
+    if chosen.check:
+        print(_check(edits, load_tokenizer(chosen.tokenizer)))
+    else:
+        print(f"{len(edits):,} edits")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
-import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from training.data.corpus import Corpus
@@ -46,9 +44,29 @@ _SHOWN = (
 )
 
 
-def tune(options: argparse.Namespace, settings: PpoSettings) -> None:
+@dataclass(frozen=True, kw_only=True)
+class TuningOptions:
+    """Which model is tuned towards which reward."""
+
+    model: Annotated[str, Argument("the supervised model: a folder or a name")]
+    data: Annotated[Path, Option("token shards (python -m training data)")]
+    out: Annotated[Path, Option("folder of the run")]
+    reward: Annotated[
+        tuple[str, ...],
+        Option(
+            "a term of the reward, such as rank:likelihood:smollm2 or 0.5*repetition; may be given "
+            "several times",
+            metavar="[WEIGHT*][rank:]NAME[:ARGUMENT]",
+        ),
+    ] = ()
+    resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    settings: Annotated[PpoSettings, Group(PpoSettings)]
+    words: Words = ()
+
+
+def tune(options: TuningOptions) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
-    out: Path = options.out
+    out, settings = options.out, options.settings
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if device.type == "cuda":
         # On some processors this would mean half precision.
@@ -60,7 +78,7 @@ def tune(options: argparse.Namespace, settings: PpoSettings) -> None:
     oracle = Oracle(parts.vocabulary, corpus.classes, settings)
     known = [prompt for number in range(_REAL_ITERATIONS) for prompt in source.prompts(number)]
     rewards = parse_rewards(options.reward, judges_for(parts.tokenizer, device), known)
-    facts = facts_of(options, settings)
+    facts = facts_of(options)
     tuner = Tuner(settings, parts, source, oracle, partial(reward, rewards), device)
     if options.resume:
         check_same(read_facts(out), facts)
@@ -117,11 +135,11 @@ def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
         raise ReviserError("the texts were made with another tokenizer than the model's")
 
 
-def facts_of(options: argparse.Namespace, settings: PpoSettings) -> dict[str, Any]:
+def facts_of(options: TuningOptions) -> dict[str, Any]:
     """What a run is, for its folder and for the model's own record."""
     return {
-        "settings": settings.to_dict(),
-        "rewards": options.reward,
+        "settings": options.settings.to_dict(),
+        "rewards": list(options.reward),
         "init": str(options.model),
         "data": str(options.data),
         "command": " ".join(["python -m training ppo", *options.words]),
@@ -135,44 +153,10 @@ def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
             raise ReviserError(f"the run in this folder has another {what}: {before.get(name)}")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="python -m training ppo", description=__doc__)
-    parser.add_argument("model", help="the supervised model: a folder or a name")
-    parser.add_argument(
-        "--data", type=Path, required=True, help="token shards (python -m training data)"
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
-    parser.add_argument(
-        "--reward",
-        action="append",
-        default=[],
-        metavar="[WEIGHT*][rank:]NAME[:ARGUMENT]",
-        help="a term of the reward, such as rank:likelihood:smollm2 or 0.5*repetition; may be given "
-        "several times",
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on from the run's last checkpoint"
-    )
-    for field in dataclasses.fields(PpoSettings):
-        if field.name == "compile":
-            continue
-        kinds = {"int": int, "float": float, "int | None": int, "float | None": float}
-        flag = "--" + field.name.replace("_", "-")
-        shown = None if field.default in (None, "") else f"({field.default})"
-        parser.add_argument(flag, type=kinds.get(str(field.type), str), help=shown)
-    parser.add_argument("--no-compile", dest="compile", action="store_false", default=None)
-    return parser
+def run(options: TuningOptions) -> None:
+    check_out(options.out, resumed=options.resume)
+    tune(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(words)
-    options.words = words
-    names = [field.name for field in dataclasses.fields(PpoSettings)]
-    try:
-        settings = PpoSettings.from_options(**{name: getattr(options, name) for name in names})
-        check_out(options.out, resumed=options.resume)
-        tune(options, settings)
-    except ReviserError as error:
-        return complain(error)
-    return 0
+    return run_with(TuningOptions, run, arguments, prog="python -m training ppo", about=__doc__)

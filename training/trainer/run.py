@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
-import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,8 +14,7 @@ import numpy as np
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
 from reviser.core.vocabulary import EXTENSIONS, Vocabulary
@@ -37,9 +34,10 @@ from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.keeping import Keeper
 from training.trainer.metrics import MetricsLog, PlainView, make_view
+from training.trainer.options import RunOptions
 from training.trainer.parallel import World, join_world
 from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
-from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
+from training.trainer.settings import Settings
 from training.trainer.trainer import Measured, Trainer, interruptible
 
 _REPORT_SECONDS = 2.0
@@ -107,7 +105,7 @@ def keeper_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> K
 
 
 def mistakes_of(
-    options: argparse.Namespace, vocabulary: Vocabulary, mixture: Mixture, seed: int
+    options: RunOptions, vocabulary: Vocabulary, mixture: Mixture, seed: int
 ) -> MadeUpMistakes | None:
     """Made-up mistakes, where a table of them is named: put into the texts of the run, or into others."""
     if options.mistakes is None:
@@ -309,9 +307,9 @@ def evaluation_rows(
     return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
-def train(options: argparse.Namespace, settings: Settings, world: World) -> None:
+def train(options: RunOptions, settings: Settings, world: World) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
-    out: Path = options.out
+    out = options.out
     torch.manual_seed(settings.seed + world.rank)
     torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
@@ -400,58 +398,15 @@ def run_steps(
     return True
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = Parser(prog=prog, description="A whole training run, from its data to its model.")
-    parser.add_argument("preset", choices=PRESETS)
-    parser.add_argument("--data", type=Path, required=True, help="token shards (reviser tokenise)")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the run")
-    parser.add_argument("--held-out", type=Path, help="token shards to evaluate on")
-    parser.add_argument("--edits", type=Path, help="shards of edits, for a mixture that has some")
-    parser.add_argument("--mistakes", type=Path, help="table of mistakes to be put into texts")
-    parser.add_argument("--mistakes-in", type=Path, help="token shards of those texts (--data)")
-    parser.add_argument("--recipe", type=Path, help="JSON file: how often each kind of mistake")
-    parser.add_argument("--base", help="the model that --keep holds the run to (--init)")
-    parser.add_argument("--held-out-edits", type=Path, help="shards of edits to evaluate on")
-    parser.add_argument(
-        "--tokenizer", help="gpt2, or the tokenizer.json that the data was made with"
+def run(options: RunOptions) -> None:
+    """Train as the options say, alone or as one of several processes."""
+    settings = options.settings()
+    check_out(options.out, resumed=options.resume)
+    with join_world(settings.parallel) as world:
+        train(options, settings, world)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        RunOptions, run, arguments, prog="python -m training run", about=RunOptions.__doc__
     )
-    parser.add_argument("--init", help="start from this model: a folder, a hub id or a GGUF file")
-    parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
-    parser.add_argument(
-        "--resume", action="store_true", help="go on from the run's last checkpoint"
-    )
-    parser.add_argument("--workers", type=int, default=2, help="threads that make batches")
-    add_settings(parser)
-    return parser
-
-
-def add_settings(parser: argparse.ArgumentParser, without: Collection[str] = ()) -> None:
-    """An option for every setting of a run but for some."""
-    for field in dataclasses.fields(Settings):
-        flag = "--" + field.name.replace("_", "-")
-        if field.name in ("model", "betas", "compile", *without):
-            continue
-        kinds = {"int": int, "float": float, "int | None": int, "float | None": float}
-        kind = kinds.get(str(field.type), str)
-        parser.add_argument(flag, type=kind, default=None, metavar="X", help=HELP[field.name])
-    parser.add_argument("--no-compile", dest="compile", action="store_false", default=None)
-
-
-def chosen_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that options name, None where they leave the preset's."""
-    names = {field.name for field in dataclasses.fields(Settings)}
-    return {name: value for name, value in vars(options).items() if name in names}
-
-
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m training run") -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser(prog).parse_args(words)
-    options.words = words
-    try:
-        settings = preset_settings(options.preset, **chosen_settings(options))
-        check_out(options.out, resumed=options.resume)
-        with join_world(settings.parallel) as world:
-            train(options, settings, world)
-    except ReviserError as error:
-        return complain(error)
-    return 0

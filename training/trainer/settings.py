@@ -112,6 +112,7 @@ HELP = {
     "dropout": "share of the residual stream that is dropped; for a fresh model",
     "ema": "keep an average of the weights with this decay, and make it the result",
     "precision": "bf16 (exact weights stay in fp32) or fp32",
+    "compile": "do not compile the model",
     "objective": "reviser, or ar: every text from left to right, the matched baseline",
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
     "after_moves": "how often a choice that directly follows a move counts in the loss",

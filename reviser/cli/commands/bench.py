@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reviser.cli.commands.train import PASS_ON
+from reviser.cli.deferred import command_with
 from reviser.cli.extras import load_extra
 
 app = typer.Typer(
@@ -17,6 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# Its words go to a parser of its own.
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Write = Annotated[
     Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")
@@ -25,16 +27,6 @@ _Out = Annotated[
     Path | None,
     typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…"),
 ]
-_Cache = Annotated[
-    Path | None,
-    typer.Option(
-        help="File that keeps what was made.", metavar="FILE", show_default="the user's own"
-    ),
-]
-_SEEDS = [123, 124, 125]
-_EVALUATORS = ["smollm2"]
-_JUDGES = ["likelihood:smollm2"]
-_FEATURES = ["minilm"]
 
 
 @app.callback()
@@ -56,81 +48,17 @@ def quick(
         _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(model), out, None, json)
 
 
-@app.command()
-def run(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL…",
-            help="Names or paths, or NAME=SOURCE; the first meets each other one in the arena.",
-            show_default=False,
-        ),
-    ],
-    data: Annotated[
-        str | None,
-        typer.Option(
-            help="builtin, c4, a JSONL or text file, a folder, or hf:NAME@CONFIG#SPLIT.",
-            show_default="c4, or builtin where the hub cannot be reached",
-        ),
-    ] = None,
-    prompts: Annotated[int, typer.Option(help="Prompts for each seed.", min=1)] = 1000,
-    seed: Annotated[list[int], typer.Option(help="A seed; may be given several times.")] = _SEEDS,
-    shortest: Annotated[int, typer.Option(help="Fewest GPT-2 tokens of a text.", min=1)] = 144,
-    longest: Annotated[int, typer.Option(help="Most GPT-2 tokens of a text.", min=1)] = 216,
-    prompt_tokens: Annotated[int, typer.Option(help="GPT-2 tokens of a prompt.", min=1)] = 35,
-    total_tokens: Annotated[
-        int, typer.Option(help="Tokens of prompt and continuation.", min=1)
-    ] = 180,
-    max_actions: Annotated[int, typer.Option(help="Most actions of a Reviser.", min=1)] = 256,
-    temperature: Annotated[float, typer.Option(help="Sampling temperature.", min=0)] = 0.9,
-    top_k: Annotated[int, typer.Option(help="Sample from so many.", min=1)] = 50,
-    diffusion_steps: Annotated[int, typer.Option(help="Steps of SEDD and MDLM.", min=1)] = 128,
-    evaluator: Annotated[
-        list[str], typer.Option(help="Model for evalPPL: smollm2, gpt2-large, Dream, a path.")
-    ] = _EVALUATORS,
-    judge: Annotated[
-        list[str],
-        typer.Option(help="Arena judge: likelihood:EVALUATOR, or a chat model."),
-    ] = _JUDGES,
-    both_ways: Annotated[
-        bool, typer.Option("--both-ways", help="Ask judges in both orders.")
-    ] = False,
-    mauve: Annotated[
-        list[str], typer.Option(help="Features for MAUVE: minilm, gpt2, bert.")
-    ] = _FEATURES,
-    out: _Out = None,
-    cache: _Cache = None,
-    json: _Json = False,
-) -> None:
+@command_with(app, "benchmarks.options", options="BenchOptions", extra="bench")
+def run(options: Any) -> None:
     """Let models continue prompts, measure all that they write, and report it.
 
     Start it again to go on after an interruption: what was made is not made twice. An empty name
     (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
     """
-    protocol = load_extra("benchmarks.protocol.setup", "bench")
-    setup = protocol.Setup(
-        data=data or protocol.best_source(lambda text: typer.echo(text, err=True)),
-        prompts=prompts,
-        seeds=tuple(seed),
-        shortest=shortest,
-        longest=longest,
-        prompt_tokens=prompt_tokens,
-        total_tokens=total_tokens,
-        max_actions=max_actions,
-        temperature=temperature,
-        top_k=top_k,
-        diffusion_steps=diffusion_steps,
+    plan = load_extra("benchmarks.suite", "bench").plan_of(
+        options, say=lambda text: typer.echo(text, err=True)
     )
-    suite = load_extra("benchmarks.suite", "bench")
-    plan = suite.Plan(
-        setup,
-        tuple(models),
-        evaluators=tuple(filter(None, evaluator)),
-        judges=tuple(filter(None, judge)),
-        both_ways=both_ways,
-        features=tuple(filter(None, mauve)),
-    )
-    if _carry_out(plan, out, cache, json)["missing"]:
+    if _carry_out(plan, options.out, options.cache, options.json)["missing"]:
         raise typer.Exit(1)
 
 
@@ -164,12 +92,10 @@ def report(
         typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
 
 
-@app.command(context_settings=PASS_ON)
-def reproduce(context: typer.Context) -> None:
-    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab (see --help)."""
-    raise typer.Exit(
-        load_extra("benchmarks.studies.reproduce", "all").main(context.args, context.command_path)
-    )
+@command_with(app, "benchmarks.studies.reproduce", options="ReproduceOptions", extra="all")
+def reproduce(options: object) -> None:
+    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab."""
+    load_extra("benchmarks.studies.reproduce", "all").run(options)
 
 
 @app.command()
@@ -235,38 +161,16 @@ def stats(
     )
 
 
-@app.command()
-def edits(
-    file: Annotated[
-        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
-    ],
-    tokenizer: Annotated[str, typer.Option(help="gpt2, or a tokenizer.json.")] = "gpt2",
-    json: _Json = False,
-    write: _Write = None,
-) -> None:
+@command_with(app, "benchmarks.studies.edit_cost", options="EditCostOptions", extra="train")
+def edits(options: object) -> None:
     """What real edits cost as actions, beside a whole rewrite and a unified diff."""
-    arguments = [file, "--tokenizer", tokenizer, *(["--json"] if json else [])]
-    arguments += ["--write", str(write)] if write else []
-    raise typer.Exit(load_extra("benchmarks.studies.edit_cost", "train").main(arguments))
+    load_extra("benchmarks.studies.edit_cost", "train").run(options)
 
 
-@app.command()
-def revising(
-    file: Annotated[
-        str, typer.Argument(help="Edits: JSON lines with before and after, or a diff.")
-    ],
-    models: Annotated[
-        list[str] | None, typer.Argument(help="Models that were trained to revise.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Edits to take.", min=1)] = None,
-    json: _Json = False,
-    write: _Write = None,
-) -> None:
+@command_with(app, "benchmarks.studies.revision_quality", options="RevisingOptions", extra="train")
+def revising(options: object) -> None:
     """How well models make the edits that people made, beside copying."""
-    arguments = [file, *(models or []), *(["--json"] if json else [])]
-    for flag, value in (("--limit", limit), ("--write", write)):
-        arguments += [flag, str(value)] if value else []
-    raise typer.Exit(load_extra("benchmarks.studies.revision_quality", "train").main(arguments))
+    load_extra("benchmarks.studies.revision_quality", "train").run(options)
 
 
 @app.command()

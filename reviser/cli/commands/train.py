@@ -1,23 +1,22 @@
-"""`reviser train` and `reviser tokenise`: hand their words on to the training package."""
+"""`reviser train` and `reviser tokenise`: commands of the training package."""
 
 from __future__ import annotations
 
 import typer
 
+from reviser.cli.deferred import command_with
 from reviser.cli.extras import load_extra
 
-PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
+def add_training(app: typer.Typer) -> None:
+    """Add both commands to the app."""
 
-def train(context: typer.Context) -> None:
-    """Train a model: reviser train PRESET --data SHARDS --out RUN (see --help)."""
-    raise typer.Exit(
-        load_extra("training.trainer.run", "train").main(context.args, "reviser train")
-    )
+    @command_with(app, "training.trainer.options", options="RunOptions", extra="train")
+    def train(options: object) -> None:
+        """Train a model: reviser train PRESET --data SHARDS --out RUN."""
+        load_extra("training.trainer.run", "train").run(options)
 
-
-def tokenise(context: typer.Context) -> None:
-    """Turn texts into token shards for training: reviser tokenise OUT --tokenizer T SOURCE…"""
-    raise typer.Exit(
-        load_extra("training.data.shards", "train").main(context.args, "reviser tokenise")
-    )
+    @command_with(app, "training.data.shards", options="TokeniseOptions", extra="train")
+    def tokenise(options: object) -> None:
+        """Turn texts into token shards for training: reviser tokenise OUT --tokenizer T SOURCE…"""
+        load_extra("training.data.shards", "train").run(options)

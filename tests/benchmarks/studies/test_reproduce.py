@@ -18,8 +18,11 @@ from benchmarks.protocol.setup import Setup
 from benchmarks.report.findings import NAMES, findings
 from benchmarks.studies.reproduce import (
     SCALES,
+    Measures,
     PlainBars,
     Scale,
+    Tables,
+    Texts,
     main,
     measure,
     merge,
@@ -135,9 +138,8 @@ def test_texts_can_be_measured_later_without_their_models(
     shutil.rmtree(out / "models")
     shutil.rmtree(out / "data")
     evaluator = str(tiny_models.gpt2(tmp_path / "late-evaluator"))
-    found = measure(
-        out, evaluators=[evaluator], judges=[f"likelihood:{evaluator}"], bars=PlainBars(quiet=True)
-    )
+    further = Measures([evaluator], [f"likelihood:{evaluator}"])
+    found = measure(out, further, bars=PlainBars(quiet=True))
     rows = found["results"]["perplexity"]
     assert len(rows) == 15
     assert sum(row["evaluator"] == evaluator for row in rows) == 5
@@ -186,7 +188,7 @@ def test_token_shards_need_held_out_texts_beside_them(
 ) -> None:
     shards = [str(made[0] / "data" / "tokens")]
     with pytest.raises(ReviserError, match="name held-out texts"):
-        reproduce(TINY, tmp_path / "out", data=shards, bars=PlainBars(quiet=True))
+        reproduce(TINY, tmp_path / "out", Texts(shards), bars=PlainBars(quiet=True))
 
 
 def results(
@@ -245,20 +247,17 @@ def test_medians_are_ranked_where_a_run_says_how_sure_they_are() -> None:
 
 
 def test_new_rows_take_the_place_of_the_same_old_ones() -> None:
-    old = {
+    old: Any = {
         "perplexity": [{"contestant": "AR", "evaluator": "e", "mean": 1}],
         "arena": [],
         "mauve": [],
         "missing": [{"what": "evalPPL under f", "why": "not there"}],
     }
-    new: dict[str, list[dict[str, Any]]] = {
-        "perplexity": [
-            {"contestant": "AR", "evaluator": "e", "mean": 2},
-            {"contestant": "AR", "evaluator": "f", "mean": 3},
-        ],
-        "arena": [],
-        "mauve": [],
-    }
+    rows: list[Any] = [
+        {"contestant": "AR", "evaluator": "e", "mean": 2},
+        {"contestant": "AR", "evaluator": "f", "mean": 3},
+    ]
+    new = Tables(perplexity=rows)
     merged = merge(old, new, [])
     assert [row["mean"] for row in merged["perplexity"]] == [2, 3]
     assert merged["missing"] == []

@@ -6,16 +6,18 @@ python -m training mistakes make TABLE.npz --data shards/ --tokenizer tokenizer.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import parsed_command
 from reviser.cli.entry import complain
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
@@ -28,36 +30,47 @@ from training.samples.mixture import Mixture
 _LEARNED = frozenset({"insert", "move", "stop", "delete"})
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """From which corpus to collect a table."""
+
+    table: Annotated[Path, Argument("file of the table (.npz)")]
+    data: Annotated[Path, Option("token shards")]
+    tokenizer: Annotated[str, Option("the tokenizer.json of the shards")]
+    tokens: Annotated[int, Option("of the corpus to count in")] = 16_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakeOptions:
+    """Which passages to make by which table."""
+
+    table: Annotated[Path, Argument("file of the table (.npz)")]
+    data: Annotated[Path, Option("token shards")]
+    tokenizer: Annotated[str, Option("the tokenizer.json of the shards")]
+    count: Annotated[int, Option("passages")] = 20
+    out: Annotated[Path | None, Option("file to write; standard output by default")] = None
+    recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
+    single: Annotated[bool, Option("one mistake a passage, and tell its kind")] = False
+    seed: Annotated[int, Option("of the mistakes")] = 0
+
+
+_COMMANDS: dict[str, tuple[type, str]] = {
+    "table": (TableOptions, "collect what each word may be written for"),
+    "make": (MakeOptions, "make passages with mistakes, as JSON lines of edits"),
+}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _parser().parse_args(arguments)
+    about = (__doc__ or "").splitlines()[0]
+    chosen = parsed_command(_COMMANDS, arguments, prog="python -m training mistakes", about=about)
     try:
-        _table(chosen) if chosen.command == "table" else _make(chosen)
+        _table(chosen) if isinstance(chosen, TableOptions) else _make(chosen)
     except ReviserError as error:
         return complain(error)
     return 0
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="python -m training mistakes", description=(__doc__ or "").splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    table = commands.add_parser("table", help="collect what each word may be written for")
-    table.add_argument("--tokens", type=int, default=16_000_000, help="of the corpus to count in")
-    make = commands.add_parser("make", help="make passages with mistakes, as JSON lines of edits")
-    make.add_argument("--count", type=int, default=20, help="passages (20)")
-    make.add_argument("--out", type=Path, help="file to write; standard output by default")
-    make.add_argument("--recipe", type=Path, help="JSON file: how often each kind of mistake")
-    make.add_argument(
-        "--single", action="store_true", help="one mistake a passage, and tell its kind"
-    )
-    make.add_argument("--seed", type=int, default=0)
-    for command in (table, make):
-        command.add_argument("table", type=Path, help="file of the table (.npz)")
-        command.add_argument("--data", type=Path, required=True, help="token shards")
-        command.add_argument("--tokenizer", required=True, help="the tokenizer.json of the shards")
-    return parser
-
-
-def _table(chosen: argparse.Namespace) -> None:
+def _table(chosen: TableOptions) -> None:
     table = make_table(
         Corpus.open(chosen.data), load_tokenizer(chosen.tokenizer), most=chosen.tokens
     )
@@ -65,7 +78,7 @@ def _table(chosen: argparse.Namespace) -> None:
     print(f"{len(table.keys):,} words and phrases, {len(table.kinds):,} ways to write them")
 
 
-def _make(chosen: argparse.Namespace) -> None:
+def _make(chosen: MakeOptions) -> None:
     corpus = Corpus.open(chosen.data)
     vocabulary = dataclasses.replace(corpus.vocabulary(), kinds=_LEARNED)
     recipe = Recipe.load(chosen.recipe) if chosen.recipe else Recipe()

@@ -1,0 +1,160 @@
+"""What `results.json` of a run holds: the types of its figures."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired, TypedDict
+
+REAL = "real text"
+
+
+class Rate(TypedDict):
+    """A share with its 95 % interval; the share is None where it is one of nothing."""
+
+    share: float | None
+    low: float
+    high: float
+
+
+class ArenaRow(TypedDict):
+    """How two contestants came out before one judge (see `benchmarks.measures.arena.Score`)."""
+
+    first: str
+    second: str
+    judge: str
+    examples: int
+    asked: int
+    wins: int
+    losses: int
+    ties: int
+    invalid: int
+    win_rate: Rate
+    shown_first: Rate
+    agreement: Rate | None
+
+
+class Spread(TypedDict):
+    """How sure a mean perplexity is: resampled intervals, and the means of the single seeds."""
+
+    interval: tuple[float, float]
+    median_interval: NotRequired[tuple[float, float]]
+    """Older runs have none."""
+    by_seed: dict[str, float]
+    seed_spread: float | None
+
+
+class PerplexityRow(Spread):
+    """A contestant's perplexity under one evaluator (see `reviser.scoring.perplexity.Perplexity`)."""
+
+    contestant: str
+    evaluator: str
+    kind: str
+    examples: int
+    empty: int
+    tokens: int
+    mean: float
+    median: float
+    over_tokens: float
+    median_token: float
+    bits_per_byte: float
+
+
+class MauveRow(TypedDict):
+    """How near a contestant's texts are to the real ones (see `benchmarks.measures.mauve_score.Mauve`)."""
+
+    contestant: str
+    features: str
+    score: float
+    spread: float
+    smoothed: float
+    texts: int
+    clusters: int
+
+
+class ContestantFacts(TypedDict):
+    """What can be said of a contestant's texts and runs without another model."""
+
+    name: str
+    source: str
+    file: str
+    viewer: str | None
+    texts: int
+    tokens: float
+    lengths: dict[str, int]
+    endings: dict[str, int]
+    seconds: float
+    variety: dict[str, float]
+    statistics: dict[str, Any] | None
+    """By the names of the paper's statistics (`benchmarks.measures.statistics.STATISTICS`)."""
+    distances: dict[str, int]
+    positions: list[list[float]]
+    flops: dict[str, Any] | None
+
+
+class MissingEntry(TypedDict):
+    """What could not be measured, and why."""
+
+    what: str
+    why: str
+
+
+class PlanFacts(TypedDict):
+    """What a run was asked for (see `benchmarks.suite.Plan`)."""
+
+    setup: dict[str, Any]
+    models: list[str]
+    evaluators: list[str]
+    judges: list[str]
+    both_ways: bool
+    features: list[str]
+
+
+class Finding(TypedDict):
+    """One of the paper's comparisons, and whether it holds; None where that is open."""
+
+    measure: str
+    claim: str
+    measured: dict[str, float | None] | Rate
+    holds: bool | None
+
+
+class TrainingRecord(TypedDict):
+    """How one model of a reproduction was trained."""
+
+    steps: int
+    ids: int
+    ids_per_s: float
+    loss: float
+    weights_mb: float
+    training_seconds: float
+    seconds: float
+    settings: dict[str, Any]
+
+
+class Reproduction(TypedDict, total=False):
+    """How the models of a reproduction were trained, and which of the paper's comparisons hold for them."""
+
+    scale: str
+    command: str
+    training: dict[str, TrainingRecord]
+    seconds: float
+    findings: list[Finding]
+
+
+class Results(TypedDict):
+    """Everything that a run has measured."""
+
+    settings: PlanFacts
+    provenance: dict[str, str]
+    prompts: dict[str, int]
+    contestants: list[ContestantFacts]
+    perplexity: list[PerplexityRow]
+    arena: list[ArenaRow]
+    mauve: list[MauveRow]
+    missing: list[MissingEntry]
+    reproduction: NotRequired[Reproduction]
+
+
+class Reproduced(Reproduction, total=False):
+    """A reproduction with the results of its run, unless only a part of it was trained."""
+
+    results: Results

@@ -1,0 +1,46 @@
+"""What a report is made of: sections of paragraphs, tables, plots, samples and facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.report.tables import Table
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing with the name of its file and what it shows."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A prompt and what was written after it: who, what, and where its making can be watched."""
+
+    prompt: str
+    texts: tuple[tuple[str, str, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+Block = str | Table | Plot | Sample | Facts
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report; plain strings are paragraphs."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def anchor(self) -> str:
+        return "".join(c if c.isalnum() else "-" for c in self.title.lower())

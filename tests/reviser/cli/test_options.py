@@ -1,0 +1,200 @@
+"""Options as dataclasses: argparse and Typer make the same of the same words, and words can be made of options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from reviser.cli.arguments import parsed, run_with
+from reviser.cli.deferred import command_with
+from reviser.cli.options import Argument, Group, Option, Words, words_of
+from reviser.core.errors import ReviserError
+from training.dagger.run import DaggerOptions
+from training.trainer.options import RunOptions
+
+
+@dataclass(frozen=True)
+class Lamp:
+    colour: str = "white"
+    watts: int = 40
+    lit: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    place: Annotated[str, Argument("where", choices=("porch", "hall"))]
+    files: Annotated[tuple[Path, ...], Argument("what to read")] = ()
+    name: Annotated[str, Option("a name")]
+    count: Annotated[int, Option("how many", least=1)] = 3
+    seeds: Annotated[tuple[int, ...], Option("seeds", together=True)] = (1, 2)
+    judge: Annotated[tuple[Literal["one", "two"], ...], Option("a judge")] = ()
+    quiet: Annotated[bool, Option("say nothing")] = False
+    lamp: Annotated[Lamp, Group(Lamp, help={"watts": "strength"})] = Lamp()
+    words: Words = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changing:
+    changes: Annotated[Mapping[str, Any], Group(Lamp, without=("colour",))] = field(
+        default_factory=dict
+    )
+
+
+LINES = [
+    ["porch", "--name", "x"],
+    ["hall", "a", "b", "--name", "x", "--count", "7", "--quiet"],
+    ["hall", "--name", "x", "a", "--judge", "one", "--judge", "two", "b"],
+    ["hall", "--seeds", "5", "6", "7", "--name=x", "--watts", "9", "--no-lit"],
+    ["porch", "--name", "x", "--seeds", "5", "--seeds", "6"],
+]
+
+
+def by_typer(words: list[str], options: str = "Options") -> Any:
+    app = typer.Typer()
+    found: list[Any] = []
+
+    @command_with(app, __name__, options=options, extra="train")
+    def command(chosen: Any) -> int:
+        """A command."""
+        found.append(chosen)
+        return 0
+
+    @app.command()
+    def other() -> None:
+        """Another, so that the first has a name."""
+
+    result = CliRunner().invoke(app, ["command", *words])
+    return found[0] if found else result
+
+
+def by_argparse(words: list[str]) -> Options:
+    return parsed(Options, words, prog="command", about=None)
+
+
+@pytest.mark.parametrize("words", LINES)
+def test_both_front_ends_make_the_same_options(words: list[str]) -> None:
+    made = by_argparse(words)
+    assert made == by_typer(words)
+    assert made.words == tuple(words)
+    assert isinstance(made.seeds, tuple)
+    assert all(isinstance(file, Path) for file in made.files)
+
+
+def test_what_is_not_named_has_its_default() -> None:
+    assert by_argparse(LINES[0]) == Options(place="porch", name="x", words=tuple(LINES[0]))
+    chosen = by_argparse(LINES[3])
+    assert chosen.lamp == Lamp(watts=9, lit=False)
+    assert chosen.seeds == (5, 6, 7)
+
+
+def test_a_mapping_holds_only_what_was_named() -> None:
+    assert parsed(Changing, ["--no-lit"], prog="command", about=None).changes == {"lit": False}
+    assert by_typer(["--watts", "40"], "Changing").changes == {"watts": 40}
+    assert parsed(Changing, [], prog="command", about=None).changes == {}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cellar", "--name", "x"],
+        ["porch"],
+        ["porch", "--name", "x", "--count", "0"],
+        ["porch", "--name", "x", "--count", "many"],
+        ["porch", "--name", "x", "--dance"],
+    ],
+)
+def test_both_refuse_the_same_words(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        by_argparse(words)
+    assert stop.value.code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("reviser: ")
+    assert told.endswith(" (see command --help)\n")
+    assert by_typer(words).exit_code == 2
+
+
+@pytest.mark.parametrize("words", LINES)
+def test_options_as_words_give_the_same_options(words: list[str]) -> None:
+    made = by_argparse(words)
+    again = by_argparse(list(words_of(made)))
+    assert replace(again, words=made.words) == made
+
+
+def test_help_names_every_option_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        by_argparse(["--help"])
+    listed = capsys.readouterr().out
+    shown = by_typer(["--help"]).output
+    for flag in ("--name", "--count", "--seeds", "--judge", "--quiet", "--watts", "--no-lit"):
+        assert flag in listed
+        assert flag in shown
+    assert "how many (3)" in listed
+    assert "seeds (1 2)" in listed
+    assert "How many." in shown
+
+
+def test_an_error_of_the_command_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(options: Options) -> None:
+        raise ReviserError(f"there is no {options.name}")
+
+    assert run_with(Options, fail, LINES[0], prog="command", about=None) == 2
+    assert capsys.readouterr().err == "reviser: there is no x\n"
+
+
+def test_settings_of_a_preset_are_changed_by_what_is_named() -> None:
+    words = [
+        "smol",
+        "--data",
+        "d",
+        "--out",
+        "o",
+        "--steps",
+        "4",
+        "--history",
+        "256",
+        "--no-compile",
+    ]
+    options = parsed(RunOptions, words, prog="train", about=None)
+    settings = options.settings()
+    assert (settings.steps, settings.minutes) == (4, None)
+    assert (settings.history, settings.rows, settings.compile) == (256, 128, False)
+    # The preset says otherwise, so it has to be told although it is the usual value.
+    assert "--history" in words_of(options)
+
+
+def test_dagger_takes_its_rounds_and_the_settings_of_a_run() -> None:
+    words = ["tiny", "--init", "m", "--data", "d", "--edits", "e", "--out", "o"]
+    options = parsed(
+        DaggerOptions, [*words, "--rounds", "2", "--updates", "3"], prog="x", about=None
+    )
+    assert options.plan.rounds == 2
+    assert options.settings().steps == 6
+    with pytest.raises(SystemExit):
+        parsed(DaggerOptions, [*words, "--steps", "3"], prog="x", about=None)
+
+
+def test_commands_by_name_need_no_typer() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('typer', 'click', 'rich', 'pydantic', 'textual', 'pygls'):\n"
+        "    sys.modules[name] = None\n"
+        "from importlib import import_module\n"
+        "from training.__main__ import _MODULES\n"
+        "for module in _MODULES.values():\n"
+        "    import_module(module)\n"
+        "for module in ('reproduce', 'recipes', 'quality', 'preference', 'edit_cost', 'moving'):\n"
+        "    import_module(f'benchmarks.studies.{module}')\n"
+        "from training.trainer.run import main\n"
+        "sys.exit(main(['tiny', '--data', 'nowhere', '--out', 'none']))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == "reviser: there is no file nowhere/manifest.json\n"
