@@ -30,6 +30,7 @@ from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch import GREEDY, Sampling, draw, generate
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, seed
 from reviser.model import ModelConfig
@@ -168,8 +169,6 @@ class BatchedReviser(OwnModel):
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
-        from reviser.decoding.batch import generate
-
         size = _GROUP[self._model.cos.device.type]
         for start in range(0, len(prompts), size):
             part = prompts[start : start + size]
@@ -179,8 +178,7 @@ class BatchedReviser(OwnModel):
                 self.vocabulary,
                 [self.prompt_ids(prompt) for prompt in part],
                 seeds=[stream_of(prompt, seed) for prompt in part],
-                temperature=self.temperature,
-                top_k=self.top_k,
+                sampling=Sampling(self.temperature, self.top_k),
                 max_actions=self.max_actions,
                 rows=size,
             )
@@ -315,7 +313,7 @@ class CausalLm:
         for step in range(drawn.shape[1]):
             result = self._model(input_ids=last, past_key_values=cache, use_cache=True)
             cache = result.past_key_values
-            picked = choose(result.logits[:, -1], drawn[:, step], self._setup)
+            picked = pick(result.logits[:, -1], drawn[:, step], self._setup)
             chosen.append(picked)
             last = picked[:, None]
             over |= torch.isin(picked, ends)
@@ -395,14 +393,12 @@ class Diffusion:
         )
 
 
-def choose(logits: Tensor, drawn: Tensor, setup: Setup) -> Tensor:
+def pick(logits: Tensor, drawn: Tensor, setup: Setup) -> Tensor:
     """The id of each row that a number from 0 to 1 picks, after temperature and top-k."""
     if setup.temperature == 0:
-        return logits.argmax(dim=-1)
-    best, ids = logits.float().topk(min(setup.top_k, logits.shape[-1]), dim=-1)
-    sums = (best / setup.temperature).double().softmax(dim=-1).cumsum(dim=-1)
-    place = torch.searchsorted(sums, drawn[:, None].double() * sums[:, -1:], right=True)
-    return ids.gather(1, place.clamp(max=ids.shape[1] - 1)).squeeze(1)
+        return draw(logits, drawn, GREEDY)[0]
+    # Divided in single precision, in which all results so far were drawn.
+    return draw(logits.float() / setup.temperature, drawn, Sampling(1.0, setup.top_k))[0]
 
 
 def _end_ids(model: Any, tokenizer: PreTrainedTokenizerBase) -> set[int]:

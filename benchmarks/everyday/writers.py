@@ -24,7 +24,7 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.library import find_model
 from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
-from reviser.decoding.batch import generate
+from reviser.decoding.batch import Sampling, generate
 from reviser.decoding.rollout import MOVE_TEMPERATURE, Rollout, Sampler, seed
 from reviser.model import ModelConfig
 from reviser.scoring.loading import (
@@ -101,9 +101,7 @@ class Writer(OwnModel):
             self.vocabulary,
             [self.prompt_ids(prompt) for prompt in prompts],
             seeds=[stream_of(prompt, number) for prompt in prompts],
-            temperature=self.temperature,
-            top_k=self.top_k,
-            move_temperature=self._move_temperature,
+            sampling=Sampling(self.temperature, self.top_k, self._move_temperature),
             max_actions=self.max_actions,
             rows=_ROWS,
         )

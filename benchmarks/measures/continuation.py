@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from benchmarks.measures.variety import distinct
+from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
@@ -31,9 +32,10 @@ from reviser.decoding.rollout import seed
 from reviser.model import Reviser
 from training.data.corpus import Corpus
 
-PROMPT_TOKENS = 35
-TOTAL_TOKENS = 180
-MAX_ACTIONS = 256
+# The numbers of the continuation protocol; here texts are token shards, in the tokens of the models.
+PROMPT_TOKENS = Setup.prompt_tokens
+TOTAL_TOKENS = Setup.total_tokens
+MAX_ACTIONS = Setup.max_actions
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,7 @@ def generate(
         checkpoint.vocabulary,
         [prompt.tokens for prompt in prompts] * len(first_seeds),
         seeds=[first * 100_000 + number for first in first_seeds for number in range(len(prompts))],
-        temperature=settings.temperature,
-        top_k=settings.top_k,
-        move_temperature=settings.move_temperature,
+        sampling=batch.Sampling(settings.temperature, settings.top_k, settings.move_temperature),
         max_actions=settings.max_actions,
         rows=rows,
     )
@@ -141,8 +141,8 @@ def carry_out(vocabulary: Vocabulary, prompt: Prompt, run: batch.GeneratedRun) -
 class Settings:
     """How continuations are sampled."""
 
-    temperature: float = 0.9
-    top_k: int = 50
+    temperature: float = Setup.temperature
+    top_k: int = Setup.top_k
     max_actions: int = MAX_ACTIONS
     move_temperature: float | None = None
 
@@ -256,11 +256,11 @@ class ContinuationOptions:
     evaluator: Annotated[Path, Option("model folder")]
     data: Annotated[Path, Option("held-out token shards")]
     prompts: Annotated[int, Option("how many prompts")] = 500
-    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = (123, 124, 125)
+    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = Setup.seeds
     batch: Annotated[int, Option("texts at a time")] = 512
-    temperature: Annotated[float, Option("of the sampling")] = 0.9
-    top_k: Annotated[int, Option("sample from so many")] = 50
-    move_temperature: Annotated[float | None, Option("choose more surely where to go")] = None
+    temperature: Annotated[float, Option("of the sampling")] = Setup.temperature
+    top_k: Annotated[int, Option("sample from so many")] = Setup.top_k
+    move_temperature: Annotated[float | None, Option("temperature of moves, if lower")] = None
     json: Annotated[bool, Option("end with a JSON list of all reports")] = False
     save: Annotated[Path | None, Option("append all continuations to this JSONL file")] = None
     samples: Annotated[int, Option("print so many continuations")] = 0

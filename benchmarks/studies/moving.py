@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.measures import continuation
+from benchmarks.protocol.setup import Setup
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import load
@@ -34,8 +35,8 @@ from reviser.session.engine import Engine, load_engine
 from training.data.boundaries import CLAUSE, boundary_classes, strength
 from training.data.corpus import Corpus
 
-TEMPERATURE = 0.9
-TOP_K = 50
+TEMPERATURE = Setup.temperature
+TOP_K = Setup.top_k
 FIRST_SEED = 123_000
 # The strengths of boundaries, from none to the end of a sentence.
 _PLACES = ("within a word", "word", "clause", "sentence")

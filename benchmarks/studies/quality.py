@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from benchmarks.measures import continuation, infill
+from benchmarks.protocol.setup import Setup
 from benchmarks.report.provenance import provenance, surroundings
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import Checkpoint, load
@@ -34,7 +35,7 @@ from training.data.corpus import Corpus
 
 REAL = "real text"
 RESAMPLES = 2000
-TEMPERATURE = continuation.Settings().temperature
+TEMPERATURE = Setup.temperature
 # What a default model is held to, beside the left-to-right model.
 MOST_PERPLEXITY = 1.3
 LEAST_STOPS = 0.95
@@ -469,12 +470,10 @@ class QualityOptions:
     evaluator: Annotated[Path | None, Option("model folder")] = None
     data: Annotated[Path | None, Option("held-out token shards")] = None
     prompts: Annotated[int, Option("how many prompts")] = 500
-    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = (123, 124, 125)
+    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = Setup.seeds
     batch: Annotated[int, Option("texts at a time")] = 512
     temperature: Annotated[float, Option("continue at this temperature")] = TEMPERATURE
-    move_temperature: Annotated[
-        float | None, Option("continue with where to go chosen more surely")
-    ] = None
+    move_temperature: Annotated[float | None, Option("temperature of moves, if lower")] = None
     compare: Annotated[str | None, Option("the model whose figures are shown", metavar="NAME")] = (
         None
     )

@@ -61,9 +61,7 @@ def generate(
     suffixes: Sequence[Sequence[int]] | None = None,
     drafts: Sequence[Sequence[int]] | None = None,
     begun: Sequence[Sequence[int]] | None = None,
-    temperature: float = 0.9,
-    top_k: int | None = 50,
-    move_temperature: float | None = None,
+    sampling: Sampling | None = None,
     max_actions: int = 256,
     max_length: int | None = None,
     rows: int = 512,
@@ -81,16 +79,10 @@ def generate(
     Each prompt has a seed, and what is drawn for it depends on nothing else: not on the batch, nor on
     its place among the prompts. (The model's own rounding may differ with `rows`, as its kernels do:
     in half precision that can tip a choice, so keep `rows` too where a run must come out again.)
-    Temperature 0 is greedy; `move_temperature` is as for a `Sampler`. Prompt and actions together fill the model's context at the most.
+    Prompt and actions together fill the model's context at the most.
     """
     if model.config.uses_canvas:
         raise ReviserError("a model conditioned on the canvas decodes one run at a time")
-    if temperature < 0:
-        raise ReviserError("the temperature must be 0 or more")
-    if top_k is not None and top_k < 1:
-        raise ReviserError("top-k must be 1 or more")
-    if move_temperature is not None and move_temperature <= 0:
-        raise ReviserError("the temperature of moves must be above 0")
     if suffixes is None:
         suffixes = [()] * len(prompts)
     given: Sequence[Sequence[int] | None] = [None] * len(prompts) if drafts is None else drafts
@@ -106,8 +98,8 @@ def generate(
     ]
     if not starts:
         return []
-    sampling = Sampling(temperature, top_k, move_temperature, vocabulary.move_ids)
-    batch = _Batch(model, vocabulary, starts, min(rows, len(starts)), sampling, ends, turns)
+    sampled = sampling or Sampling()
+    batch = _Batch(model, vocabulary, starts, min(rows, len(starts)), sampled, ends, turns)
     if batch.stream is None:
         return batch.run()
     # Graphs are recorded on a stream of their own, and what they read is best written there too.
@@ -314,6 +306,7 @@ class _Batch:
         self._ends[list(self._last)] = True
         self._rules = Rules.of(vocabulary, self.device)
         self._sampling = sampling
+        self._moves = vocabulary.move_ids
         actions = max(start.limit for start in starts)
         longest = max(len(start.history) + start.limit for start in starts)
         capacity = min(-(-longest // _WINDOW) * _WINDOW, model.config.context)
@@ -498,7 +491,7 @@ class _Batch:
             state.max_length - state.length,
         )
         drawn = uniform(state.seed, state.taken)
-        picked, possible = choose(logits, valid, drawn, state.last, self._sampling)
+        picked, possible = choose(logits, valid, drawn, state.last, self._sampling, self._moves)
         state.stuck.logical_or_(state.active & ~possible)
         state.ids.scatter_(1, state.taken[:, None], picked[:, None])
         active = state.active.to(torch.int64)
@@ -513,23 +506,43 @@ class _Batch:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How ids are picked: the numbers of a `Sampler`, and which ids are moves."""
+    """How ids are picked: temperature (0 is greedy), top-k and the temperature of moves, as for a `Sampler`."""
 
-    temperature: float
-    top_k: int | None
+    temperature: float = 0.9
+    top_k: int | None = 50
     move_temperature: float | None = None
-    moves: range = range(0)
+
+    def __post_init__(self) -> None:
+        if self.temperature < 0:
+            raise ReviserError("the temperature must be 0 or more")
+        if self.top_k is not None and self.top_k < 1:
+            raise ReviserError("top-k must be 1 or more")
+        if self.move_temperature is not None and self.move_temperature <= 0:
+            raise ReviserError("the temperature of moves must be above 0")
+
+
+GREEDY: Final = Sampling(temperature=0.0)
 
 
 def choose(
-    logits: Tensor, valid: Tensor, drawn: Tensor, last: Tensor, sampling: Sampling
+    logits: Tensor, valid: Tensor, drawn: Tensor, last: Tensor, sampling: Sampling, moves: range
 ) -> tuple[Tensor, Tensor]:
     """Pick an id for each row: the mask first, then temperature and top-k, as `Sampler` does.
 
     `drawn` is a number in [0, 1) for each row, and `last` its last id. Returns the ids, and which rows had a
     valid one at all.
     """
-    scores = logits.masked_fill(~valid, -torch.inf)
+    return draw(logits.masked_fill(~valid, -torch.inf), drawn, sampling, last, moves)
+
+
+def draw(
+    scores: Tensor,
+    drawn: Tensor,
+    sampling: Sampling,
+    last: Tensor | None = None,
+    moves: range = range(0),
+) -> tuple[Tensor, Tensor]:
+    """Pick an id for each row of scores, of which those that must not be picked are -inf."""
     temperature, top_k = sampling.temperature, sampling.top_k
     if temperature == 0:
         best, picked = scores.max(dim=1)
@@ -539,8 +552,7 @@ def choose(
         scores, ids = scores.topk(top_k, dim=1)
     shares = (scores.double() / temperature).softmax(dim=1)
     for_moves = sampling.move_temperature
-    if for_moves is not None and for_moves < temperature:
-        moves = sampling.moves
+    if last is not None and for_moves is not None and for_moves < temperature:
         every = torch.arange(scores.shape[1], device=scores.device) if ids is None else ids
         going = ((every >= moves.start) & (every < moves.stop)).expand_as(shares)
         moving = (last >= moves.start) & (last < moves.stop)

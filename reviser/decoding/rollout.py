@@ -71,9 +71,9 @@ class Choice:
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
-    Temperature 0 is greedy. By a lower `move_temperature` it is chosen more surely where to go than what to
-    write: how likely it is to set out stays as it is, but not where to, nor whether to go on from there.
-    None is one temperature for all, as in the paper. The same seed makes the same choices from the same logits.
+    Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which
+    move is chosen, and after a move whether another one follows. It does not change how likely the first move is.
+    None means one temperature for all, as in the paper. The same seed makes the same choices from the same logits.
     """
 
     def __init__(

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from benchmarks.measures.statistics import walks
+from benchmarks.options import BenchOptions
 from benchmarks.protocol.records import Generation, Judgement, Prompt, read_records
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import Bars, Cache, RunFolder
 from benchmarks.protocol.setup import Setup
-from benchmarks.suite import Plan, Suite, positions_over_time
+from benchmarks.suite import Plan, Suite, plan_of, positions_over_time
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models
@@ -193,3 +194,12 @@ def test_names_must_differ(models: Path) -> None:
         plan(models, models=(f"{REAL}=one",))
     with pytest.raises(ReviserError, match="needs models"):
         plan(models, models=())
+
+
+def test_options_have_the_numbers_of_the_protocol() -> None:
+    options = BenchOptions(models=("a", "b"), data="builtin", mauve=("",))
+    plan = plan_of(options, say=print)
+    assert plan.setup == Setup()
+    assert plan.models == ("a", "b")
+    assert plan.features == ()
+    assert plan.evaluators == ("smollm2",)

@@ -11,6 +11,7 @@ same for many revisions at once, compiled.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,22 +164,29 @@ def defers(name: np.uint64, step: int, share: float) -> bool:
     return bool(np.float64(folded(name, step) >> SHIFT_11) * 2.0**-53 < share)
 
 
+class _Board(NamedTuple):
+    """The state of all episodes, in a form that compiled code takes: a row of each array for each episode."""
+
+    names: State
+    tokens: Tokens
+    corpus: Tokens
+    """The texts that people wrote; `bounds` are the beginning and end of each episode's."""
+    bounds: NDArray[np.int64]
+    scripts: Tokens
+    histories: Tokens
+    labels: Tokens
+    given: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+
 @compiled
 def _go_on(
+    board: _Board,
+    ids: NDArray[np.int64],
+    share: float,
     chosen: NDArray[np.int64],
     taken: Tokens,
     counts: NDArray[np.int64],
-    share: float,
-    names: State,
-    tokens: Tokens,
-    corpus: Tokens,
-    bounds: NDArray[np.int64],
-    scripts: Tokens,
-    histories: Tokens,
-    labels: Tokens,
-    given: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    ids: NDArray[np.int64],
     steps: NDArray[np.int64],
 ) -> None:
     """Take down what the policy did in the `chosen` episodes, then let the oracle act where it is its turn.
@@ -188,21 +196,21 @@ def _go_on(
     state = np.zeros(1, dtype=np.uint64)
     for index in range(chosen.size):
         episode = chosen[index]
-        mine = numbers[episode]
-        target = corpus[bounds[episode, 0] : bounds[episode, 1]]
-        text, script = tokens[episode], scripts[episode]
-        history, told = histories[episode], labels[episode]
+        mine = board.numbers[episode]
+        target = board.corpus[board.bounds[episode, 0] : board.bounds[episode, 1]]
+        text, script = board.tokens[episode], board.scripts[episode]
+        history, told = board.histories[episode], board.labels[episode]
+        name, first = board.names[episode], board.given[episode]
         for at in range(counts[index]):
             id = taken[index, at]
             _follow(id, text, target, script, history, told, mine, ids, state)
-        first = given[episode]
-        while not mine[OVER] and defers(names[episode], mine[SIZE] - first, share):
+        while not mine[OVER] and defers(name, mine[SIZE] - first, share):
             id = script[mine[NEXT]]
             _follow(id, text, target, script, history, told, mine, ids, state)
         steps[index] = 0
         if not mine[OVER]:
             at = mine[SIZE] + 1
-            while at < mine[LIMIT] and not defers(names[episode], at - first, share):
+            while at < mine[LIMIT] and not defers(name, at - first, share):
                 at += 1
             steps[index] = at - mine[SIZE]
 
@@ -313,11 +321,7 @@ class Episodes:
         counts: NDArray[np.int64],
         steps: NDArray[np.int64],
     ) -> None:
-        _go_on(
-            chosen,
-            taken,
-            counts,
-            float(self.oracle_share),
+        board = _Board(
             self._names,
             self._tokens,
             self._corpus,
@@ -327,9 +331,8 @@ class Episodes:
             self.labels,
             self._given,
             self._numbers,
-            self._ids,
-            steps,
         )
+        _go_on(board, self._ids, float(self.oracle_share), chosen, taken, counts, steps)
 
     def histories(self) -> Histories:
         """What was done so far, and what should have been: the samples that DAgger adds."""

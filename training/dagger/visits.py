@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_bytes, write_atomically
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import generate
+from reviser.decoding.batch import Sampling, generate
 from reviser.model import Reviser
 from training.dagger.oracle import Episodes
 from training.data.randomness import key
@@ -50,8 +50,7 @@ def roll_out(
         seeds=[key(seed, _DRAWN, number) for number in range(len(episodes))],
         drafts=[draft for _, draft, _ in starts],
         suffixes=[right for _, _, right in starts],
-        temperature=temperature,
-        top_k=None,
+        sampling=Sampling(temperature, top_k=None),
         max_actions=episodes.most_actions,
         rows=rows,
         turns=episodes.go_on,

@@ -23,7 +23,7 @@ from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
-from reviser.decoding.batch import generate
+from reviser.decoding.batch import Sampling, generate
 from training.data.randomness import Random
 from training.data.shards import Options, tokenise
 
@@ -106,8 +106,7 @@ def written(
         free,
         prompts,
         seeds=[seed + number for number in range(len(prompts))],
-        temperature=temperature,
-        top_k=top_k,
+        sampling=Sampling(temperature, top_k),
         max_actions=_LONGEST,
         rows=rows,
         ends=[end],

@@ -17,7 +17,7 @@ import numpy as np
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import generate
+from reviser.decoding.batch import Sampling, generate
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser
 from training.data.boundaries import Classes
@@ -165,8 +165,7 @@ def roll_out(
             for number in range(len(prompts) * each)
         ],
         begun=[prefix for prefix in prefixes for _ in range(each)],
-        temperature=settings.temperature,
-        top_k=None,
+        sampling=Sampling(settings.temperature, top_k=None),
         max_actions=settings.max_actions,
         rows=settings.generation_rows,
     )

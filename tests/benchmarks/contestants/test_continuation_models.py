@@ -12,8 +12,8 @@ from benchmarks.contestants.continuation_models import (
     BatchedReviser,
     CausalLm,
     RealText,
-    choose,
     load_contestant,
+    pick,
     stream_of,
 )
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
@@ -163,12 +163,23 @@ def test_choices_follow_temperature_and_top_k() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0, 3.0]]).repeat(20_000, 1)
     drawn = torch.rand(20_000, generator=torch.Generator().manual_seed(0))
     counts = torch.bincount(
-        choose(logits, drawn, replace(SETUP, temperature=0.5, top_k=3)), minlength=4
+        pick(logits, drawn, replace(SETUP, temperature=0.5, top_k=3)), minlength=4
     )
     expected = torch.softmax(torch.tensor([float("-inf"), 2.0, 4.0, 6.0]), 0)
     # Four standard errors of the largest share.
     assert torch.allclose(counts / 20_000, expected, atol=4 * 0.5 / 20_000**0.5)
     assert counts[0] == 0
+
+
+def test_the_same_numbers_pick_the_same_ids_as_ever() -> None:
+    """Results on file were drawn by this rule, in which softmax and sums are of double precision."""
+    generator = torch.Generator().manual_seed(1)
+    logits = 3 * torch.randn(4000, 500, generator=generator)
+    drawn = torch.rand(4000, generator=generator, dtype=torch.float64)
+    best, ids = logits.topk(SETUP.top_k, dim=-1)
+    sums = (best / SETUP.temperature).double().softmax(dim=-1).cumsum(dim=-1)
+    place = torch.searchsorted(sums, drawn[:, None] * sums[:, -1:], right=True)
+    assert torch.equal(pick(logits, drawn, SETUP), ids.gather(1, place)[:, 0])
 
 
 def test_real_text_is_a_contestant_too() -> None:

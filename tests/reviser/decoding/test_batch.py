@@ -17,7 +17,15 @@ from torch import Tensor
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.batch import GeneratedRun, Rules, Sampling, choose, generate, uniform
+from reviser.decoding.batch import (
+    GREEDY,
+    GeneratedRun,
+    Rules,
+    Sampling,
+    choose,
+    generate,
+    uniform,
+)
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, seed, with_surer_moves
 from reviser.decoding.torch_policy import TorchDecoder
@@ -92,7 +100,7 @@ def test_greedy_runs_are_those_of_a_rollout(
         PROMPTS,
         seeds=range(len(PROMPTS)),
         suffixes=suffixes,
-        temperature=0,
+        sampling=GREEDY,
         rows=4,
         **options,
     )
@@ -105,9 +113,11 @@ def test_greedy_runs_are_those_of_a_rollout(
 def test_a_run_goes_on_after_actions_already_taken() -> None:
     model = toy_model(seed=1)
     options: dict[str, Any] = {"seeds": range(len(PROMPTS)), "suffixes": SUFFIXES, "rows": 4}
-    whole = generate(model, DELETES, PROMPTS, temperature=0, max_actions=30, **options)
+    whole = generate(model, DELETES, PROMPTS, sampling=GREEDY, max_actions=30, **options)
     begun = [run.ids[: min(9, len(run.ids) - 1)] for run in whole]
-    rest = generate(model, DELETES, PROMPTS, temperature=0, max_actions=30, begun=begun, **options)
+    rest = generate(
+        model, DELETES, PROMPTS, sampling=GREEDY, max_actions=30, begun=begun, **options
+    )
     for run, first, last in zip(whole, begun, rest, strict=True):
         assert run == GeneratedRun([*first, *last.ids], last.ending)
     with pytest.raises(ReviserError):
@@ -125,7 +135,7 @@ def test_drafts_are_revised_as_in_a_rollout() -> None:
         seeds=[0] * 6,
         suffixes=SUFFIXES,
         drafts=drafts,
-        temperature=0,
+        sampling=GREEDY,
         rows=4,
         **options,
     )
@@ -140,7 +150,7 @@ def test_long_runs_read_more_of_the_cache_as_they_go_and_new_ones_less() -> None
     model = toy_model(seed=2, context=400, canvas_length=400)
     prompts = [[256] * 110, [65, 66], [67]]
     options: dict[str, Any] = {"max_actions": 160}
-    made = generate(model, AR, prompts, seeds=[0] * 3, temperature=0, rows=2, **options)
+    made = generate(model, AR, prompts, seeds=[0] * 3, sampling=GREEDY, rows=2, **options)
     assert made == [rollout(model, prompt, vocabulary=AR, **options) for prompt in prompts]
     assert [len(run.ids) for run in made] == [160] * 3
 
@@ -165,7 +175,7 @@ def test_sampled_runs_are_valid(device: str, vocabulary: Vocabulary) -> None:
         prompts,
         seeds=range(40),
         suffixes=suffixes,
-        temperature=1.3,
+        sampling=Sampling(1.3),
         max_actions=60,
         max_length=45,
         rows=16,
@@ -243,17 +253,18 @@ def test_what_cannot_be_done_is_refused_in_a_sentence() -> None:
         generate(toy_model(canvas_input="identity"), VOCABULARY, [[1]], seeds=[0])
     with pytest.raises(ReviserError, match="span moves or span copies"):
         Rules.of(Vocabulary(5, extensions=("span_move",)))
-    for bad in ({"seeds": []}, {"seeds": [1], "suffixes": []}, {"seeds": [1], "top_k": 0}):
+    for bad in ({"seeds": []}, {"seeds": [1], "suffixes": []}):
         with pytest.raises(ReviserError):
             generate(toy_model(), VOCABULARY, [[1]], **bad)  # type: ignore[arg-type]
-    with pytest.raises(ReviserError):
-        generate(toy_model(), VOCABULARY, [[1]], seeds=[0], temperature=-1.0)
+    for numbers in ((-1.0, 50), (0.9, 0), (0.9, 50, 0.0)):
+        with pytest.raises(ReviserError):
+            Sampling(*numbers)  # type: ignore[arg-type]
     broken = toy_model()
     with torch.no_grad():
         broken.final_norm.weight.fill_(math.nan)
     for temperature in (0.0, 0.9):
         with pytest.raises(InvalidAction, match="no valid action any chance"):
-            generate(broken, VOCABULARY, [[1]], seeds=[0], temperature=temperature)
+            generate(broken, VOCABULARY, [[1]], seeds=[0], sampling=Sampling(temperature))
 
 
 RICH = Vocabulary(
@@ -327,7 +338,9 @@ def test_choices_come_as_often_as_softmax_says(device: str, top_k: int | None) -
     rows = (draws, len(scores))
     last = torch.zeros(draws, dtype=torch.int64, device=device)
     sampling = Sampling(temperature, top_k)
-    picked, possible = choose(scores.expand(rows), valid.expand(rows), drawn, last, sampling)
+    picked, possible = choose(
+        scores.expand(rows), valid.expand(rows), drawn, last, sampling, range(0)
+    )
     assert possible.all()
     kept = scores[:7].cpu().double().topk(min(top_k or 7, 7))
     expected = torch.zeros(8, dtype=torch.float64)
@@ -363,7 +376,8 @@ def test_surer_moves_are_chosen_as_a_sampler_chooses_them(
         torch.tensor(allowed, device=device)[None],
         torch.tensor([given_], dtype=torch.float64, device=device),
         torch.tensor([last], device=device),
-        Sampling(temperature, top_k, for_moves, moves),
+        Sampling(temperature, top_k, for_moves),
+        moves,
     )
     assert possible.all()
     if top_k is None or top_k >= len(scores) or len(set(scores)) < 8:
@@ -378,19 +392,22 @@ def test_few_valid_ids_are_all_that_top_k_finds() -> None:
     valid = torch.zeros(1000, 30, dtype=torch.bool)
     valid[:, [4, 29]] = True
     last, drawn = torch.zeros(1000, dtype=torch.int64), torch.linspace(0, 1 - 2**-53, 1000).double()
-    picked, possible = choose(logits, valid, drawn, last, Sampling(0.9, 50))
+    picked, possible = choose(logits, valid, drawn, last, Sampling(0.9, 50), range(0))
     assert set(picked.tolist()) == {4, 29}
     assert possible.all()
     valid[7] = False
     for temperature in (0.0, 0.9):
-        _, possible = choose(logits, valid, torch.zeros(1000), last, Sampling(temperature, 5))
+        sampling = Sampling(temperature, 5)
+        _, possible = choose(logits, valid, torch.zeros(1000), last, sampling, range(0))
         assert (~possible).nonzero().tolist() == [[7]]
 
 
 def test_top_k_of_a_model_restricts_every_choice() -> None:
     model = toy_model(seed=8)
     prompts = PROMPTS[:3]
-    made = generate(model, VOCABULARY, prompts, seeds=range(3), top_k=4, max_actions=40)
+    made = generate(
+        model, VOCABULARY, prompts, seeds=range(3), sampling=Sampling(top_k=4), max_actions=40
+    )
     chosen_places = set()
     for run, prompt in zip(made, prompts, strict=True):
         canvas, history = seed(VOCABULARY, prompt)
@@ -449,7 +466,7 @@ def test_what_others_do_in_between_is_part_of_the_run() -> None:
         seeds=[0] * 6,
         suffixes=SUFFIXES,
         drafts=drafts,
-        temperature=0,
+        sampling=GREEDY,
         max_actions=30,
         rows=4,
         turns=turns,
@@ -475,20 +492,20 @@ def test_a_run_in_turns_ends_with_the_others_stop_and_at_the_limit() -> None:
     def stops(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
         return [([65, DELETES.stop_id], 5) for _ in runs]
 
-    made = generate(model, DELETES, [[256]], seeds=[0], temperature=0, turns=stops)
+    made = generate(model, DELETES, [[256]], seeds=[0], sampling=GREEDY, turns=stops)
     assert made == [GeneratedRun([65, DELETES.stop_id], "stop")]
 
     def insists(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:
         return [([65], 2) for _ in runs]
 
-    (run,) = generate(model, AR, [[256]], seeds=[0], temperature=0, max_actions=10, turns=insists)
+    (run,) = generate(model, AR, [[256]], seeds=[0], sampling=GREEDY, max_actions=10, turns=insists)
     assert run.ending == "limit"
     assert len(run.ids) == 10
 
 
 def test_other_ids_can_end_a_run() -> None:
     model = toy_model(seed=2)
-    options: dict[str, Any] = {"seeds": [0] * 6, "temperature": 0, "max_actions": 40}
+    options: dict[str, Any] = {"seeds": [0] * 6, "sampling": GREEDY, "max_actions": 40}
     plain = generate(model, AR, PROMPTS, **options)
     ends = {run.ids[at] for at, run in enumerate(plain)}
     cut = generate(model, AR, PROMPTS, ends=ends, **options)
