@@ -19,6 +19,7 @@ from reviser.cli.commands.revise import revise
 from reviser.cli.commands.train import add_training
 from reviser.cli.commands.tui import tui
 from reviser.cli.entry import complain
+from reviser.cli.options import with_fields
 
 app = typer.Typer(
     name="reviser",
@@ -27,10 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("continue")(continue_)
-app.command()(infill)
-app.command()(revise)
-app.command()(check)
+app.command("continue")(with_fields(continue_))
+app.command()(with_fields(infill))
+app.command()(with_fields(revise))
+app.command()(with_fields(check))
 app.command()(apply)
 app.command()(replay)
 app.add_typer(models)
@@ -78,7 +79,7 @@ def run_app() -> int:
 
 def _complain_about_words(error: Any) -> int:
     """One sentence about words that the command does not understand, and where to read on."""
-    said = error.format_message().strip().rstrip(".")
+    said = " ".join(error.format_message().split()).rstrip(".")
     if said:
         place = error.ctx.command_path if error.ctx else "reviser"
         complain(f"{said[0].lower()}{said[1:]} (see {place} --help)")

@@ -13,7 +13,8 @@ A field may also be another dataclass (`Group`): each of its fields is then an o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import NoneType, UnionType
@@ -137,6 +138,34 @@ def made(options: type[_Made], given: Mapping[str, Any], words: Sequence[str] = 
             value = given[one.name]
             values[one.name] = tuple(value) if isinstance(value, list) else value
     return options(**values)
+
+
+def with_fields(function: Callable[[Any], None]) -> Callable[..., None]:
+    """A function of a dataclass as one of its fields, from whose annotations Typer makes a command."""
+    (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
+    options = parameter.annotation
+    hints = get_type_hints(options, include_extras=True)
+    own = [one for one in dataclasses.fields(options) if one.name in options.__annotations__]
+    inherited = [one for one in dataclasses.fields(options) if one not in own]
+
+    def call(**values: Any) -> None:
+        function(options(**values))
+
+    # What only this command has comes first in its help.
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if _default(one)[0] else _default(one)[1],
+                annotation=hints[one.name],
+            )
+            for one in (*own, *inherited)
+        ]
+    )
+    call.__annotations__ = hints
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
 
 
 def words_of(options: object) -> tuple[str, ...]:

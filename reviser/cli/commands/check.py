@@ -39,58 +39,63 @@ class OutputFormat(StrEnum):
     DIFF = "diff"
 
 
-def check(
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """What to look for mistakes in, which of them, and how they are told."""
+
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             help="Text files, and folders with documents (.); - reads standard input.",
             show_default=False,
         ),
-    ] = None,
-    model: ModelOption = None,
-    output_format: Annotated[
-        OutputFormat, typer.Option(help="How findings are printed.")
-    ] = OutputFormat.TEXT,
+    ] = None
+    model: ModelOption = None
+    output_format: Annotated[OutputFormat, typer.Option(help="How findings are printed.")] = (
+        OutputFormat.TEXT
+    )
     fix: Annotated[
         bool, typer.Option("--fix", help="Make the changes in the files themselves.")
-    ] = False,
-    confidence: ConfidenceOption = None,
-    only: OnlyOption = None,
-    except_: ExceptOption = None,
-    ignore: IgnoreOption = None,
-    format: FormatOption = None,
+    ] = False
+    confidence: ConfidenceOption = None
+    only: OnlyOption = None
+    except_: ExceptOption = None
+    ignore: IgnoreOption = None
+    format: FormatOption = None
     stdin_filename: Annotated[
         Path | None,
         typer.Option(
             help="What standard input is called: its format and settings follow from that.",
             metavar="NAME",
         ),
-    ] = None,
+    ] = None
     changed: Annotated[
         bool,
         typer.Option("--changed", help="Only files that differ from the last commit, or are new."),
-    ] = False,
+    ] = False
     changed_since: Annotated[
         str | None,
         typer.Option(help="Only files that differ from where this left REV.", metavar="REV"),
-    ] = None,
+    ] = None
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", "-j", help="Processes at the most (one for two cores).", min=1),
-    ] = None,
+    ] = None
     threads: Annotated[
         int | None, typer.Option(help="Threads for the model, in each process.", min=1)
-    ] = None,
+    ] = None
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Read all texts, and keep nothing of this run.")
-    ] = False,
+    ] = False
     cache_dir: Annotated[
         Path | None,
         typer.Option(
             help="Where results are kept, instead of your cache folder.", metavar="FOLDER"
         ),
-    ] = None,
-) -> None:
+    ] = None
+
+
+def check(options: CheckOptions) -> None:
     """Look for mistakes in texts: path:line:column: kind: old → new (confidence).
 
     Only prose is looked at. Of a folder the documents are read that are neither hidden nor ignored by git; what was
@@ -106,26 +111,28 @@ def check(
     from reviser.proofreading.proofreader import CONFIDENCE
     from reviser.proofreading.request import Request
 
-    choose_one(no_cache=no_cache, cache_dir=cache_dir)
-    choose_one(changed=changed, changed_since=changed_since)
-    run = Run(paths or [Path()], output_format, fix, stdin_filename)
-    run.check_words(changed or changed_since is not None)
+    choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
+    choose_one(changed=options.changed, changed_since=options.changed_since)
+    run = Run(options.paths or [Path()], options.output_format, options.fix, options.stdin_filename)
+    run.check_words(options.changed or options.changed_since is not None)
     settings = settings_for(run.names)
     request = Request.made(
         settings,
         confidence=next(
-            one for one in (confidence, settings.confidence, CONFIDENCE) if one is not None
+            one for one in (options.confidence, settings.confidence, CONFIDENCE) if one is not None
         ),
-        only=only,
-        without=except_,
-        format=format,
-        ignore=ignore or (),
+        only=options.only,
+        without=options.except_,
+        format=options.format,
+        ignore=options.ignore or (),
     )
-    folder = None if no_cache else cache_dir or cache_folder()
-    checker = Checker(request, model or settings.model, jobs, threads, folder)
+    folder = None if options.no_cache else options.cache_dir or cache_folder()
+    checker = Checker(
+        request, options.model or settings.model, options.jobs, options.threads, folder
+    )
     found = run.documents(settings)
-    if changed or changed_since is not None:
-        found = _changed_among(found, run.paths, changed_since)
+    if options.changed or options.changed_since is not None:
+        found = _changed_among(found, run.paths, options.changed_since)
     if status := run.check(checker, found):
         raise typer.Exit(status)
 

@@ -83,91 +83,89 @@ WatchOption = Annotated[
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model.", min=1)]
 
 
-def continue_(
-    file: FileArgument,
-    model: ModelOption = None,
-    in_place: InPlaceOption = False,
-    output: OutputOption = None,
-    diff: DiffOption = False,
-    json: JsonOption = False,
-    trajectory: TrajectoryOption = None,
-    number: NumberOption = 1,
-    watch: WatchOption = False,
-    max_actions: MaxActionsOption = 256,
-    temperature: TemperatureOption = 0.9,
-    move_temperature: MoveTemperatureOption = 0.35,
-    top_k: TopKOption = 50,
-    top_p: TopPOption = 1.0,
-    min_p: MinPOption = 0.0,
-    seed: SeedOption = None,
-    threads: ThreadsOption = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions:
+    """Which file a model writes in and how, and where the result goes."""
+
+    file: FileArgument
+    model: ModelOption = None
+    in_place: InPlaceOption = False
+    output: OutputOption = None
+    diff: DiffOption = False
+    json: JsonOption = False
+    trajectory: TrajectoryOption = None
+    number: NumberOption = 1
+    watch: WatchOption = False
+    max_actions: MaxActionsOption = 256
+    temperature: TemperatureOption = 0.9
+    move_temperature: MoveTemperatureOption = 0.35
+    top_k: TopKOption = 50
+    top_p: TopPOption = 1.0
+    min_p: MinPOption = 0.0
+    seed: SeedOption = None
+    threads: ThreadsOption = None
+
+    def job(self) -> Job:
+        return Job(
+            self.file,
+            Output(self.in_place, self.output, self.diff, self.json, self.trajectory),
+            Choosing(
+                self.temperature,
+                self.top_k,
+                self.top_p,
+                self.min_p,
+                self.seed,
+                self.number,
+                self.move_temperature,
+            ),
+            self.max_actions,
+            self.model,
+            self.threads,
+        )
+
+
+def continue_(options: WritingOptions) -> None:
     """Continue a text: print it with what the model writes after it.
 
     The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
     a pipe goes the finished text, in the file's encoding and with its line endings. Exit status 1 means
     that the file was changed by someone else during the run: then it stays, and the result is kept beside it.
     """
-    job = Job(
-        file,
-        Output(in_place, output, diff, json, trajectory),
-        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
-        max_actions,
-        model,
-        threads,
+    options.job().run(
+        lambda session, sampler: session.continue_(sampler, max_actions=options.max_actions),
+        options.watch,
     )
-    job.run(lambda session, sampler: session.continue_(sampler, max_actions=max_actions), watch)
 
 
-def infill(
-    file: FileArgument,
+@dataclass(frozen=True, kw_only=True)
+class InfillOptions(WritingOptions):
+    """Where in the file to write, too."""
+
     at: Annotated[
         str,
         typer.Option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
-    ],
+    ]
     to: Annotated[
         str | None,
         typer.Option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
-    ] = None,
-    model: ModelOption = None,
-    in_place: InPlaceOption = False,
-    output: OutputOption = None,
-    diff: DiffOption = False,
-    json: JsonOption = False,
-    trajectory: TrajectoryOption = None,
-    number: NumberOption = 1,
-    watch: WatchOption = False,
-    max_actions: MaxActionsOption = 256,
-    temperature: TemperatureOption = 0.9,
-    move_temperature: MoveTemperatureOption = 0.35,
-    top_k: TopKOption = 50,
-    top_p: TopPOption = 1.0,
-    min_p: MinPOption = 0.0,
-    seed: SeedOption = None,
-    threads: ThreadsOption = None,
-) -> None:
+    ] = None
+
+
+def infill(options: InfillOptions) -> None:
     """Write between the text before a place and the text after it.
 
     The file stays as it is unless --in-place is given. Exit status 1 means that it was changed by
     someone else during the run: then it stays, and the result is kept beside it.
     """
-    job = Job(
-        file,
-        Output(in_place, output, diff, json, trajectory),
-        Choosing(temperature, top_k, top_p, min_p, seed, number, move_temperature),
-        max_actions,
-        model,
-        threads,
-    )
 
     def start(session: Session, sampler: Sampler) -> Generation:
-        first = offset_of(session.text, at)
-        last = first if to is None else offset_of(session.text, to)
+        first = offset_of(session.text, options.at)
+        last = first if options.to is None else offset_of(session.text, options.to)
         if last < first:
-            raise ReviserError(f"--to {to} lies before --at {at}")
-        return session.infill(first, last, sampler, max_actions=max_actions)
+            raise ReviserError(f"--to {options.to} lies before --at {options.at}")
+        return session.infill(first, last, sampler, max_actions=options.max_actions)
 
-    job.run(start, watch)
+    options.job().run(start, options.watch)
 
 
 def offset_of(text: str, place: str) -> int:

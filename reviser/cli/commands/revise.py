@@ -64,44 +64,49 @@ FormatOption = Annotated[
 ]
 
 
-def revise(
+@dataclass(frozen=True, kw_only=True)
+class ReviseOptions:
+    """What to proofread, which changes to make, and where they go."""
+
     files: Annotated[
         list[Path],
         typer.Argument(
             help="Text files, and folders with documents; - reads standard input.",
             show_default=False,
         ),
-    ],
-    model: ModelOption = None,
-    in_place: InPlaceOption = False,
+    ]
+    model: ModelOption = None
+    in_place: InPlaceOption = False
     interactive: Annotated[
         bool,
         typer.Option("--interactive", "-p", help="Ask about each change, then change the file."),
-    ] = False,
-    output: OutputOption = None,
+    ] = False
+    output: OutputOption = None
     diff: Annotated[
         bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")
-    ] = False,
+    ] = False
     json: Annotated[
         bool,
         typer.Option("--json", help="Print JSON: each change, its place, confidence and kind."),
-    ] = False,
-    confidence: ConfidenceOption = None,
-    only: OnlyOption = None,
-    except_: ExceptOption = None,
-    ignore: IgnoreOption = None,
-    format: FormatOption = None,
+    ] = False
+    confidence: ConfidenceOption = None
+    only: OnlyOption = None
+    except_: ExceptOption = None
+    ignore: IgnoreOption = None
+    format: FormatOption = None
     range: Annotated[
         str | None,
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
-    ] = None,
-    trajectory: TrajectoryOption = None,
-    max_actions: Annotated[
-        int, typer.Option(help="Actions at the most for a sentence.", min=1)
-    ] = 160,
-    sureness: Annotated[float | None, typer.Option(min=0, max=1000, hidden=True)] = None,
-    threads: ThreadsOption = None,
-) -> None:
+    ] = None
+    trajectory: TrajectoryOption = None
+    max_actions: Annotated[int, typer.Option(help="Actions at the most for a sentence.", min=1)] = (
+        160
+    )
+    sureness: Annotated[float | None, typer.Option(min=0, max=1000, hidden=True)] = None
+    threads: ThreadsOption = None
+
+
+def revise(options: ReviseOptions) -> None:
     """Proofread texts: suggest corrections, as a unified diff.
 
     Only prose is changed: code, links, formulas and all else that has a meaning for programs stays as it
@@ -112,28 +117,36 @@ def revise(
     during the run: then it stays, and the result is kept beside it; 2, a mistake in the command, a file
     or a model.
     """
-    choose_one(in_place=in_place, interactive=interactive, output=output, diff=diff, json=json)
+    choose_one(
+        in_place=options.in_place,
+        interactive=options.interactive,
+        output=options.output,
+        diff=options.diff,
+        json=options.json,
+    )
     from reviser.proofreading.project.settings import settings_for
     from reviser.proofreading.request import Request
 
-    settings = settings_for(files)
+    settings = settings_for(options.files)
     job = Job(
-        Delivery(in_place, interactive, output, json, trajectory),
+        Delivery(
+            options.in_place, options.interactive, options.output, options.json, options.trajectory
+        ),
         Request.made(
             settings,
-            confidence=_confidence(confidence, sureness, settings.confidence),
-            only=only,
-            without=except_,
-            format=format,
-            ignore=ignore or (),
+            confidence=_confidence(options.confidence, options.sureness, settings.confidence),
+            only=options.only,
+            without=options.except_,
+            format=options.format,
+            ignore=options.ignore or (),
         ),
         settings.excludes,
-        range,
-        max_actions,
-        model or settings.model,
-        threads,
+        options.range,
+        options.max_actions,
+        options.model or settings.model,
+        options.threads,
     )
-    if status := job.run(files):
+    if status := job.run(options.files):
         raise typer.Exit(status)
 
 

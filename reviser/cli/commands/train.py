@@ -11,7 +11,7 @@ from reviser.cli.extras import load_extra
 def add_training(app: typer.Typer) -> None:
     """Add both commands to the app."""
 
-    @command_with(app, "training.trainer.options", options="RunOptions", extra="train")
+    @command_with(app, "training.trainer.run", options="RunOptions", extra="train")
     def train(options: object) -> None:
         """Train a model: reviser train PRESET --data SHARDS --out RUN."""
         load_extra("training.trainer.run", "train").run(options)

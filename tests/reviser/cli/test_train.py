@@ -30,6 +30,15 @@ def test_usage_names_the_command_that_was_typed(command: str) -> None:
     assert refused.returncode == 2
     assert refused.stderr.startswith("reviser: ")
     assert refused.stderr.endswith(f"reviser {command} --help)\n")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_missing_word_is_said_in_one_line() -> None:
+    words = [sys.executable, "-m", "reviser", "train"]
+    told = subprocess.run(words, capture_output=True, text=True, check=False).stderr
+    assert told.startswith("reviser: missing argument 'PRESET'")
+    assert "tiny" in told
+    assert told.count("\n") == 1
 
 
 def test_from_a_text_to_a_model(tmp_path: Path) -> None:
