@@ -25,6 +25,7 @@ COMMANDS = {
     "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
     "revising": ("studies.revision_quality", "how well models revise"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
+    "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "sureness": ("studies.lookahead_margin", "how sure a model must be of a change"),
     "throughput": ("speed.throughput", "how fast models learn here"),
     "training_runs": ("studies.training_runs", "training runs in figures"),

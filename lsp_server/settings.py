@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+from reviser.decoding.suggestion import CONFIDENCE
 from reviser.proofreading.changes import Kind
 
 Unit = Literal["word", "line", "sentence"]
@@ -34,7 +35,8 @@ class CompletionSettings:
     enabled: bool = True
     unit: Unit = "sentence"
     candidates: int = 3
-    max_actions: int = 6
+    confidence: float = CONFIDENCE
+    max_actions: int = 12
     max_actions_invoked: int = 32
     min_delay_ms: int = 0
     max_delay_ms: int = 400
@@ -161,6 +163,7 @@ _COMPLETION: dict[str, Check] = {
     "enabled": _switch,
     "unit": _one_of("word", "line", "sentence"),
     "candidates": _whole(1, 10),
+    "confidence": _number(0, 1),
     "max_actions": _whole(1, _MOST_ACTIONS),
     "max_actions_invoked": _whole(1, _MOST_ACTIONS),
     "min_delay_ms": _whole(0, 10_000),

@@ -5,27 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
+from lsp_server.completion.places import is_prose
 from lsp_server.completion.suggestions import (
     Cache,
     Context,
     Pace,
     Removal,
-    first_unit,
     repeats,
     trim,
-    whole_words,
+    whole_clause,
     without_repetition,
 )
 from lsp_server.documents.document import Document
 from lsp_server.documents.surroundings import line_ending, surroundings
+from lsp_server.proofreading.checking import format_of_document
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
-from lsp_server.worker.tasks import ModelKey, Task
+from lsp_server.worker.tasks import ModelKey, Suggesting
+from reviser.decoding.suggestion import begun_word, is_worth_showing
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +35,6 @@ Kind = Literal["inline", "list"]
 
 # What follows the cursor is read anew at every key, so a suggestion looks at little of it.
 _AFTER = 160
-# Attempts beyond those asked for, since some say nothing new.
-_SPARE = 2
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,9 @@ class Completer:
         self._key = key
         self._show = show
         self._cache = Cache()
+        self._asked_for = Cache()
+        self._last_place: tuple[str, int, bool] | None = None
+        self._last_belongs = False
         self._pace = Pace()
         self._removals: dict[str, Removal] = {}
         self._requests: list[_Request] = []
@@ -86,6 +89,7 @@ class Completer:
     def forget(self) -> None:
         """The model is another one."""
         self._cache.forget()
+        self._asked_for.forget()
 
     def stop(self) -> None:
         """End whatever is under way."""
@@ -122,15 +126,17 @@ class Completer:
     ) -> list[str]:
         settings = self._settings().completion
         around = surroundings(document.text, offset, offset, _AFTER)
-        if kind == "inline" and not invoked and around.after[:1].isalnum():
+        if not invoked and around.after[:1].isalnum() and around.before[-1:].isalnum():
             return []  # inside a word, nobody wants to be interrupted
         context = Context(document.uri, around.before, around.after)
         removed = self.removal(document.uri).near(offset)
         ending = line_ending(document.text)
-        shown = self._shown(self._cache.find(context), context, removed)
+        shown = self._shown(self._known(context, invoked), context, removed)
         if len(shown) >= count:
             self.from_cache += 1
             return [text.replace("\n", ending) for text in shown[:count]]
+        if not self._belongs(document, offset, invoked):
+            return []
         await self._worker.warm(self._key())
         if not invoked:
             least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
@@ -139,15 +145,34 @@ class Completer:
         async with self._turn:
             self._set_busy(True)
             try:
-                for attempt in range(count + _SPARE):
-                    suggestion = await self._ask(context, attempt, invoked)
-                    self._cache.put(context, suggestion)
-                    shown = self._shown(self._cache.find(context), context, removed)
-                    if len(shown) >= count:
-                        break
+                found = await self._ask(context, count, invoked)
             finally:
                 self._set_busy(False)
+        cache = self._asked_for if invoked else self._cache
+        for text in found:
+            if invoked or is_worth_showing(text, context.before[-1:].isalnum()):
+                cache.put(context, text)
+        shown = self._shown(self._known(context, invoked), context, removed)
         return [text.replace("\n", ending) for text in shown[:count]]
+
+    def _known(self, context: Context, invoked: bool) -> Iterator[str]:
+        """What is left of suggestions that are known; what was asked for stays while it is typed, and is longer."""
+        yield from self._asked_for.find(context)
+        if not invoked:
+            yield from self._cache.find(context)
+
+    def _belongs(self, document: Document, offset: int, invoked: bool) -> bool:
+        """Whether a place is prose, which changes seldom from one letter of a word to the next."""
+        text = document.text
+        word = begun_word(text[max(offset - 64, 0) : offset])
+        inside = bool(word.strip())
+        place = (document.uri, offset - len(word) if inside else offset, invoked)
+        if not inside or place != self._last_place:
+            self._last_belongs = is_prose(
+                text, offset, format_of_document(document), invoked=invoked
+            )
+            self._last_place = place
+        return self._last_belongs
 
     def _set_busy(self, busy: bool) -> None:
         self.busy = busy
@@ -163,36 +188,27 @@ class Completer:
                 texts[text] = None
         return list(texts)
 
-    async def _ask(self, context: Context, attempt: int, invoked: bool) -> str:
-        """One run of the model; the first is its likeliest, the others are drawn."""
-        settings = self._settings()
-        completion = settings.completion
-        task = Task(
+    async def _ask(self, context: Context, count: int, invoked: bool) -> list[str]:
+        """What the model suggests, likeliest first: unasked only what is sure enough."""
+        completion = self._settings().completion
+        task = Suggesting(
             id=0,
             key=self._key(),
             document=context.document,
             text=context.before + context.after,
-            start=len(context.before),
-            end=len(context.before),
-            max_actions=completion.max_actions_invoked if invoked else completion.max_actions,
-            temperature=settings.temperature if attempt else 0.0,
-            top_k=settings.top_k,
-            seed=attempt,
+            at=len(context.before),
+            count=count,
+            tokens=completion.max_actions_invoked if invoked else completion.max_actions,
+            confidence=0.0 if invoked else completion.confidence,
+            whole_line=completion.unit == "line",
         )
-        trailing_space, written, ending, steps = 0, "", "", 0
+        texts: Sequence[str] = ()
+        steps = 0
         async with aclosing(self._worker.write(task)) as events:
             async for event in events:
-                if event.kind == "begun":
-                    trailing_space = event.trailing_space
-                elif event.kind == "step":
-                    written = event.written
+                if event.kind == "step":
                     self._pace.step(time.monotonic(), first=not steps)
                     steps += 1
-                    # Enough is written once the model has gone on to the next word, line or sentence.
-                    at_end = event.cursor == len(written)
-                    if at_end and first_unit(written[trailing_space:], completion.unit) is not None:
-                        break
                 elif event.kind == "done":
-                    ending = event.ending
-        text = written[trailing_space:]
-        return text if ending == "stop" else whole_words(text)
+                    texts = event.texts
+        return [whole_clause(text) if invoked else text for text in texts]

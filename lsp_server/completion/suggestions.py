@@ -17,7 +17,8 @@ _WORD = re.compile(r"\s*\S+")
 _LINE = re.compile(r"[\r\n]*[^\r\n]+")
 _SENTENCE = re.compile(r"""\s*\S.*?(?:[.!?…]+["'”’»)\]]*(?=\s)|(?=\n\s*\n))""", re.DOTALL)
 _UNITS = {"word": _WORD, "line": _LINE, "sentence": _SENTENCE}
-_UNFINISHED_WORD = re.compile(r"(.*\S)\s+\S*\w\Z", re.DOTALL)
+_OVER = re.compile(r"""[.!?…]["'”’»)\]]*\s*\Z""")
+_CLAUSE_END = re.compile(r"""[,;:.!?…–—]["'”’»)\]]*(?=\s)""")
 # A word or a mark; and what tells that a text is said again: a word, or a mark that closes something.
 _PART = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _TELLS = re.compile(r"""[\w)\]}"”’»]""")
@@ -31,10 +32,12 @@ def first_unit(text: str, unit: Unit) -> str | None:
     return found.group() if found and found.end() < len(text) else None
 
 
-def whole_words(text: str) -> str:
-    """`text` without its last word, which may be cut short, unless it has no other."""
-    found = _UNFINISHED_WORD.fullmatch(text)
-    return found.group(1) if found else text
+def whole_clause(text: str) -> str:
+    """`text` up to its last mark, if it was cut short in the middle of a sentence."""
+    if _OVER.search(text):
+        return text
+    marks = list(_CLAUSE_END.finditer(text))
+    return text[: marks[-1].end()] if marks else text
 
 
 def trim(text: str, unit: Unit) -> str:

@@ -21,8 +21,7 @@ from lsp_server.worker.tasks import (
     LINE_LIMIT,
     Event,
     ModelKey,
-    Reading,
-    Task,
+    Order,
     decode_event,
     encode_cancel,
     encode_load,
@@ -80,7 +79,7 @@ class WorkerClient:
             (await self._connect()).writer.write(encode_load(key))
             self._rest()
 
-    async def write(self, task: Task | Reading) -> AsyncGenerator[Event, None]:
+    async def write(self, task: Order) -> AsyncGenerator[Event, None]:
         """The events of a task. Leaving the iteration early cancels it between two actions."""
         connection = await self._connect()
         task = replace(task, id=next(self._ids))

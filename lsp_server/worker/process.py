@@ -21,7 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsp_server.worker.readers import Readers
-from lsp_server.worker.tasks import Event, ModelKey, Reading, Task, decode_order, encode_event
+from lsp_server.worker.tasks import (
+    Event,
+    ModelKey,
+    Order,
+    Suggesting,
+    Task,
+    decode_order,
+    encode_event,
+)
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
@@ -54,7 +62,7 @@ class Peer:
         except (OSError, ValueError):
             self.gone = True
 
-    def wants(self, task: Task | Reading) -> bool:
+    def wants(self, task: Order) -> bool:
         """Whether anyone still waits for this task; asked between two actions."""
         return not self.gone and task.id not in self.cancelled
 
@@ -65,9 +73,7 @@ class Worker:
     def __init__(self, load: Callable[[ModelKey], Engine]) -> None:
         self._load = load
         self._engines: dict[ModelKey, Engine] = {}
-        self._orders: queue.SimpleQueue[tuple[Peer, Task | Reading | ModelKey]] = (
-            queue.SimpleQueue()
-        )
+        self._orders: queue.SimpleQueue[tuple[Peer, Order | ModelKey]] = queue.SimpleQueue()
         self._peers: set[Peer] = set()
         self._change = threading.Condition()
         self._readers = Readers()
@@ -85,7 +91,7 @@ class Worker:
         """Carry out orders, one at a time, for ever."""
         while True:
             peer, order = self._orders.get()
-            if isinstance(order, Task | Reading):
+            if isinstance(order, Order):
                 self._answer(peer, order)
             elif not peer.gone:
                 self._prepare(peer, order)
@@ -119,7 +125,7 @@ class Worker:
         with suppress(ReviserError):  # the task that needs the model will say what is wrong
             self._engine(peer, key)
 
-    def _answer(self, peer: Peer, task: Task | Reading) -> None:
+    def _answer(self, peer: Peer, task: Order) -> None:
         try:
             if not peer.wants(task):
                 peer.send(Event(task.id, "done", ending="cancelled"))
@@ -129,6 +135,8 @@ class Worker:
             engine = self._engine(peer, task.key)
             if isinstance(task, Task):
                 self._write(peer, task, engine)
+            elif isinstance(task, Suggesting):
+                self._suggest(peer, task, engine)
             else:
                 self._readers.read(task, engine, peer.send, lambda: peer.wants(task))
         except ReviserError as error:
@@ -171,6 +179,37 @@ class Worker:
             Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
         )
 
+    def _suggest(self, peer: Peer, task: Suggesting, engine: Engine) -> None:
+        from reviser.session.suggesting import Suggestions, Wish
+
+        session = self._session(peer, engine, task)
+        session.text = task.text
+        wish = Wish(task.count, task.tokens, task.confidence, task.whole_line)
+
+        def step(text: str) -> bool:
+            peer.send(Event(task.id, "step", written=text))
+            return peer.wants(task)
+
+        used = _evaluated(engine)
+        found = Suggestions(session, task.at, wish, step)
+        found.read()
+        read = _evaluated(engine) - used
+        counts = hasattr(engine.policy, "evaluated")
+        texts = []
+        while peer.wants(task) and (suggestion := next(found, None)) is not None:
+            texts.append(suggestion.text)
+        peer.send(
+            Event(
+                task.id,
+                "done",
+                ending="stop" if peer.wants(task) else "cancelled",
+                evaluated=_evaluated(engine) - used,
+                before=found.before if counts else 0,
+                reused=min(found.before, found.seeded - read) if counts else 0,
+                texts=texts,
+            )
+        )
+
     def _engine(self, peer: Peer, key: ModelKey) -> Engine:
         peer.key = key
         if key not in self._engines:
@@ -187,7 +226,7 @@ class Worker:
                 raise ReviserError(f"the model cannot be loaded: {said}") from error
         return self._engines[key]
 
-    def _session(self, peer: Peer, engine: Engine, task: Task) -> Session:
+    def _session(self, peer: Peer, engine: Engine, task: Task | Suggesting) -> Session:
         """The session of a document, kept so that its window stays put between two tasks."""
         sessions = peer.sessions
         place = (task.key, task.document)

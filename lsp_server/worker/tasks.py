@@ -1,6 +1,6 @@
 """What the server and the worker process say to each other: one JSON object a line.
 
-The server sends a `Task` to write, a `Reading`, the id of a task to cancel, or a model to load ahead of time. The
+The server sends a `Task` to write, a `Reading`, a `Suggesting`, the id of a task to cancel, or a model to load ahead of time. The
 engine answers each task with one event for each action, or for what was found in a part of a text, and a last one.
 """
 
@@ -58,6 +58,25 @@ class Reading:
     kinds: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Suggesting:
+    """Say how `text` goes on at character `at`: see `reviser.session.suggesting.Wish`."""
+
+    id: int
+    key: ModelKey
+    document: str
+    text: str
+    at: int
+    count: int
+    tokens: int
+    confidence: float
+    whole_line: bool
+
+
+Order = Task | Reading | Suggesting
+"""What is worked on, and answered by events."""
+
+
 # What was found in a text: where, the old text, the new one, how sure, and of which kind.
 FoundChange = tuple[int, str, str, float, str]
 
@@ -71,6 +90,7 @@ class Event:
     included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
     to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
+    What was to be suggested says a `step` for each of its tokens, and its `texts` when it is `done`.
     A reading answers with `found`: `changes` are all there are in some stretches of its text, `spans`, which were read just now if
     they are `fresh`.
     """
@@ -91,18 +111,22 @@ class Event:
     spans: Sequence[Sequence[int]] = ()
     changes: Sequence[FoundChange] = ()
     fresh: bool = False
+    texts: Sequence[str] = ()
 
     @property
     def is_last(self) -> bool:
         return self.kind in ("done", "failed")
 
 
+_NAMES: dict[type[Order], str] = {Task: "write", Reading: "read", Suggesting: "suggest"}
+
+
 def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode("ascii") + b"\n"
 
 
-def encode_task(task: Task | Reading) -> bytes:
-    return encode({"write" if isinstance(task, Task) else "read": asdict(task)})
+def encode_task(task: Order) -> bytes:
+    return encode({_NAMES[type(task)]: asdict(task)})
 
 
 def encode_cancel(id: int) -> bytes:
@@ -121,8 +145,8 @@ def decode_event(line: bytes) -> Event:
     return Event(**json.loads(line))
 
 
-def decode_order(line: bytes) -> Task | Reading | ModelKey | int:
-    """A task, a reading, a model to load, or the id of a task to cancel."""
+def decode_order(line: bytes) -> Order | ModelKey | int:
+    """A task, a reading, a suggestion to make, a model to load, or the id of a task to cancel."""
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
@@ -131,6 +155,9 @@ def decode_order(line: bytes) -> Task | Reading | ModelKey | int:
         fields = message["read"]
         lists = {name: tuple(fields[name]) for name in ("words", "kinds")}
         return Reading(**(fields | lists | {"key": ModelKey(**fields["key"])}))
+    if "suggest" in message:
+        fields = message["suggest"]
+        return Suggesting(**(fields | {"key": ModelKey(**fields["key"])}))
     if "load" in message:
         return ModelKey(**message["load"])
     return int(message["cancel"])

@@ -40,7 +40,7 @@ def ends_sentence(text: str) -> bool:
 _known: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
 
 
-def _beginnings(tokenizer: Tokenizer) -> NDArray[np.bool_]:
+def glued_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
     if tokenizer in _known:
         return _known[tokenizer]
@@ -62,7 +62,7 @@ class Spaced:
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
         self._policy = policy
         self._tokenizer = tokenizer
-        self._glued = _beginnings(tokenizer)
+        self._glued = glued_tokens(tokenizer)
 
     @property
     def vocabulary(self) -> Vocabulary:

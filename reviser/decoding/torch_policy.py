@@ -44,6 +44,17 @@ class TorchDecoder:
     def truncate(self, length: int) -> None:
         self._cache.truncate(length)
 
+    @torch.inference_mode()
+    def chances(self, ids: Sequence[int], last: int) -> list[float]:
+        """Read a text beside the history that is kept here: see `reviser.decoding.left_to_right.Reading`."""
+        if not 0 < last < len(ids) <= self._model.config.context:
+            raise ReviserError("a text of 2 ids or more can be read, all but its first")
+        batch = torch.tensor([list(ids)], device=self._cache.device)
+        hidden = self._model.hidden(batch[:, :-1])[0, -last:]
+        chances = self._model.logits(hidden).float().log_softmax(-1)
+        found: list[float] = chances.gather(1, batch[0, -last:, None])[:, 0].tolist()
+        return found
+
     def read_batch(self, readers: Sequence[Reader], rows: int) -> None:
         """Let readers proofread together, beside the history that is kept here."""
         read_batch(self._model, readers, rows)

@@ -145,6 +145,13 @@ class Session:
         window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
         return self._begin(window, sampler, max_actions, self._text[start:end], draft, margin)
 
+    def window(self, start: int, end: int, max_actions: int) -> Window:
+        """What the model sees around two character offsets when it is to write there."""
+        self._leave_run()
+        if not 0 <= start <= end <= len(self._text):
+            raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
+        return self._choose_window(start, end, self._room(max_actions, True), True)
+
     @property
     def longest_draft(self) -> int:
         """How many tokens can be revised at once: with their neighbours, and as many actions again."""

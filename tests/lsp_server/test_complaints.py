@@ -400,7 +400,7 @@ def test_12_a_run_is_not_glued_to_the_sentence_before_it(editor: ToyEditor) -> N
 
 def test_13_prose_a_language_a_folder_and_a_document_have_switches(editor: ToyEditor) -> None:
     def answers(language: str, uri: str = URI) -> bool:
-        editor.open("It was a quiet day. The", language, uri)
+        editor.open("# It was a quiet day. The", language, uri)
         position = editor.position(len(editor.texts[uri]), uri)
         answer = editor.request(
             "textDocument/inlineCompletion",

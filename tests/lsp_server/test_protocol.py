@@ -84,7 +84,12 @@ async def client(
     assert isinstance(client, LanguageClient)
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda params: None)
     client.set_configuration(
-        {"model": str(model), "sharedEngine": True, "live": {"maxActions": 100}},
+        {
+            "model": str(model),
+            "sharedEngine": True,
+            "live": {"maxActions": 100},
+            "completion": {"confidence": 0},
+        },
         section="reviser",
     )
     capabilities = client_capabilities(request.param)

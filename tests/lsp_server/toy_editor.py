@@ -68,6 +68,8 @@ class ToyEditor:
         usual = {"model": str(model), "live": live, "revise": revise, "seed": 1}
         # Reading what is typed would cost every test an engine more.
         usual["diagnostics"] = {"enabled": False}
+        # A model of random weights is sure of nothing.
+        usual["completion"] = {"confidence": 0}
         self.settings: Any = usual | (settings or {})
         self.lock = threading.RLock()
         self._news = threading.Condition(self.lock)
@@ -177,6 +179,7 @@ class ToyEditor:
 
     def set(self, **settings: Any) -> None:
         """Change settings; the others are as at the start."""
+        settings["completion"] = {"confidence": 0} | settings.get("completion", {})
         self.notify("workspace/didChangeConfiguration", {"settings": {"reviser": settings}})
 
     def reset(self) -> None:

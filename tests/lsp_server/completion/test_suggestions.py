@@ -14,7 +14,7 @@ from lsp_server.completion.suggestions import (
     first_unit,
     repeats,
     trim,
-    whole_words,
+    whole_clause,
     without_repetition,
 )
 from lsp_server.documents.document import Change
@@ -45,15 +45,16 @@ def test_trimming_to_a_unit(unit: Unit, text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        (" a quiet day in Ma", " a quiet day in"),
+        (" a quiet day, in the", " a quiet day,"),
         (" a quiet day.", " a quiet day."),
-        (" a\n quie", " a"),
-        (" quie", " quie"),
+        (" it was, he said, “late.”", " it was, he said, “late.”"),
+        (" at 7:30 or", " at 7:30 or"),
+        (" quiet", " quiet"),
         ("", ""),
     ],
 )
-def test_a_word_that_may_be_cut_short_is_left_out(text: str, kept: str) -> None:
-    assert whole_words(text) == kept
+def test_what_is_cut_short_ends_with_a_clause(text: str, kept: str) -> None:
+    assert whole_clause(text) == kept
 
 
 @given(st.text(alphabet="ab. \n\x00"), UNITS)

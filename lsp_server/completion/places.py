@@ -1,0 +1,78 @@
+"""Where suggestions belong: in prose, as the format of a document has it.
+
+Whether a place is prose, nothing that stands there can tell: it may be a blank line. So something is put there for trial, and the
+format's reader says whether that would be prose.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from reviser.core.errors import ReviserError
+from reviser.prose import Format, Paragraph, Role, paragraphs
+
+# Characters before and behind the place that are read. Where blocks are told by their own lines, few are enough.
+_NEAR = (8_000, 2_000)
+_FAR = (60_000, 20_000)
+_TOLD_BY_LINES = frozenset({Format.MARKDOWN, Format.MDX, Format.RST, Format.PLAIN})
+# Behind a blank line, a line that is neither indented nor in a fence can be the first of a document.
+_START = re.compile(r"\n[^\S\n]*\n(?=\S)")
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+# One letter is a word's next; alone, it would hardly be prose.
+_LETTER, _WORDS = "x", "some words of prose"
+_CLOSES = ".,;:!?…)]}\"'”’»*_"
+
+
+def is_prose(text: str, offset: int, format: Format, *, invoked: bool = False) -> bool:
+    """Whether what is written at `offset` would be prose; in a table it is only for those who ask for it.
+
+    In a format that nobody here can read, everything may be.
+    """
+    if format is Format.UNKNOWN:
+        return True
+    start, end = _around(text, offset, format)
+    at = offset - start
+    last = text[max(offset - 1, 0) : offset]
+    trial = _LETTER if last.isalnum() else _WORDS
+    space = " " if last and last in _CLOSES else ""
+    tried = f"{text[start:offset]}{space}{trial}{text[offset:end]}"
+    try:
+        found = _paragraph_at(paragraphs(tried, format), at + len(space))
+    except ReviserError:
+        return True  # a package for the format is missing, which proofreading says
+    if found is None:
+        return False
+    paragraph, place = found
+    if paragraph.role is Role.CELL and not invoked:
+        return False
+    return not paragraph.touches_protected(place, place + len(trial))
+
+
+def _around(text: str, offset: int, format: Format) -> tuple[int, int]:
+    """How much of a document is read."""
+    before, behind = _NEAR if format in _TOLD_BY_LINES else _FAR
+    end = min(offset + behind, len(text))
+    if offset <= before:
+        return 0, end
+    far = offset - before
+    in_fence = len(_FENCE.findall(text, 0, far)) % 2 == 1
+    for found in _START.finditer(text, far, offset):
+        in_fence ^= len(_FENCE.findall(text, far, found.end())) % 2 == 1
+        far = found.end()
+        if not in_fence:
+            return far, end
+    return 0, end
+
+
+def _paragraph_at(found: list[Paragraph], offset: int) -> tuple[Paragraph, int] | None:
+    """The paragraph that holds a character of the source, and where in it."""
+    starts = [paragraph.segments[0].start for paragraph in found]
+    number = bisect_right(starts, offset) - 1
+    if number < 0:
+        return None
+    paragraph = found[number]
+    for segment, start in zip(paragraph.segments, paragraph.starts, strict=True):
+        if segment.start <= offset < segment.end:
+            return paragraph, start + offset - segment.start
+    return None

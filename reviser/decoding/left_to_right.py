@@ -1,0 +1,76 @@
+"""A text read from left to right: how likely the model finds each token of it after those before.
+
+A run leaves the text in a history of inserts and moves. Read so, a text that was written in any order can be compared with
+another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.decoding.rollout import Policy
+
+if TYPE_CHECKING:
+    from reviser.native.batch import NativeBatch
+    from reviser.native.decoder import NativeDecoder
+    from reviser.proofreading.overtyping import OvertypingRules
+
+READABLE = 512
+"""Ids of a text that can be read at the most."""
+
+
+class Reading(Protocol):
+    """Reads a text from left to right."""
+
+    def chances(self, ids: Sequence[int], last: int) -> list[float]:
+        """The logarithms of the chances of the `last` ids, each after those before it; not all ids can be the last."""
+
+
+@runtime_checkable
+class _Reads(Protocol):
+    """A decoder that can read texts itself."""
+
+    def chances(self, ids: Sequence[int], last: int) -> list[float]: ...
+
+
+def left_to_right(policy: Policy) -> Reading:
+    """A reading by the model of a policy; the history that the policy keeps stays as it is."""
+    if isinstance(policy, ModelPolicy):
+        decoder = policy.decoder
+        if isinstance(decoder, _Reads):
+            return decoder
+        from reviser.native.decoder import NativeDecoder
+
+        if isinstance(decoder, NativeDecoder):
+            return NativeReading(decoder, policy.vocabulary)
+    raise ReviserError("this model cannot read a text from left to right beside what it writes")
+
+
+class NativeReading:
+    """Reads in a row beside the native decoder's own history; what two texts begin with is read once."""
+
+    def __init__(self, decoder: NativeDecoder, vocabulary: Vocabulary) -> None:
+        from reviser.native.batch import NativeBatch
+        from reviser.proofreading.overtyping import OvertypingRules
+
+        self._room = min(READABLE, decoder.capacity)
+        self._row: NativeBatch = NativeBatch(decoder, 1, self._room)
+        # What the library tells of a text's next id besides its chance is for proofreading; nobody looks at it here.
+        self._rules: OvertypingRules = OvertypingRules(replace(vocabulary, overtypes=True))
+        self._seen: list[int] = []
+
+    def chances(self, ids: Sequence[int], last: int) -> list[float]:
+        if not 0 < last < len(ids) or len(ids) > self._room:
+            raise ReviserError(f"a text of 2 to {self._room} ids can be read, all but its first")
+        first = len(ids) - last
+        # The scores before the first of the last ids are needed too, so the id before it is read again.
+        kept = min(shared_length(self._seen, ids), first - 1)
+        self._row.truncate(0, kept)
+        self._seen = list(ids[:-1])
+        (found,) = self._row.outlooks([0], [ids[kept:-1]], [ids[first:]], self._rules)
+        return [outlook.expected for outlook in found]

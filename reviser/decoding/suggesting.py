@@ -1,0 +1,260 @@
+"""Suggestions: how a text probably goes on at a cursor, word by word, with the chance that it goes on so.
+
+A suggestion is read off the model's chances from left to right: moves are left out, and what is likeliest is
+written. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So the
+model is asked from that word's start on, and only tokens that agree with its letters count. The chance of a suggestion is the
+chance of all its words together, given what is typed, and that its last word ends there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reviser.core.canvas import Canvas
+from reviser.core.text import visible_text
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.rollout import Policy, Scores
+from reviser.decoding.spacing import glued_tokens
+from reviser.decoding.suggestion import Piece, Suggestion
+
+# Where so little of the chance is left, the letters of an unfinished word are followed no further.
+_NOT_WORTH_FOLLOWING: Final = math.log(0.01)
+_NEXT_TO_NOTHING: Final = 1e-12
+
+_IN_WORD: Final = "'’_-"
+_LINE = re.compile(r"[^\r\n]*")
+
+
+Opens = Literal["line", "sentence"]
+"""What begins at a place: a line, which does not begin with space, or a sentence behind a full stop, which does."""
+
+
+class _Tokens:
+    """The tokens of a tokenizer, sorted by their bytes, and what they begin with."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        texts = [
+            b"" if token in tokenizer.markers else tokenizer.token_bytes(token)
+            for token in range(tokenizer.size)
+        ]
+        self._ids = {text: token for token, text in enumerate(texts) if text}
+        self._order = np.array(sorted(range(len(texts)), key=texts.__getitem__))
+        self._sorted = [texts[token] for token in self._order]
+        self.insertable = np.array([bool(text) for text in texts])
+        first = [text.decode("utf-8", "ignore")[:1] for text in texts]
+        # A token that is a part of a character may well go on with a word.
+        self.in_word = self.insertable & [not one or _is_in_word(one) for one in first]
+        self.blank = np.array([one.isspace() for one in first])
+        self.breaks = np.array([one in ("\n", "\r") for one in first])
+
+    def starting_with(self, text: bytes) -> NDArray[np.int64]:
+        """The tokens that begin with `text`."""
+        low, beyond = bisect_left(self._sorted, text), _beyond(text)
+        high = bisect_left(self._sorted, beyond) if beyond else len(self._sorted)
+        return self._order[low:high]
+
+    def beginnings_of(self, text: bytes) -> list[int]:
+        """The tokens that `text` begins with, or that are all of it."""
+        cuts = (text[:size] for size in range(1, len(text) + 1))
+        return [self._ids[cut] for cut in cuts if cut in self._ids]
+
+
+def _beyond(text: bytes) -> bytes:
+    """The first of all texts that do not begin with `text` but are behind those that do."""
+    kept = text.rstrip(b"\xff")
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else b""
+
+
+_known: WeakKeyDictionary[Tokenizer, _Tokens] = WeakKeyDictionary()
+
+
+def _tokens_of(tokenizer: Tokenizer) -> _Tokens:
+    if tokenizer not in _known:
+        _known[tokenizer] = _Tokens(tokenizer)
+    return _known[tokenizer]
+
+
+@dataclass(frozen=True)
+class _Path:
+    """Tokens that begin with what is typed, and the logarithm of their chance."""
+
+    ids: tuple[int, ...]
+    chance: float
+
+
+class Suggester:
+    """Asks a policy how a text goes on: once for each token, on a history that is its own.
+
+    The policy may be any that scores a history; it is best one that keeps what it has read.
+    """
+
+    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
+        self._policy = policy
+        self._tokenizer = tokenizer
+        self._tokens = _tokens_of(tokenizer)
+        self._stop = policy.vocabulary.stop_id
+        self._may_stop = "stop" in policy.vocabulary.kinds
+
+    def suggest(
+        self,
+        history: Sequence[int],
+        canvas: Canvas,
+        begun: str,
+        *,
+        count: int = 1,
+        tokens: int = 16,
+        least: float = 0.0,
+        opens: Opens | None = None,
+        goes_on: Callable[[str], bool] = lambda text: True,
+    ) -> Iterator[Suggestion]:
+        """Up to `count` suggestions after `begun`, likeliest first word first, each of so many tokens at the most.
+
+        `history` and `canvas` end where `begun` begins; `opens` says what begins there. A suggestion ends with its line, where it is less likely than `least`,
+        and where `goes_on`, told what is written so far after each token, says so.
+        """
+        floor = math.log(max(least, _NEXT_TO_NOTHING))
+        for path in self._beginnings(history, canvas, begun, count, opens):
+            if path.chance < floor:
+                break
+            found = self._follow(history, canvas, path, len(begun.encode()), tokens, floor, goes_on)
+            if found.pieces:
+                yield found
+
+    def _chances(
+        self, history: Sequence[int], canvas: Canvas, ids: Sequence[int]
+    ) -> NDArray[np.float64] | None:
+        """The logarithms of the chances of tokens after `ids`, and as the last that of Stop."""
+        scores = self._policy.scores([*history, *ids], canvas)
+        return None if scores is None else self._normalised(scores)
+
+    def _normalised(self, scores: Scores) -> NDArray[np.float64]:
+        allowed = self._tokens.insertable
+        chosen = np.full(len(allowed) + 1, -np.inf)
+        chosen[:-1][allowed] = scores[: len(allowed)][allowed]
+        if self._may_stop:
+            chosen[-1] = scores[self._stop]
+        best = chosen.max()
+        if not math.isfinite(best):
+            return chosen
+        chosen -= best
+        return chosen - math.log(np.exp(chosen).sum())
+
+    def _beginnings(
+        self,
+        history: Sequence[int],
+        canvas: Canvas,
+        given: str,
+        count: int,
+        opens: Opens | None,
+    ) -> list[_Path]:
+        """The likeliest ways to write what is given and go on, with their chances if it is given.
+
+        The likeliest tokens that what is given begins with are followed one by one. At each place, one token may say all
+        the rest and more; behind the last, anything may come.
+        """
+        total = -math.inf
+        found: list[_Path] = []
+        ids: list[int] = []
+        chance, rest = 0.0, given.encode()
+        while chance >= total + _NOT_WORTH_FOLLOWING:
+            chances = self._chances(history, canvas, ids)
+            if chances is None:
+                break
+            if opens is not None and not ids:
+                unfit = self._tokens.blank if opens == "line" else glued_tokens(self._tokenizer)
+                chances[:-1][unfit] = -np.inf
+            inside = self._tokens.beginnings_of(rest)
+            token = max(inside, key=chances.__getitem__, default=None)
+            fitting = self._tokens.starting_with(rest)
+            if token is not None:
+                fitting = fitting[fitting != token]
+            if len(fitting):
+                of_fitting = chances[fitting]
+                together = float(np.logaddexp.reduce(of_fitting))
+                total = float(np.logaddexp(total, chance + (together if rest else 0.0)))
+                # A suggestion goes on in the line, but that the line may end here lowers its chance.
+                of_fitting[self._tokens.breaks[fitting]] = -np.inf
+                found += [
+                    _Path((*ids, int(fitting[place])), chance + float(of_fitting[place]))
+                    for place in np.argsort(-of_fitting, kind="stable")[:count]
+                ]
+            if token is None:
+                break
+            ids.append(token)
+            chance += float(chances[token])
+            rest = rest[len(self._tokenizer.token_bytes(token)) :]
+        found.sort(key=lambda path: -path.chance)
+        return [_Path(path.ids, path.chance - total) for path in found[:count]]
+
+    def _follow(
+        self,
+        history: Sequence[int],
+        canvas: Canvas,
+        path: _Path,
+        given: int,
+        tokens: int,
+        least: float,
+        goes_on: Callable[[str], bool],
+    ) -> Suggestion:
+        """What comes after a beginning, as long as it is likely enough."""
+        written, chance = list(path.ids), path.chance
+        ends: list[_End] = []
+        text = ""
+        while True:
+            text = self._text(written, given)
+            chances = self._chances(history, canvas, written)
+            if chances is None:
+                break
+            ends.append(_End(len(text), chance + self._word_ends(chances)))
+            over = "\n" in text or "\r" in text or len(written) >= tokens
+            if over or chance < least or not goes_on(text):
+                break
+            token = int(chances.argmax())
+            if token == len(chances) - 1:
+                break
+            chance += float(chances[token])
+            written.append(token)
+        return Suggestion(tuple(_pieces(text, ends)))
+
+    def _word_ends(self, chances: NDArray[np.float64]) -> float:
+        """The logarithm of the chance that what comes next does not lengthen the last word."""
+        inside = float(np.exp(chances[:-1][self._tokens.in_word]).sum())
+        return math.log(max(1.0 - inside, _NEXT_TO_NOTHING))
+
+    def _text(self, written: Sequence[int], given: int) -> str:
+        return visible_text(b"".join(map(self._tokenizer.token_bytes, written))[given:])
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where a suggestion could end, and the logarithm of the chance that it goes so far and its word ends there."""
+
+    at: int
+    chance: float
+
+
+def _pieces(text: str, ends: Sequence[_End]) -> Iterator[Piece]:
+    """The words of a text, as far as its first line goes and its last word is whole."""
+    line = _LINE.match(text)
+    length = line.end() if line else 0
+    start = 0
+    for end in ends:
+        if not start < end.at <= length or text[end.at - 1].isspace():
+            continue
+        if end.at < len(text) and _is_in_word(text[end.at]):
+            continue
+        yield Piece(text[start : end.at], math.exp(end.chance))
+        start = end.at
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or character in _IN_WORD

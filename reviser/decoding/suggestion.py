@@ -1,0 +1,60 @@
+"""What a suggestion is, when it is worth showing, and which word at a cursor it may finish. Nothing here needs a model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+CONFIDENCE: Final = 0.35
+"""How likely all of a suggestion must be that nobody asked for: see docs/results/suggestions.md."""
+
+_LONGEST_BEGUN: Final = 40
+_BEGUN = re.compile(rf"[^\S\r\n]?[\w'’-]{{0,{_LONGEST_BEGUN}}}\Z")
+_WORD = re.compile(r"\w+(?:['’-]+\w+)*")
+# Characters that a single word must save: the rest of a word, and a word by itself.
+_WORTH_IN_WORD: Final = 3
+_WORTH_ALONE: Final = 5
+
+
+def begun_word(text: str) -> str:
+    """The end of `text` that the model writes again: the word there, finished or not, and the space before it."""
+    found = _BEGUN.search(text)
+    return found.group() if found else ""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A word of a suggestion with what stands before it, or closing marks, and the chance of all up to its end."""
+
+    text: str
+    chance: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """How a text may go on after what is typed."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(piece.text for piece in self.pieces)
+
+    def sure(self, confidence: float) -> Suggestion:
+        """The longest beginning that is at least so likely."""
+        kept = 0
+        for number, piece in enumerate(self.pieces, 1):
+            if piece.chance >= confidence:
+                kept = number
+        return Suggestion(self.pieces[:kept])
+
+
+def is_worth_showing(text: str, after_letter: bool) -> bool:
+    """Whether a suggestion that nobody asked for saves more than it disturbs: two words, or some letters of one.
+
+    `after_letter` says whether it follows a letter, so that it may be the rest of a word.
+    """
+    in_word = after_letter and text[:1].isalnum()
+    least = _WORTH_IN_WORD if in_word else _WORTH_ALONE
+    return len(_WORD.findall(text)) > 1 or len(text.strip()) >= least
