@@ -26,6 +26,7 @@ COMMANDS = {
     "revising": ("studies.revision_quality", "how well models revise"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
+    "steps_back": ("speed.steps_back", "steps back that are thought through, beside all"),
     "sureness": ("studies.lookahead_margin", "how sure a model must be of a change"),
     "throughput": ("speed.throughput", "how fast models learn here"),
     "training_runs": ("studies.training_runs", "training runs in figures"),

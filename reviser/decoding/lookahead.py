@@ -152,7 +152,7 @@ def look_ahead(
     `first` are the scores at the start, where they are known. The history grows to `context` ids at the most.
     """
     vocabulary = policy.vocabulary
-    imagined, seen = _copy(canvas), list(history)
+    imagined, seen = copy_of(canvas), list(history)
     scores = policy.scores(seen, imagined) if first is None else first
     while scores is not None:
         chances = _log_chances(scores, imagined)
@@ -170,7 +170,8 @@ def look_ahead(
         scores = policy.scores(seen, imagined)
 
 
-def _copy(canvas: Canvas) -> Canvas:
+def copy_of(canvas: Canvas) -> Canvas:
+    """A canvas of its own, on which actions can be tried."""
     return Canvas(
         canvas.vocabulary,
         canvas.tokens,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +107,15 @@ class Sampler:
     @classmethod
     def greedy(cls) -> Sampler:
         return cls(temperature=0.0, top_k=1)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where in its stream of random numbers it is; to set it makes the choices after it come again."""
+        return dict(self._random.bit_generator.state)
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._random.bit_generator.state = state
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
         """Pick one of the valid ids; `moving` says that the last action was a move."""

@@ -18,9 +18,11 @@ from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
 from reviser.decoding.spacing import Spaced, ends_sentence
+from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
 
 DEFAULT_WINDOW = 1024
@@ -81,6 +83,7 @@ class Session:
         self._window = window
         self._window_start = 0
         self._run: Generation | None = None
+        self._reading: Reading | None = None
 
     @property
     def text(self) -> str:
@@ -94,12 +97,21 @@ class Session:
         self._take_over(text)
 
     def continue_(
-        self, sampler: Sampler | None = None, *, max_actions: int = DEFAULT_ACTIONS
+        self,
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = DEFAULT_ACTIONS,
+        check_steps_back: bool = False,
     ) -> Generation:
-        """Write on at the end of the document; a final line ending stays the final one."""
+        """Write on at the end of the document; a final line ending stays the final one.
+
+        With `check_steps_back` it goes back to insert something only where the text reads as well with it.
+        """
         self._leave_run()
         end = len(self._text) - len(final_line_ending(self._text))
-        return self._start(end, end, sampler, max_actions, sees_suffix=False)
+        return self._start(
+            end, end, sampler, max_actions, sees_suffix=False, checks=check_steps_back
+        )
 
     def infill(
         self,
@@ -185,10 +197,11 @@ class Session:
         max_actions: int,
         *,
         sees_suffix: bool,
+        checks: bool = False,
     ) -> Generation:
         room = self._room(max_actions, sees_suffix)
         window = self._choose_window(start, end, room, sees_suffix)
-        return self._begin(window, sampler, max_actions, self._text[start:end])
+        return self._begin(window, sampler, max_actions, self._text[start:end], checks=checks)
 
     def _begin(
         self,
@@ -198,6 +211,7 @@ class Session:
         replaced: str,
         draft: list[int] | None = None,
         margin: float = 0.0,
+        checks: bool = False,
     ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
@@ -213,7 +227,19 @@ class Session:
             policy = Spaced(policy, self.tokenizer)
         if margin:
             policy = LookaheadPolicy(policy, margin, limit=allowed)
-        rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
+        if checks:
+            reading = self._reading = self._reading or left_to_right(self.policy)
+            rollout: Rollout = CheckedRollout(
+                policy,
+                canvas,
+                history,
+                self.tokenizer,
+                sampler,
+                max_actions=allowed,
+                reading=reading,
+            )
+        else:
+            rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(
             rollout, self.tokenizer, layer, window, replaced, stays=draft is not None

@@ -81,6 +81,13 @@ WatchOption = Annotated[
     bool, typer.Option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
 ]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model.", min=1)]
+CheckStepsBackOption = Annotated[
+    bool,
+    typer.Option(
+        "--check-steps-back",
+        help="Go back to insert something only where the text reads as well with it.",
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +131,14 @@ class WritingOptions:
         )
 
 
-def continue_(options: WritingOptions) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ContinueOptions(WritingOptions):
+    """Whether steps back are checked, too."""
+
+    check_steps_back: CheckStepsBackOption = False
+
+
+def continue_(options: ContinueOptions) -> None:
     """Continue a text: print it with what the model writes after it.
 
     The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
@@ -132,7 +146,11 @@ def continue_(options: WritingOptions) -> None:
     that the file was changed by someone else during the run: then it stays, and the result is kept beside it.
     """
     options.job().run(
-        lambda session, sampler: session.continue_(sampler, max_actions=options.max_actions),
+        lambda session, sampler: session.continue_(
+            sampler,
+            max_actions=options.max_actions,
+            check_steps_back=options.check_steps_back,
+        ),
         options.watch,
     )
 

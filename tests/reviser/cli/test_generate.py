@@ -23,6 +23,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
+from tests.lsp_server.models import save_tiny_model
 
 TEXT = "The cat sat on the mat.\nIt was a quiet"
 
@@ -127,6 +128,18 @@ def test_how_freely_to_choose_where_to_go_is_an_option(model: Path, draft: Path)
     )
     assert usual == same
     complains(run("continue", model, draft, "--move-temperature", "0"), "above 0")
+
+
+def test_steps_back_can_be_checked(tmp_path: Path, draft: Path) -> None:
+    moving = save_tiny_model(tmp_path / "moving", quantisation=Quantisation(8))
+    given = ("--json", "-n", "8", "--temperature", "2", "--move-temperature", "2")
+    checked, again, unchecked = (
+        json.loads(run("continue", moving, draft, *given, *option).stdout)
+        for option in (["--check-steps-back"], ["--check-steps-back"], [])
+    )
+    assert [one["text"] for one in checked] == [one["text"] for one in again]
+    assert all(one["text"].startswith(TEXT) for one in checked)
+    assert sum(one["moves"] for one in checked) < sum(one["moves"] for one in unchecked)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

@@ -1,0 +1,178 @@
+"""Steps back that are thought through: those that are made read as well, by a reading of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import pytest
+import torch
+
+from reviser.checkpoints.home import Checkpoint, load
+from reviser.core.actions import Move
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import MOVES
+from reviser.decoding.left_to_right import left_to_right
+from reviser.decoding.policy import Decoder, ModelPolicy
+from reviser.decoding.rollout import Rollout, Sampler, ScriptedPolicy, seed
+from reviser.decoding.stepping_back import CheckedRollout, Comparing
+from reviser.decoding.torch_policy import TorchDecoder
+from reviser.native import NativeDecoder
+from reviser.session.engine import Engine
+from tests.lsp_server.models import save_tiny_model
+from tests.toys import VOCABULARY, ToyTokenizer
+
+TEXT = "It was late. The cat sat on the mat, it was"
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    return load(save_tiny_model(tmp_path_factory.mktemp("model") / "tiny"), dtype=torch.float32)
+
+
+@pytest.fixture(scope="module", params=["torch", "native"])
+def engine(checkpoint: Checkpoint, request: pytest.FixtureRequest) -> Engine:
+    decoder: Decoder = (
+        TorchDecoder(checkpoint.model, 256)
+        if request.param == "torch"
+        else NativeDecoder.from_model(checkpoint.model, 8, capacity=256)
+    )
+    return Engine("tiny", ModelPolicy(decoder, checkpoint.vocabulary), checkpoint.tokenizer)
+
+
+def checked(engine: Engine, number: int, actions: int = 40) -> CheckedRollout:
+    vocabulary = engine.policy.vocabulary
+    canvas, history = seed(vocabulary, engine.tokenizer.encode(TEXT))
+    sampler = Sampler(seed=number)
+    return CheckedRollout(
+        engine.policy, canvas, history, engine.tokenizer, sampler, max_actions=actions
+    )
+
+
+def backward(engine: Engine) -> set[int]:
+    ids = engine.policy.vocabulary.move_ids
+    return {id for id, delta in zip(ids, MOVES, strict=True) if delta < 0}
+
+
+def test_the_same_seed_makes_the_same_run(engine: Engine) -> None:
+    runs = [[step.id for step in checked(engine, number)] for number in (5, 5, 6)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_some_steps_back_are_refused_and_some_made(engine: Engine) -> None:
+    made = refused = 0
+    for number in range(6):
+        run = checked(engine, number)
+        list(run)
+        made, refused = made + run.made, refused + run.refused
+    assert made
+    assert refused
+
+
+def test_a_step_back_that_was_made_reads_as_well(engine: Engine) -> None:
+    start_id = engine.policy.vocabulary.start_id
+    compared = Comparing(left_to_right(engine.policy), start_id, engine.tokenizer)
+    seen = 0
+    for number in range(6):
+        run = checked(engine, number)
+        before: list[int] | None = None
+        made = 0
+        for step in run:
+            if not isinstance(step.action, Move):
+                continue
+            # Of the step back before this move all has been made; of one that begins with it, nothing.
+            if before is not None and before != run.canvas.tokens:
+                found = compared.compare(before, run.canvas.tokens)
+                assert found.on_average >= -1e-3
+                assert found.behind >= -1e-3
+                seen += 1
+                before = None
+            if run.made > made:
+                before, made = run.canvas.tokens, run.made
+    assert seen
+
+
+class Weighted:
+    """A reading by a fixed cost of each token, or of a token behind another."""
+
+    def __init__(self, costs: dict[int, float], pairs: dict[tuple[int, int], float]) -> None:
+        self._costs, self._pairs = costs, pairs
+
+    def chances(self, ids: Sequence[int], last: int) -> list[float]:
+        found = []
+        for at in range(len(ids) - last, len(ids)):
+            pair = (ids[at - 1], ids[at])
+            found.append(-self._pairs.get(pair, self._costs.get(ids[at], 1.0)))
+        return found
+
+
+def test_what_is_compared() -> None:
+    tokenizer = ToyTokenizer()
+    the, cat, sat, mat = (tokenizer.encode(word)[0] for word in (" the", " cat", " sat", " mat"))
+    old, new = [the, cat, sat], [the, cat, mat, sat]
+    # From there on: 1 before; 3 and 1 with it. What stands behind it is as likely as before.
+    costly = Comparing(Weighted({mat: 3.0}, {}), 0, tokenizer).compare(old, new)
+    assert (costly.on_average, costly.behind) == (fmean([-3, -1]) + 1, 0)
+    assert not costly.reads_as_well
+    # Likely words that what follows does not go with.
+    broken = Comparing(Weighted({mat: 0.1}, {(mat, sat): 1.5}), 0, tokenizer).compare(old, new)
+    assert broken.on_average > 0 > broken.behind
+    assert not broken.reads_as_well
+    fitting = Comparing(Weighted({mat: 1.0}, {(mat, sat): 0.5}), 0, tokenizer).compare(old, new)
+    assert fitting.reads_as_well
+    same = Comparing(Weighted({}, {}), 0, tokenizer).compare(old, old)
+    assert same.reads_as_well
+
+
+def test_without_steps_back_it_is_the_same_run(engine: Engine) -> None:
+    same = 0
+    for number in range(20):
+        canvas, history = seed(engine.policy.vocabulary, engine.tokenizer.encode(TEXT))
+        plain = Rollout(engine.policy, canvas, history, Sampler(seed=number), max_actions=5)
+        ids = [step.id for step in plain]
+        if not set(ids) & backward(engine):
+            same += 1
+            assert [step.id for step in checked(engine, number, 5)] == ids
+    assert same
+
+
+def test_a_refused_step_leaves_no_move_backward(engine: Engine) -> None:
+    for number in range(6):
+        run = checked(engine, number)
+        refused = 0
+        for step in run:
+            if run.refused > refused:
+                assert step.id not in backward(engine)
+            refused = run.refused
+
+
+def test_what_others_do_ends_a_plan(engine: Engine) -> None:
+    for number in range(12):
+        run = checked(engine, number)
+        for step in run:
+            if step.id in backward(engine):
+                run.take(engine.tokenizer.encode(" mat")[0])
+                while run.actions_taken:
+                    run.take_back()
+                assert run.canvas.tokens == engine.tokenizer.encode(TEXT)
+                assert all(0 <= step.cursor <= run.canvas.length for step in run)
+                return
+    pytest.fail("no run went back")
+
+
+def test_a_session_checks_if_it_is_told_to(engine: Engine) -> None:
+    texts = []
+    for checks in (False, True, True):
+        session = engine.session(TEXT)
+        run = session.continue_(Sampler(seed=8), max_actions=40, check_steps_back=checks)
+        list(run)
+        assert isinstance(run.rollout, CheckedRollout) is checks
+        texts.append(session.text)
+    assert texts[1] == texts[2]
+    assert all(written.startswith(TEXT) for written in texts)
+
+
+def test_a_policy_without_a_model_cannot_check() -> None:
+    canvas, history = seed(VOCABULARY, [1, 2, 3])
+    with pytest.raises(ReviserError, match="cannot read a text"):
+        CheckedRollout(ScriptedPolicy(VOCABULARY, []), canvas, history, ToyTokenizer())
