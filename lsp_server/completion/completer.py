@@ -63,6 +63,7 @@ class Completer:
         self._show = show
         self._cache = Cache()
         self._asked_for = Cache()
+        self._confidence = self._settings().completion.confidence
         self._last_place: tuple[str, int, bool] | None = None
         self._last_belongs = False
         self._pace = Pace()
@@ -125,6 +126,9 @@ class Completer:
         self, kind: Kind, document: Document, offset: int, count: int, invoked: bool
     ) -> list[str]:
         settings = self._settings().completion
+        if settings.confidence != self._confidence:
+            self._cache.forget()
+            self._confidence = settings.confidence
         around = surroundings(document.text, offset, offset, _AFTER)
         if not invoked and around.after[:1].isalnum() and around.before[-1:].isalnum():
             return []  # inside a word, nobody wants to be interrupted

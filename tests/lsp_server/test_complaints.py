@@ -387,6 +387,51 @@ def test_12_what_follows_is_not_written_again(editor: ToyEditor) -> None:
                 assert len(after.split()) == 1 or f" {after.strip()} " not in f" {offered} "
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("markdown", "It was late.\n\n```\nthe cat ¦\n```\n"),
+        ("markdown", "---\ntitle: the cat ¦\n---\n\nIt was late.\n"),
+        ("markdown", "See https://example.org/the¦\n"),
+        ("git-commit", "It was late\n\n# The cat ¦\n"),
+        ("markdown", "It was lat¦e.\n"),
+    ],
+)
+def test_12_nothing_is_suggested_where_it_is_no_prose(
+    editor: ToyEditor, language: str, text: str
+) -> None:
+    at = text.index("¦")
+    editor.open(text.replace("¦", ""), language)
+    assert editor.ghost_text(at, invoked=False) == []
+    requests = editor.command("reviser.status")["requests"]
+    editor.edit(0, 0, "It was a quiet day. \n\n")
+    assert editor.ghost_text(20, invoked=False) or language == "git-commit"
+    assert editor.command("reviser.status")["requests"] > requests or language == "git-commit"
+
+
+def test_12_only_what_is_sure_enough_comes_unasked(editor: ToyEditor) -> None:
+    editor.set(completion={"confidence": 1})
+    editor.open("Nobody had asked on such a day. ")
+    assert editor.ghost_text(invoked=False) == []
+    assert editor.ghost_text()
+    # What was asked for stays while it is typed.
+    assert editor.ghost_text(invoked=False)
+
+
+def test_12_a_suggestion_begins_as_its_place_wants(editor: ToyEditor) -> None:
+    editor.set(completion={"candidates": 5})
+    for text in ("It was a quiet day.", "It was a quiet day. ", "It was late.\n", "It was a qui"):
+        editor.open(text)
+        found = editor.ghost_text()
+        assert found
+        for ghost in found:
+            assert ghost == ghost.rstrip()
+            glued = text.endswith(".") and ghost[0].isalnum()
+            doubled = text[-1].isspace() and ghost[0].isspace()
+            assert not glued, (text, ghost)
+            assert not doubled, (text, ghost)
+
+
 def test_12_a_run_is_not_glued_to_the_sentence_before_it(editor: ToyEditor) -> None:
     text = "It was a quiet day."
     for seed in range(4):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lsp_server.settings import Settings, read_settings
+from lsp_server.settings import CompletionSettings, Settings, read_settings
 from reviser.proofreading.changes import Kind
 from reviser.proofreading.proofreader import CONFIDENCE
 
@@ -102,16 +104,37 @@ def test_what_is_no_settings_is_said(data: object) -> None:
     assert len(problems) == 1
 
 
-def test_the_extension_for_vs_code_knows_the_settings_of_diagnostics() -> None:
+def in_vs_code(section: str) -> dict[str, Any]:
+    """The settings of a section that the extension for VS Code has."""
     manifest = Path(__file__).parents[2] / "editors" / "vscode" / "package.json"
     properties = json.loads(manifest.read_text("utf-8"))["contributes"]["configuration"][
         "properties"
     ]
-    known = {
-        name.removeprefix("reviser.diagnostics."): field
+    start = f"reviser.{section}."
+    return {
+        name.removeprefix(start): field
         for name, field in properties.items()
-        if name.startswith("reviser.diagnostics.")
+        if name.startswith(start)
     }
+
+
+def test_the_extension_for_vs_code_knows_the_settings_of_suggestions() -> None:
+    defaults = {name: field["default"] for name, field in in_vs_code("completion").items()}
+    settings, problems = read_settings({"completion": defaults})
+    assert not problems
+    assert settings == Settings()
+    assert len(defaults) == len(fields(CompletionSettings))
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, "high", None])
+def test_how_sure_a_suggestion_must_be_is_a_chance(confidence: Any) -> None:
+    settings, problems = read_settings({"completion": {"confidence": confidence}})
+    assert settings == Settings()
+    assert problems == [f"the setting completion.confidence cannot be {confidence!r}"]
+
+
+def test_the_extension_for_vs_code_knows_the_settings_of_diagnostics() -> None:
+    known = in_vs_code("diagnostics")
     defaults = {name: field["default"] for name, field in known.items()}
     settings, problems = read_settings({"diagnostics": defaults})
     assert not problems
