@@ -17,9 +17,8 @@ from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
 from lsp_server.documents.document import Document, Documents, UnknownDocument
 from lsp_server.messages import STATUS, Status, make_converter
-from lsp_server.proofreading.checking import Checking
+from lsp_server.proofreading.checking import Checking, file_of
 from lsp_server.proofreading.diagnostics import Diagnostics
-from lsp_server.proofreading.lists import Lists, file_of
 from lsp_server.protocol import ReviserProtocol, invalid
 from lsp_server.runs.editor import LspEditor
 from lsp_server.runs.live_runs import LiveRuns
@@ -28,6 +27,7 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.process import socket_path
 from lsp_server.worker.tasks import ModelKey
 from reviser import __version__
+from reviser.proofreading.editing.lists import Lists
 
 logger = logging.getLogger(__name__)
 

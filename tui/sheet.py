@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reviser.core.edits import Change
 from tui.document.disk import OpenFile
-from tui.document.draft import Change, Draft
+from tui.document.draft import Draft
 from tui.document.journal import Journal
 from tui.runs.review import Review
 from tui.runs.tree import Run

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from lsp_server.documents.document import Change, placed_change
+from reviser.core.edits import Change, placed_change
 
 _WORD = re.compile(r"\r\n|\w+|.", re.DOTALL)
 _ENDS_LINE = re.compile(r"[\r\n]\Z").search

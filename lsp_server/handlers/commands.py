@@ -13,13 +13,14 @@ from lsp_server.documents.document import Document
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.surroundings import paragraph
 from lsp_server.messages import ChangesParams, RunParams, Status, Target
-from lsp_server.proofreading.checking import format_of_document
-from lsp_server.proofreading.fixes import text_edits, touched
+from lsp_server.proofreading.checking import format_of_document, source_of
+from lsp_server.proofreading.fixes import text_edits
 from lsp_server.protocol import invalid
 from lsp_server.runs.editor import place
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.findings import touched
 from reviser.prose import Format
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -113,10 +114,10 @@ def ignore_finding(ls: ReviserServer, *arguments: Any) -> None:
     found = ls.checking.findings(document)
     start, end = _span(document, target)
     exact = [one for one in found if (one.start, one.end) == (start, end)]
-    here = exact or touched(document, found, start, end)
+    here = exact or touched(found, document.slice, start, end)
     if not here:
         raise invalid("nothing is found here that could be ignored")
-    _change_list(lambda: ls.lists.ignore(document, here[0]))
+    _change_list(lambda: ls.lists.ignore(source_of(document), document.text, here[0]))
     ls.checking.leave(document)
 
 
@@ -128,7 +129,7 @@ def add_word(ls: ReviserServer, *arguments: Any) -> str:
     word, owner = target.word, target.words or "project"
     if not word:
         raise invalid('reviser.addWord needs a "word"')
-    path = _change_list(lambda: ls.lists.add_word(document, word, owner))  # type: ignore[arg-type]
+    path = _change_list(lambda: ls.lists.add_word(source_of(document), word, owner))  # type: ignore[arg-type]
     ls.checking.leave_word(word)
     return str(path)
 

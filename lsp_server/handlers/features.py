@@ -11,14 +11,16 @@ from typing import Any, TypeVar
 from lsprotocol import types
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import Change, Document
+from lsp_server.documents.document import Document
 from lsp_server.messages import TEXT, TextResult
 from lsp_server.proofreading.checking import format_of_document
 from lsp_server.proofreading.diagnostics import hover as hover_over
-from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes, touched
+from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes
 from lsp_server.runs.editor import is_token_of, place, range_of
 from lsp_server.server import ReviserServer
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.findings import touched
 from reviser.prose import Format
 
 logger = logging.getLogger(__name__)
@@ -244,7 +246,7 @@ def hover(ls: ReviserServer, params: types.HoverParams) -> types.Hover | None:
     document = ls.document(params.text_document.uri)
     offset = document.offset(place(params.position))
     ls.checking.look_at(document, offset)
-    found = touched(document, ls.checking.findings(document), offset, offset)
+    found = touched(ls.checking.findings(document), document.slice, offset, offset)
     return hover_over(document, found[0]) if found else None
 
 
@@ -263,7 +265,7 @@ def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[type
     actions: list[types.CodeAction] = []
     found = ls.checking.findings(document)
     if _fits(types.CodeActionKind.QuickFix, wanted):
-        here = touched(document, found, start, end)
+        here = touched(found, document.slice, start, end)
         actions += quick_fixes(document, here, found, ls.editor.workspace_edit)
     if _fits(types.CodeActionKind.RefactorRewrite, wanted):
         actions += _rewrites(ls, document, params)

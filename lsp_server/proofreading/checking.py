@@ -7,23 +7,22 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from lsp_server.documents.document import Change, Document, Documents
-from lsp_server.proofreading.findings import Finding, Findings
-from lsp_server.proofreading.lists import Lists
+from lsp_server.documents.document import Document, Documents
 from lsp_server.settings import Settings, path_of
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Reading
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import Kind
+from reviser.proofreading.editing.excerpts import MOST, excerpt
+from reviser.proofreading.editing.findings import WORD, Finding, Findings
+from reviser.proofreading.editing.lists import Lists, Source
 from reviser.prose import Format, format_of, format_of_language
 
-MOST = 100_000
-"""Characters of a document that are read at the most: of a longer one those around the last edit."""
-
-_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-_FENCES = ("\n```", "\n~~~")
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
@@ -34,6 +33,17 @@ def format_of_document(document: Document) -> Format:
         return format
     named = format_of(path_of(document.uri))
     return format if named is Format.UNKNOWN else named
+
+
+def file_of(uri: str) -> Path | None:
+    """The file of a document, if it has one."""
+    parts = urlsplit(uri)
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+def source_of(document: Document) -> Source:
+    """Where a document comes from, as its lists want to know."""
+    return Source(document.uri, file_of(document.uri))
 
 
 @dataclass(eq=False)
@@ -152,7 +162,7 @@ class Checking:
     def _wanted(self, document: Document, state: _State) -> list[Finding]:
         if not len(state.findings):
             return []
-        ignored = self._lists.ignored(document)
+        ignored = self._lists.ignored(source_of(document), document.text)
         return [one for one in state.findings if not ignored(one)]
 
     def revision(self, document: Document) -> int:
@@ -174,10 +184,8 @@ class Checking:
     def leave_word(self, word: str) -> None:
         """A word has been listed: nothing is found about it at once, and the texts with it are read again."""
         for uri, state in self._states.items():
-            document = self._documents[uri]
-            found = [one for one in state.findings if word not in _WORD.findall(one.old)]
-            if state.findings.take([(0, document.length + 1)], found, document.text):
-                self._show(document)
+            if state.findings.leave_out(lambda one: word in WORD.findall(one.old)):
+                self._show(self._documents[uri])
         self.refresh()
 
     # Reading
@@ -252,7 +260,8 @@ class Checking:
         self.paragraphs_read += event.fresh
         spans = [(start + first, start + last) for first, last in event.spans]
         found = [Finding(start + one[0], *one[1:]) for one in event.changes]
-        if state.findings.take(spans, found, document.text):
+        text = document.text
+        if state.findings.take(spans, [f for f in found if text.startswith(f.old, f.start)]):
             self._show(document)
 
     def _task(self, document: Document, start: int, end: int) -> Reading:
@@ -265,7 +274,7 @@ class Checking:
             text=_HALF_A_CHARACTER.sub("\ufffd", document.text[start:end]),
             format=format_of_document(document).value,
             near=min(max(near - start, 0), end - start),
-            words=tuple(sorted(self._lists.words(document).terms)),
+            words=tuple(sorted(self._lists.words(source_of(document)).terms)),
             confidence=settings.confidence,
             kinds=tuple(kind.value for kind in settings.kinds or Kind),
         )
@@ -289,22 +298,3 @@ class Checking:
                     break
         found = self._wanted(document, state)
         return [one for one in found if start <= one.start and one.end <= end]
-
-
-def excerpt(text: str, near: int, format: Format) -> tuple[int, int]:
-    """What of a text is read: all of it, or of a long one whole paragraphs around a place."""
-    if len(text) <= MOST:
-        return 0, len(text)
-    start = max(min(near - MOST // 2, len(text) - MOST), 0)
-    end = start + MOST
-    if start and (found := _BLANK_LINE.search(text, start, near)):
-        start = found.end()
-    if format in (Format.MARKDOWN, Format.MDX) and start:
-        # Where code has been begun, prose starts behind its end.
-        for fence in _FENCES:
-            if text.count(fence, 0, start) % 2 and (close := text.find(fence, start, end)) >= 0:
-                start = min(close + len(fence), near)
-    if end < len(text):
-        for found in _BLANK_LINE.finditer(text, max(end - 5000, near), end):
-            end = found.end()
-    return start, end

@@ -12,8 +12,8 @@ from lsprotocol import types
 from lsp_server.capabilities import Client
 from lsp_server.documents.document import Document, Documents
 from lsp_server.proofreading.checking import Checking
-from lsp_server.proofreading.findings import Finding
 from lsp_server.runs.editor import range_of
+from reviser.proofreading.editing.findings import Finding, quoted
 
 SOURCE = "reviser"
 # Editors draw hints faintly, if at all: these are matters of style more often than mistakes.
@@ -25,25 +25,11 @@ _PUSH_AFTER = 0.05
 _REFRESH_AFTER = 0.3
 
 
-def quoted(text: str) -> str:
-    """A text as a part of a sentence."""
-    return f"“{' '.join(text.split()) or text}”"
-
-
-def says(finding: Finding) -> str:
-    """What to do, in a few words."""
-    if not finding.old.strip():
-        return f"put in {quoted(finding.new.strip())}"
-    if not finding.new.strip():
-        return f"take out {quoted(finding.old.strip())}"
-    return f"{quoted(finding.old)} → {quoted(finding.new)}"
-
-
 def diagnostic(document: Document, finding: Finding, *, related: bool) -> types.Diagnostic:
     hint = finding.kind in _HINTS
     return types.Diagnostic(
-        range=range_of(document, *finding.shown(document.text)),
-        message=f"{says(finding)} ({finding.kind})",
+        range=range_of(document, *finding.shown(document.slice)),
+        message=f"{finding.says} ({finding.kind})",
         severity=types.DiagnosticSeverity.Hint if hint else types.DiagnosticSeverity.Information,
         code=finding.kind,
         source=SOURCE,
@@ -78,12 +64,12 @@ def _related(
 
 def hover(document: Document, finding: Finding) -> types.Hover:
     lines = [
-        says(finding),
+        finding.says,
         f"kind: {finding.kind}",
         f"confidence: {round(100 * finding.confidence)} %",
     ]
     content = types.MarkupContent(types.MarkupKind.PlainText, "\n".join(lines))
-    return types.Hover(content, range_of(document, *finding.shown(document.text)))
+    return types.Hover(content, range_of(document, *finding.shown(document.slice)))
 
 
 class Sender(Protocol):

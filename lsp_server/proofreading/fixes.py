@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from lsprotocol import types
 
-from lsp_server.documents.document import Change, Document, placed_change
-from lsp_server.proofreading.diagnostics import diagnostic, quoted, says
-from lsp_server.proofreading.findings import Finding
+from lsp_server.documents.document import Document
+from lsp_server.proofreading.diagnostics import diagnostic
 from lsp_server.runs.editor import range_of
+from reviser.core.edits import Change, placed_change
+from reviser.proofreading.editing.findings import Finding, quoted
 
 FIX_ALL = "source.fixAll.reviser"
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SHOWN = 40
 
 # Makes the edit of a workspace out of text edits in a document.
 WorkspaceEdit = Callable[[Document, Sequence[types.TextEdit]], types.WorkspaceEdit]
-
-
-def touched(document: Document, findings: Sequence[Finding], start: int, end: int) -> list[Finding]:
-    """The findings that are marked at some place between two."""
-    text = document.text
-    return [one for one in findings if one.shown(text)[0] <= end and start <= one.shown(text)[1]]
 
 
 def text_edits(document: Document, findings: Sequence[Finding]) -> list[types.TextEdit]:
@@ -42,7 +35,7 @@ def quick_fixes(
 ) -> Iterator[types.CodeAction]:
     """What can be done about the findings here: about each, then about more of them."""
     for one in here:
-        yield _mend(document, f"Mend: {_short(says(one))}", [one], edit, [one])
+        yield _mend(document, f"Mend: {_short(one.says)}", [one], edit, [one])
     for one in here:
         yield from _leave(document, one)
     for kind in dict.fromkeys(one.kind for one in here):
@@ -84,12 +77,11 @@ def _mend(
 def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
     """To ignore a finding here, or its word everywhere."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
-    offers = [(f"Ignore here: {_short(says(finding))}", "reviser.ignoreFinding", place)]
-    words = _WORD.findall(finding.old)
-    if len(words) == 1 and not words[0].isdigit():
-        word: dict[str, Any] = {"uri": document.uri, "word": words[0]}
+    offers = [(f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)]
+    if finding.word is not None:
+        word: dict[str, Any] = {"uri": document.uri, "word": finding.word}
         for owner, whose in (("project", "the project's"), ("user", "your")):
-            title = f"Add {quoted(words[0])} to {whose} words"
+            title = f"Add {quoted(finding.word)} to {whose} words"
             offers.append((title, "reviser.addWord", word | {"words": owner}))
     for title, command, argument in offers:
         yield types.CodeAction(

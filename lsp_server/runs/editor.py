@@ -14,10 +14,11 @@ from pygls.progress import Progress
 from pygls.protocol import LanguageServerProtocol
 
 from lsp_server.capabilities import Client
-from lsp_server.documents.document import Change, Document, Documents, Place
+from lsp_server.documents.document import Document, Documents, Place
 from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.runs.live_runs import LiveRuns
+from reviser.core.edits import Change
 
 logger = logging.getLogger(__name__)
 

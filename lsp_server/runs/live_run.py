@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from lsp_server.documents.document import Change, minimal_change
 from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
+from reviser.core.edits import Change, minimal_change
 
 Kind = Literal["continue", "infill", "revise"]
 State = Literal["loading", "writing", "finished", "stopped", "accepted", "rejected"]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from lsp_server.documents.document import Change, Document, Documents, joined_change
+from lsp_server.documents.document import Document, Documents, joined_change
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.surroundings import (
     end_of_writing,
@@ -23,6 +23,7 @@ from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 
 logger = logging.getLogger(__name__)

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from lsp_server.documents.document import Change, Document, Documents
+from lsp_server.documents.document import Document, Documents
 from lsp_server.documents.hunks import Hunk
 from lsp_server.runs.live_run import LiveRun
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 
 _RETRIES = 50

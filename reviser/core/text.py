@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.core.actions import Splice
+from reviser.core.edits import Change, cuts_line_ending
 
 
 class TokenBytes(Protocol):
@@ -103,6 +104,11 @@ class TextEdit:
     def moved(self, origin: Extent) -> TextEdit:
         """The same edit in a document where this text starts at `origin`."""
         return TextEdit(origin + self.start, origin + self.end, self.removed, self.inserted)
+
+    @property
+    def change(self) -> Change:
+        """The edit by characters alone."""
+        return Change(self.start.chars, self.removed, self.inserted)
 
     def apply_to(self, text: str) -> str:
         return text[: self.start.chars] + self.inserted + text[self.end.chars :]
@@ -258,24 +264,10 @@ def minimal_edit(home: Extent, before: str, removed: str, inserted: str, after: 
     `before` and `after` are the characters around them, and `home` is where `before` starts; the edit
     is widened into them where it would cut a `\\r\\n`.
     """
-    skip = _shared_start(removed, inserted)
-    keep = _shared_start(removed[skip:][::-1], inserted[skip:][::-1])
+    core = Change.between(removed, inserted, len(before))
     old, new = before + removed + after, before + inserted + after
-    start = len(before) + skip
-    end = len(before) + len(removed) - keep
-    start -= _cuts_line_ending(old, start)
-    end += _cuts_line_ending(old, end)
+    start = core.start - cuts_line_ending(old, core.start)
+    end = core.end + cuts_line_ending(old, core.end)
     origin = home + Extent.of(old[:start])
     gone, come = old[start:end], new[start : len(new) - (len(old) - end)]
     return TextEdit(origin, origin + Extent.of(gone), gone, come)
-
-
-def _shared_start(one: str, other: str) -> int:
-    for index, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return index
-    return min(len(one), len(other))
-
-
-def _cuts_line_ending(text: str, boundary: int) -> bool:
-    return 0 < boundary < len(text) and text[boundary - 1] == "\r" and text[boundary] == "\n"

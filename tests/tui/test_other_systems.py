@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.document.draft import Change
+from reviser.core.edits import Change
 from tui.document.journal import Journal, leftovers
 from tui.signals import leave_on_signals
 

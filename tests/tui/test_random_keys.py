@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from textual import events
 from textual.pilot import Pilot
 
+from reviser.core.edits import Change
 from tests.tui.driving import QUICK, Translator, drive, editor, strike, until
 from tui.app import EditorApp
-from tui.document.draft import Change, Selection, difference
+from tui.document.draft import Selection
 from tui.document.journal import leftovers, thrown_away
 
 CHARACTERS = ["a", "b", "漢", "é", " "]
@@ -283,8 +284,7 @@ class Plain:
 
     def put_back(self, piece: Piece) -> None:
         start, now = self.place_of(piece), self.now
-        first, removed, inserted = difference(piece.shown, piece.old)
-        change = Change(start + first, removed, inserted)
+        change = Change.between(piece.shown, piece.old, start)
         text = now.text[:start] + piece.old + now.text[start + len(piece.shown) :]
         self.now = State(text, change.follow(now.anchor), change.follow(now.cursor))
         piece.shown = piece.old

@@ -18,33 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tui.document.buffer import Buffer
+from reviser.core.buffer import Buffer
+from reviser.core.edits import Change
 
 Kind = Literal["typing", "erasing", "deleting", "other"]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """At `start`, `removed` gave way to `inserted`."""
-
-    start: int
-    removed: str
-    inserted: str
-
-    @property
-    def growth(self) -> int:
-        return len(self.inserted) - len(self.removed)
-
-    def inverse(self) -> Change:
-        return Change(self.start, self.inserted, self.removed)
-
-    def follow(self, offset: int) -> int:
-        """Where a place in the text is after the change; one inside what was removed goes to its start."""
-        if offset <= self.start:
-            return offset
-        return max(self.start, offset - len(self.removed)) + len(self.inserted) * (
-            offset >= self.start + len(self.removed)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +197,9 @@ class Draft:
 
     def become(self, text: str) -> None:
         """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
-        start, removed, inserted = difference(self.text, text)
-        change = Change(start, removed, inserted)
+        change = Change.between(self.text, text)
         selection = self.selection.map(change.follow)
-        self.edit(start, start + len(removed), inserted)
+        self.edit(change.start, change.end, change.inserted)
         self.selection = selection
 
     def _remember(self, change: Change, before: Selection, kind: Kind) -> None:
@@ -305,8 +281,7 @@ class Draft:
         region = self.region
         if region is None or patch.written == text:
             return
-        start, removed, inserted = difference(patch.written, text)
-        change = Change(patch.start + start, removed, inserted)
+        change = Change.between(patch.written, text, patch.start)
         patch.written = text
         for following in region.patches[region.patches.index(patch) + 1 :]:
             following.start += change.growth
@@ -430,8 +405,7 @@ class Draft:
                 patch.start += change.growth
 
     def _change_buffer(self, change: Change) -> None:
-        end = change.start + len(change.removed)
-        removed = self.buffer.replace(change.start, end, change.inserted)
+        removed = self.buffer.replace(change.start, change.end, change.inserted)
         if removed != change.removed:
             raise AssertionError("a change does not fit the text it is made in")
         self.version += 1
@@ -464,25 +438,6 @@ def _cancel_out(done: Sequence[Change], undone: Sequence[Change]) -> bool:
             return False
         shift += change.growth
     return True
-
-
-def difference(old: str, new: str) -> tuple[int, str, str]:
-    """Where two texts begin to differ, what goes there, and what comes."""
-    start = _shared(old, new)
-    keep = _shared(old[start:][::-1], new[start:][::-1])
-    return start, old[start : len(old) - keep], new[start : len(new) - keep]
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts share from their start, found by halving: comparing slices is quick."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def paragraph_at(buffer: Buffer, offset: int) -> Selection:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from reviser.core.buffer import Buffer
+from reviser.core.edits import Change
 from reviser.core.files import lock
-from tui.document.buffer import Buffer
-from tui.document.draft import Change
 
 _SUFFIX = ".journal"
 _TRASH = "trash"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
 
-from tui.document.draft import Change, Draft, Patch, Region, difference
+from reviser.core.edits import Change
+from tui.document.draft import Draft, Patch, Region
 
 _JOINER = "\u200d"
 # Words are compared with words where that takes a moment; what is longer was written anew as a whole.
@@ -124,8 +125,8 @@ def _moved_apart(states: Sequence[str]) -> Iterator[_Hunk]:
     # For each character of a state its place in the first one; None if it was not there.
     origins: list[int | None] = list(range(len(states[0])))
     for before, after in pairwise(states):
-        start, removed, inserted = difference(before, after)
-        origins[start : start + len(removed)] = [None] * len(inserted)
+        change = Change.between(before, after)
+        origins[change.start : change.end] = [None] * len(change.inserted)
     behind_old = behind_new = 0
     for place, origin in enumerate([*origins, len(states[0])]):
         if origin is not None:

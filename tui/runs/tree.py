@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from tui.document.draft import Change, Draft, Region, difference
+from reviser.core.edits import Change
+from tui.document.draft import Draft, Region
 from tui.runs.review import Review, changes_between
 
 if TYPE_CHECKING:
@@ -488,7 +489,7 @@ class Run:
 
 def change_at_cursor(old: str, new: str, cursor: int) -> Change:
     """What a step has changed; where it could have been in several places, in the one that its cursor tells."""
-    change = Change(*difference(old, new))
+    change = Change.between(old, new)
     if change.removed and change.inserted:
         return change
     start, gone = cursor - len(change.inserted), len(change.removed)

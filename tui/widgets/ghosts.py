@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from rich.style import Style
 
-from tui.document.buffer import Buffer
+from reviser.core.buffer import Buffer
 
 _PLAIN = Style.null()
 _LONGEST = 300

@@ -17,8 +17,8 @@ from lsp_server.completion.suggestions import (
     whole_clause,
     without_repetition,
 )
-from lsp_server.documents.document import Change
 from lsp_server.settings import Unit
+from reviser.core.edits import Change
 
 UNITS = st.sampled_from(["word", "line", "sentence"])
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsp_server.documents.document import (
-    Change,
     Document,
     Documents,
     Encoding,
     Place,
     UnknownDocument,
-    minimal_change,
 )
+from reviser.core.edits import Change, minimal_change
 
 ALPHABET = "ab \r\n\u2028\u0085\f\u0301é漢😀𝕏\ud83d"
 TEXT = st.text(alphabet=ALPHABET, max_size=30)
@@ -141,3 +141,24 @@ def test_a_minimal_change_does_its_work_between_places(
 def test_a_minimal_change_leaves_out_what_stays() -> None:
     assert minimal_change("x cat y", 2, "cat", "chat") == Change(3, "", "h")
     assert minimal_change("x cat y", 2, "cat", "cat") is None
+
+
+def test_an_edit_costs_the_same_in_a_long_document() -> None:
+    line = "The cat sat on the mat and looked at the rain.\n"
+
+    def seconds(megabytes: int) -> float:
+        document = Document("u", "plaintext", 1, line * (megabytes * 1_000_000 // len(line)))
+        # In the first part of the document, with all the rest behind it.
+        places = [Place(1000 + number, 4) for number in range(200)]
+        document.offset(places[-1])
+        best = float("inf")
+        for _ in range(3):
+            start = time.perf_counter()
+            for place in places:
+                change = document.replace(place, place, "new ")
+                assert document.offset(place) == change.start
+                assert document.place(change.start) == place
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(20) < 4 * seconds(1)

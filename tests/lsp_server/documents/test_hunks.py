@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.documents.document import Change
 from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
 from lsp_server.documents.surroundings import offset_before, paragraph
 from lsp_server.runs.live_run import LiveRun, Region
+from reviser.core.edits import Change
 
 words = st.lists(
     st.sampled_from(["the", "cat", " ", " ", ",", ".", "é😀", "\r\n", "\n"]), max_size=12

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.documents.document import Change
 from lsp_server.runs.live_run import LiveRun, Ownership, Region
+from reviser.core.edits import Change
 
 TEXT = "Before. After."
 

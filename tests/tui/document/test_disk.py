@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 from tui.document.disk import OpenFile, plain_newlines
-from tui.document.draft import Change, Draft
+from tui.document.draft import Draft
 from tui.document.journal import Journal, leftovers
 from tui.settings import Settings
 

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from tui.document.draft import Change, Draft, Selection
+from reviser.core.edits import Change
+from tui.document.draft import Draft, Selection
 
 PIECES = ["a", "word ", "\n", "\r\n", "é", "漢字", "👩‍💻", ""]
 texts = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.document.draft import Change, Draft, Selection
+from reviser.core.edits import Change
+from tui.document.draft import Draft, Selection
 from tui.runs.review import Review, changes_between
 
 PIECES = ["a", "cat", " ", "  ", "the ", "\n", "\r\n", ".", "漢", "e\u0301", "👩‍💻", "\t"]

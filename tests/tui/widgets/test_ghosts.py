@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.document.buffer import Buffer
+from reviser.core.buffer import Buffer
 from tui.widgets.ghosts import Ghost, Haunted, shown_as
 from tui.widgets.layout import Layout
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui.document.buffer import Buffer
+from reviser.core.buffer import Buffer
 from tui.widgets import layout as module
 from tui.widgets.layout import Layout, wrap
 

@@ -1,16 +1,13 @@
-"""The lists of words that stay and of findings that are ignored, for the documents that are open."""
+"""The lists of words that stay and of findings that are ignored, for documents that are open in an editor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from typing import Literal, NamedTuple
 
-from lsp_server.documents.document import Document
-from lsp_server.proofreading.findings import Finding
 from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.project.ignoring import IGNORE_FILE, Place, ignore, read_ignored
 from reviser.proofreading.project.words import (
     PROJECT_FILE,
@@ -24,10 +21,11 @@ from reviser.proofreading.project.words import (
 Owner = Literal["project", "user"]
 
 
-def file_of(uri: str) -> Path | None:
-    """The file of a document, if it has one."""
-    parts = urlsplit(uri)
-    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+class Source(NamedTuple):
+    """Where the text of a document comes from: its name in the editor, and its file if it has one."""
+
+    name: str
+    file: Path | None
 
 
 class Lists:
@@ -36,12 +34,12 @@ class Lists:
     def __init__(self, roots: Callable[[], Iterable[Path]], report: Callable[[str], None]) -> None:
         self._roots = roots
         self._report = report
-        # What is ignored in documents without a project, until the server ends.
+        # What is ignored in documents without a project, until the editor ends.
         self._for_now: set[tuple[str, Place]] = set()
         self._read: dict[Path, tuple[object, frozenset[Place]]] = {}
 
-    def words(self, document: Document) -> Words:
-        file = file_of(document.uri)
+    def words(self, source: Source) -> Words:
+        file = source.file
         try:
             paths = [project_file(file) if file else None, user_file()]
             return Words.read(*(path for path in paths if path and path.is_file()))
@@ -49,9 +47,9 @@ class Lists:
             self._report(str(error))
             return Words()
 
-    def add_word(self, document: Document, word: str, owner: Owner) -> Path:
+    def add_word(self, source: Source, word: str, owner: Owner) -> Path:
         """Add a word to the user's list, or to the project's; returns where that is."""
-        file = file_of(document.uri)
+        file = source.file
         if owner == "user":
             path = user_file()
         elif file is None:
@@ -62,31 +60,30 @@ class Lists:
         add_word(path, word)
         return path
 
-    def ignored(self, document: Document) -> Callable[[Finding], bool]:
-        """Says of a finding of a document whether it is ignored."""
-        name, path = self._place_of(document)
-        places = {place for uri, place in self._for_now if uri == document.uri}
+    def ignored(self, source: Source, text: str) -> Callable[[Finding], bool]:
+        """Says of a finding of a document of this text whether it is ignored."""
+        name, path = self._place_of(source)
+        places = {place for other, place in tuple(self._for_now) if other == source.name}
         if path is not None:
             places |= self._ignored_in(path)
-        text = document.text
         return lambda one: bool(places) and _place(name, text, one) in places
 
-    def ignore(self, document: Document, finding: Finding) -> Path | None:
+    def ignore(self, source: Source, text: str, finding: Finding) -> Path | None:
         """Ignore a finding from now on; returns the file that says so, if it belongs to a project."""
-        name, path = self._place_of(document)
-        place = _place(name, document.text, finding)
+        name, path = self._place_of(source)
+        place = _place(name, text, finding)
         if path is None:
-            self._for_now.add((document.uri, place))
+            self._for_now.add((source.name, place))
         else:
             ignore(path, place)
         return path
 
-    def _place_of(self, document: Document) -> tuple[str, Path | None]:
+    def _place_of(self, source: Source) -> tuple[str, Path | None]:
         """The name of a document in its project, and the project's file of what is ignored."""
-        file = file_of(document.uri)
+        file = source.file
         folder = project_folder(file, self._roots()) if file else None
         if file is None or folder is None:
-            return document.uri, None
+            return source.name, None
         return file.resolve().relative_to(folder).as_posix(), folder / IGNORE_FILE
 
     def _ignored_in(self, path: Path) -> frozenset[Place]:

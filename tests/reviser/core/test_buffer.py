@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui.document import buffer as module
-from tui.document.buffer import Buffer
+from reviser.core import buffer as module
+from reviser.core.buffer import Buffer
 
 PIECES = ["a", "bc ", "\n", "\r\n", "\r", "é", "漢", "👩‍💻", "\u2028", "\f", "long word" * 3]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

@@ -1,0 +1,33 @@
+"""What of a long document is read: whole paragraphs around the place where its user is."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from reviser.prose import Format
+
+MOST: Final = 100_000
+"""Characters of a document that are read at the most: of a longer one those around the last edit."""
+
+_BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
+_FENCES = ("\n```", "\n~~~")
+
+
+def excerpt(text: str, near: int, format: Format) -> tuple[int, int]:
+    """What of a text is read: all of it, or of a long one whole paragraphs around a place."""
+    if len(text) <= MOST:
+        return 0, len(text)
+    start = max(min(near - MOST // 2, len(text) - MOST), 0)
+    end = start + MOST
+    if start and (found := _BLANK_LINE.search(text, start, near)):
+        start = found.end()
+    if format in (Format.MARKDOWN, Format.MDX) and start:
+        # Where code has been begun, prose starts behind its end.
+        for fence in _FENCES:
+            if text.count(fence, 0, start) % 2 and (close := text.find(fence, start, end)) >= 0:
+                start = min(close + len(fence), near)
+    if end < len(text):
+        for found in _BLANK_LINE.finditer(text, max(end - 5000, near), end):
+            end = found.end()
+    return start, end
