@@ -17,11 +17,13 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.lists import Owner
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.document.draft import Selection
 from tui.files import Files
 from tui.prompts import Prompts
+from tui.proofreading.proofreading import Proofreading, Which
 from tui.runs.player import Player
 from tui.runs.run_files import RunFiles
 from tui.runs.ticker import Ticker
@@ -36,7 +38,7 @@ from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.editor import Editor
 from tui.widgets.find_bar import FindBar
-from tui.widgets.panels import SidePanel, Timeline
+from tui.widgets.panels import Rows, SidePanel, Timeline
 from tui.widgets.themes import DARK, LIGHT
 
 
@@ -82,6 +84,9 @@ class EditorApp(App[None], inherit_bindings=False):
         self.player = Player(self.sheets, self.writer, self.settings, self.ticker, prompts, now)
         self.files = Files(self.sheets, self.desk, prompts)
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
+        self.proofreading = Proofreading(
+            self.sheets, self.writer, self.settings, self.desk, prompts, now
+        )
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
 
     @property
@@ -110,6 +115,7 @@ class EditorApp(App[None], inherit_bindings=False):
         self.set_keymap(self.settings.keys)
         self.ticker.begin(self)
         self.autosave.begin()
+        self.proofreading.begin(self)
         leave_on_signals(self._leave_in_a_hurry)
         self.desk.arrange()
 
@@ -222,6 +228,36 @@ class EditorApp(App[None], inherit_bindings=False):
             self.ticker.wake()
         else:
             self.desk.update_bars()
+        self.proofreading.wake()
+
+    # Mistakes
+
+    def action_mistake(self, by: int) -> None:
+        self.proofreading.go(by)
+
+    def action_mend(self, which: Which) -> None:
+        self.proofreading.mend(which)
+
+    def action_ignore(self) -> None:
+        self.proofreading.ignore()
+
+    def action_add_word(self, owner: Owner) -> None:
+        self.proofreading.add_word(owner)
+
+    def action_mistakes(self) -> None:
+        self.desk.switch_mistakes()
+
+    def action_proofread(self) -> None:
+        self.proofreading.switch()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Walking through the list walks through the text."""
+        if event.rows is self.desk.mistake_list:
+            self.proofreading.look_at_number(event.index)
+
+    def on_rows_taken(self, event: Rows.Taken) -> None:
+        if event.rows is self.desk.mistake_list:
+            self.desk.focus(self.editor)
 
     # Looking at a run
 

@@ -136,6 +136,43 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command("previous-change", "alt+up", "look(-1)", "Previous change", "Look back by one"),
     ),
+    "Mistakes": (
+        Command(
+            "next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"
+        ),
+        Command("previous-mistake", "alt+k", "mistake(-1)", "Previous mistake", "Go back by one"),
+        Command("mend", "alt+m", "mend('this')", "Mend this", "The mistake at the cursor", "Mend"),
+        Command("mend-kind", "", "mend('kind')", "Mend all of this kind", "In the whole text"),
+        Command("mend-all", "", "mend('all')", "Mend all mistakes", "In the whole text"),
+        Command(
+            "ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"
+        ),
+        Command(
+            "add-word-project",
+            "",
+            "add_word('project')",
+            "Add the word to the project's words",
+            "Nothing is found about it in this project",
+        ),
+        Command(
+            "add-word-user",
+            "",
+            "add_word('user')",
+            "Add the word to your words",
+            "Nothing is found about it any more",
+        ),
+        Command(
+            "mistakes",
+            "ctrl+l",
+            "mistakes",
+            "List of mistakes",
+            "Show or hide it; in it: m k a mend this, its kind, all; i ignores; w u add the word",
+            "Mistakes",
+        ),
+        Command(
+            "proofread", "", "proofread", "Look for mistakes or not", "While you pause; on or off"
+        ),
+    ),
     "Looking at a run": (
         Command(
             "panel",
@@ -265,6 +302,10 @@ _FOOTER = (
     "discard",
     "timeline",
     "panel",
+    "mend",
+    "ignore",
+    "next-mistake",
+    "mistakes",
     "continue",
     "infill",
     "revise",
@@ -275,6 +316,7 @@ _FOOTER = (
 # What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
 _FIRST = (
     *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change"),
+    *("mend", "ignore", "next-mistake", "mistakes"),
     *("step", "rewrite", "timeline", "save", "continue", "infill", "revise", "find", "panel"),
 )
 
@@ -296,11 +338,20 @@ def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
     for id in _FOOTER:
         command = named[id]
         key = keys.get(id, command.key).partition(",")[0]
-        if key and is_available(command.action.partition("(")[0], sheet):
+        if key and is_available(command.action.partition("(")[0], sheet) and _matters(id, sheet):
             paused = id == "pause" and sheet.open_run is not None and not sheet.open_run.writing
             does = "Resume" if paused else command.footer
             found.append(Hint(key, _short(key), does, _FIRST.index(id)))
     return found
+
+
+def _matters(id: str, sheet: Sheet) -> bool:
+    """Whether a command is for something that is there; about mistakes none is said where there are none, or while a run is."""
+    if id == "mend":
+        return sheet.mistakes.here is not None
+    if id in ("next-mistake", "mistakes"):
+        return len(sheet.mistakes) > 0 and sheet.open_run is None and sheet.review is None
+    return True
 
 
 def _short(key: str) -> str:
@@ -316,7 +367,8 @@ INTRODUCTION = (
     "of what you have selected. Its cursor is the coloured one; what it has just written fades to the "
     "colour of your text. Go on typing elsewhere while it writes; where you type into its words, it stops. "
     "Ctrl+E lets it revise a paragraph; each change is then yours to accept or reject. "
-    "Ctrl+Z takes a whole run back in one step."
+    "Ctrl+Z takes a whole run back in one step. "
+    "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M mends it, Ctrl+L lists them."
 )
 
 
@@ -336,11 +388,14 @@ def _key_of(command: Command, keys: Mapping[str, str]) -> str:
 
 _RUN_ACTIONS = {"pause", "step", "rewrite", "keep", "discard", "speed", "timeline"}
 _REVIEW_ACTIONS = {"decide", "look"}
+_MISTAKE_ACTIONS = {"ignore", "add_word"}
 
 
 def is_available(action: str, sheet: Sheet) -> bool:
     """Whether something can be done with the sheet that is shown; what a run needs is there while there is one."""
     run = sheet.open_run
+    if action in _MISTAKE_ACTIONS:
+        return sheet.mistakes.here is not None
     if action in _REVIEW_ACTIONS:
         return sheet.run is not None and sheet.run.reviewable
     if sheet.review is not None and action in ("keep", "discard"):

@@ -33,6 +33,8 @@ class Settings:
     top_p: float = 1.0
     min_p: float = 0.0
     seed: int | None = None
+    proofread: bool = True
+    confidence: float = 0.5
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -58,6 +60,8 @@ class Settings:
             raise ReviserError(f"{path}: tab_width and max_actions start at 1, speed at 0")
         if not 0 <= settings.sureness <= 1000:
             raise ReviserError(f"{path}: sureness lies between 0 and 1000")
+        if not 0 <= settings.confidence <= 1:
+            raise ReviserError(f"{path}: confidence lies between 0 and 1")
         return settings
 
 

@@ -8,6 +8,7 @@ from reviser.core.edits import Change
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
 from tui.document.journal import Journal
+from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
 from tui.runs.tree import Run
 
@@ -21,6 +22,7 @@ class Sheet:
         self.draft = draft
         self.file = file
         self.run: Run | None = None
+        self.mistakes = Mistakes(draft)
         # The offset at the top of the view and the column at its left.
         self.top = 0
         self.left = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
@@ -18,12 +17,10 @@ from lsp_server.worker.tasks import Event, ModelKey, Reading
 from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.editing.excerpts import MOST, excerpt
+from reviser.proofreading.editing.excerpts import MOST, excerpt, whole_characters
 from reviser.proofreading.editing.findings import WORD, Finding, Findings
 from reviser.proofreading.editing.lists import Lists, Source
 from reviser.prose import Format, format_of, format_of_language
-
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def format_of_document(document: Document) -> Format:
@@ -271,7 +268,7 @@ class Checking:
             id=0,
             key=self._key(),
             # As one unknown character each, since a message may join two halves.
-            text=_HALF_A_CHARACTER.sub("\ufffd", document.text[start:end]),
+            text=whole_characters(document.text[start:end]),
             format=format_of_document(document).value,
             near=min(max(near - start, 0), end - start),
             words=tuple(sorted(self._lists.words(source_of(document)).terms)),

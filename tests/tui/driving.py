@@ -27,7 +27,7 @@ from tui.settings import Settings
 
 Script = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
 
-QUICK = Settings(seed=5, max_actions=30)
+QUICK = Settings(seed=5, max_actions=30, proofread=False)
 
 
 def toy_engine(say: Callable[[str], None]) -> Engine:

@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from reviser.core.tokenizer import Gpt2Tokenizer
+from reviser.session.engine import Engine
 from tests.conftest import PAPER_TRAJECTORIES
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import QUICK, Corrector, drive, until
 from tui.app import EditorApp
 from tui.runs.recordings import read_recordings, recorded_run
@@ -137,7 +140,29 @@ def test_a_run_in_the_light(tmp_path: Path, panel: str, size: tuple[int, int]) -
         await pilot.press("f4")
         app.desk.panel.activate(panel)
 
-    compare(still_app(tmp_path, Settings(theme="light")), f"light-{panel.lower()}", size, before)
+    compare(
+        still_app(tmp_path, replace(QUICK, theme="light")), f"light-{panel.lower()}", size, before
+    )
+
+
+MISTAKES: Known = {
+    "sat on": ("sits on", 0.83),
+    "looked at": ("looks at", 0.71),
+    "did not mean": ("does not mean", 0.64),
+    "a quiet": ("a quieter", 0.91),
+}
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_mistakes(tmp_path: Path, theme: str, size: tuple[int, int]) -> None:
+    async def before(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: len(app.sheet.mistakes) == len(MISTAKES))
+        await pilot.press("ctrl+l", "down")
+        await until(pilot, lambda: app.proofreading._reading is None)
+
+    settings = replace(QUICK, theme=theme, proofread=True)
+    app = still_app(tmp_path, settings, lambda say: Engine("scripted", Scripted(MISTAKES), GPT2))
+    compare(app, f"mistakes-{theme}", size, before)
 
 
 def test_finding(tmp_path: Path, size: tuple[int, int]) -> None:
@@ -187,6 +212,6 @@ def test_looking_through_changes(tmp_path: Path, theme: str, size: tuple[int, in
         await until(pilot, lambda: app.sheet.review is not None)
         await pilot.press("alt+down")
 
-    settings = Settings(theme=theme, max_actions=200)
+    settings = Settings(theme=theme, max_actions=200, proofread=False)
     app = still_app(tmp_path, settings, Corrector(TEXT, BETTER).load)
     compare(app, f"review-{theme}", size, before)

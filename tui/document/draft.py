@@ -177,6 +177,23 @@ class Draft:
         self._remember(change, before, kind)
         self._redo.clear()
 
+    def edit_all(self, changes: Sequence[Change]) -> None:
+        """Carry out several changes, given by their places in the text as it is, as one step; the cursor stays in its place."""
+        for change in changes:
+            self._settle(change.start, change.end)
+        before = self.selection.map(self._to_base)
+        made = []
+        # From the last to the first, so that none moves another.
+        for change in sorted(changes, key=lambda one: one.start, reverse=True):
+            made.append(Change(self._to_base(change.start), change.removed, change.inserted))
+            self._apply(change)
+            self.selection = self.selection.map(change.follow)
+        if made:
+            after = self.selection.map(self._to_base)
+            self._undo.append(Entry(tuple(made), before, after))
+            self._sealed = True
+            self._redo.clear()
+
     def _settle(self, start: int, end: int) -> None:
         """Let the user have what an edit touches: the run as a whole, or the patches of a parted region."""
         region = self.region

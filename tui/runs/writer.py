@@ -66,6 +66,11 @@ class Writer:
         self._jobs.put(None)
 
     @property
+    def wanted(self) -> bool:
+        """Whether something waits for what the thread is doing to be over."""
+        return not self._jobs.empty()
+
+    @property
     def working(self) -> bool:
         """Whether the thread would outlive a `close` for a while."""
         return self._thread is not None and self._thread.is_alive() and self.busy

@@ -15,8 +15,9 @@ from tui.sheets import Sheets
 from tui.widgets.bars import KeyBar, StatusLine, TabBar
 from tui.widgets.editor import Editor
 from tui.widgets.find_bar import FindBar
+from tui.widgets.mistake_list import HINTS, MistakeList
 from tui.widgets.panels import SidePanel, Timeline
-from tui.widgets.status_text import place_in_words, run_in_words
+from tui.widgets.status_text import mistakes_in_words, place_in_words, run_in_words
 
 Clock = Callable[[], float]
 
@@ -31,6 +32,7 @@ class Desk:
         self.tab_bar = TabBar()
         self.editor = Editor(sheets.current, id="editor")
         self.find_bar = FindBar(self.editor, id="find-bar")
+        self.mistake_list = MistakeList(id="mistakes")
         self.panel = SidePanel(id="panel")
         self.timeline = Timeline(id="timeline")
         self.status_line = StatusLine(id="status")
@@ -44,6 +46,7 @@ class Desk:
             with Vertical(id="left"):
                 yield self.editor
                 yield self.find_bar
+                yield self.mistake_list
             yield self.panel
         yield self.timeline
         yield self.status_line
@@ -97,9 +100,13 @@ class Desk:
         labels = [each.label for each in self._sheets]
         self.tab_bar.fill(labels, self._sheets.index)
         file = sheet.file.description if sheet.file else ""
-        told = run_in_words(sheet, self._waited(sheet))
+        told = run_in_words(sheet, self._waited(sheet)) or mistakes_in_words(sheet)
         self.status_line.say(told, file, place_in_words(sheet.draft))
-        self.key_bar.fill(footer_hints(sheet, self._settings.keys))
+        rows = self.mistake_list
+        listing = rows.is_attached and rows.screen.focused is rows
+        self.key_bar.fill(HINTS if listing else footer_hints(sheet, self._settings.keys))
+        if self.mistake_list.has_class("shown"):
+            self.mistake_list.update_from(sheet)
 
     def _waited(self, sheet: Sheet) -> float:
         """How long the run has been waiting for its model."""
@@ -114,6 +121,15 @@ class Desk:
         if self.panel.has_class("shown"):
             self.panel.update_from(self._sheets.current.run)
         self.panel_updated_at = self._clock()
+
+    def switch_mistakes(self) -> None:
+        """Show the list of mistakes and go there, or hide it."""
+        shown = not self.mistake_list.has_class("shown")
+        self.mistake_list.set_class(shown, "shown")
+        if shown:
+            self.mistake_list.update_from(self._sheets.current)
+        self.focus(self.mistake_list if shown else self.editor)
+        self.update_bars()
 
     def switch_panel(self) -> None:
         """Show the panel and go there, or hide it."""

@@ -58,6 +58,7 @@ class Editor(Widget, can_focus=True):
         "editor--cursor-resting",
         "editor--selection",
         "editor--match",
+        "editor--mistake",
         "editor--region",
         "editor--fresh",
         "editor--model",
@@ -346,7 +347,10 @@ class Editor(Widget, can_focus=True):
         selection = sheet.draft.selection
         start, end = place.start, place.end + place.last_of_line
         low, high = view.real(start), view.real(place.end) + 1
-        highlights: list[Highlight] = [(first, last, styles.match) for first, last in self._matches]
+        highlights: list[Highlight] = [
+            (first, last, styles.mistake) for first, last in sheet.mistakes.spans_between(low, high)
+        ]
+        highlights += [(first, last, styles.match) for first, last in self._matches]
         if self._changes:
             highlights += [
                 highlight

@@ -63,6 +63,12 @@ class Rows(ScrollView, can_focus=True):
         # Rows behind this one lie in the future of what is shown.
         self.now = 0
 
+    def say(self, empty: str) -> None:
+        """What to show where there are no rows."""
+        if empty != self._empty:
+            self._empty = empty
+            self.refresh()
+
     def fill(self, lines: Sequence[tuple[str, str]], chosen: int, now: int | None = None) -> None:
         """Show these rows, each with something at its right edge."""
         self._lines = lines

@@ -41,6 +41,14 @@ def _ending(run: Run) -> str | None:
     return "nothing to change" if run.revising and over and not run.reviewable else over
 
 
+def mistakes_in_words(sheet: Sheet) -> str:
+    """The mistake at the cursor, or how many there are."""
+    mistakes = sheet.mistakes
+    if here := mistakes.here:
+        return f"{here.says} · {here.kind} · {here.confidence:.0%}"
+    return {0: "", 1: "1 mistake"}.get(len(mistakes), f"{len(mistakes)} mistakes")
+
+
 def place_in_words(draft: Draft) -> str:
     """Line and column of the cursor, and how much is selected."""
     selection, buffer = draft.selection, draft.buffer

@@ -23,6 +23,7 @@ class TextStyles:
     resting: Style
     selection: Style
     match: Style
+    mistake: Style
     region: Style
     model: Style
     # A change under review: what it puts away and what it puts there, and both where one looks at it.
@@ -59,6 +60,7 @@ class TextStyles:
             style("editor--cursor-resting"),
             style("editor--selection"),
             style("editor--match"),
+            Style(color=style("editor--mistake").color, underline=True),
             Style(bgcolor=style("editor--region").bgcolor),
             style("editor--model"),
             old,

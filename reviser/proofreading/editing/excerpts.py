@@ -12,6 +12,12 @@ MOST: Final = 100_000
 
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)")
 _FENCES = ("\n```", "\n~~~")
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def whole_characters(text: str) -> str:
+    """A text as one that can be encoded: half a character is one unknown character."""
+    return _HALF_A_CHARACTER.sub("\ufffd", text)
 
 
 def excerpt(text: str, near: int, format: Format) -> tuple[int, int]:

@@ -272,3 +272,29 @@ def test_typing_into_the_region_closes_it(place: int) -> None:
     draft.undo()
     draft.undo()
     assert draft.text == "ab"
+
+
+def test_several_changes_are_one_step_and_leave_the_cursor_in_its_place() -> None:
+    draft = Draft("teh cat and teh dog")
+    draft.select(Selection.at(9))
+    draft.edit_all([Change(0, "teh", "the big"), Change(12, "teh", "a")])
+    assert (draft.text, draft.selection) == ("the big cat and a dog", Selection.at(13))
+    assert draft.undoable == 1
+    assert draft.undo()
+    assert (draft.text, draft.selection) == ("teh cat and teh dog", Selection.at(9))
+    assert draft.redo()
+    assert (draft.text, draft.selection) == ("the big cat and a dog", Selection.at(13))
+
+
+def test_several_changes_around_an_open_run() -> None:
+    draft = Draft("teh cat and teh dog")
+    region = draft.open_region(8, 11)
+    draft.write_region("or perhaps")
+    draft.edit_all([Change(0, "teh", "the big"), Change(19, "teh", "a")])
+    assert draft.text == "the big cat or perhaps a dog"
+    assert (region.start, region.end) == (12, 22)
+    assert draft.undo()
+    assert draft.text == "teh cat or perhaps teh dog"
+    draft.close_region()
+    assert draft.undo()
+    assert draft.text == "teh cat and teh dog"

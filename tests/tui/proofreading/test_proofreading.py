@@ -1,0 +1,294 @@
+"""Mistakes in the terminal editor: underlined while the user pauses, listed, mended, and left alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from rich.style import Style
+from textual.pilot import Pilot
+
+from reviser.core.canvas import Canvas
+from reviser.decoding.rollout import Scores
+from reviser.session.engine import Engine
+from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+from tests.tui.driving import drive, editor, notes, strike, toy_engine, until
+from tui.app import EditorApp
+from tui.document.draft import Selection
+from tui.settings import Settings
+from tui.widgets.mistake_list import mistake_lines
+
+KNOWN: Known = {
+    "recieved": ("received", 0.9),
+    "teh": ("the", 0.97),
+    "They goes": ("They go", 0.8),
+}
+LETTER = "He recieved a letter today."
+ROAD = "She walked down teh long road."
+HOME = "They goes home at night."
+TEXT = f"{LETTER}\n\n{ROAD}\n\nThe evening was quiet.\n\n{HOME}\n"
+MENDED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
+
+READING = Settings(seed=5, max_actions=30)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REVISER_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def loads(policy: Scripted) -> Callable[[Callable[[str], None]], Engine]:
+    return lambda say: Engine("scripted", policy, GPT2)
+
+
+def proofread(
+    folder: Path, text: str = TEXT, policy: Scripted | None = None, **options: object
+) -> EditorApp:
+    given = {"load": loads(policy or Scripted(KNOWN))} | options
+    return editor(folder, text, READING, **given)
+
+
+def olds(app: EditorApp) -> list[str]:
+    return [one.old for one in app.sheet.mistakes.findings]
+
+
+async def found(app: EditorApp, pilot: Pilot[None], *wanted: str) -> None:
+    await until(pilot, lambda: olds(app) == list(wanted))
+
+
+def underlined(app: EditorApp, row: int) -> str:
+    """What of a row on the screen is marked as a mistake."""
+    strip = app.editor.render_line(row)
+    mark = app.editor.text_styles.mistake
+    return "".join(
+        segment.text
+        for segment in strip
+        if (style := segment.style or Style.null()).underline and style.color == mark.color
+    )
+
+
+@pytest.mark.parametrize("policy", [Scripted, Overtyping])
+def test_mistakes_are_underlined_and_only_what_changed_is_read_again(
+    tmp_path: Path, policy: type[Scripted]
+) -> None:
+    reader = policy(KNOWN)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved", "teh", "goes")
+        assert [underlined(app, row) for row in (0, 2, 4, 6)] == ["recieved", "teh", "", "goes"]
+        assert app.desk.status_line.said[0] == "3 mistakes"
+        assert sum("evening" in text for text in reader.read) == 1
+        reader.read.clear()
+        app.editor.select(Selection.at(TEXT.index("\n\nThe evening")))
+        await strike(app, pilot, *" It was teh best.")
+        # The marks move with the text at once, before anything is read again.
+        assert underlined(app, 2) == "teh"
+        await found(app, pilot, "recieved", "teh", "teh", "goes")
+        assert reader.read
+        assert not any("letter" in text or "evening" in text for text in reader.read)
+
+    drive(proofread(tmp_path, policy=reader), script)
+
+
+def test_going_from_mistake_to_mistake_and_mending(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        draft = app.sheet.draft
+        await found(app, pilot, "recieved", "teh", "goes")
+        places = []
+        for key in ("alt+j", "alt+j", "alt+j", "alt+j", "alt+k"):
+            await pilot.press(key)
+            places.append(draft.selection.cursor)
+        first, second, third = (TEXT.index(old) for old in ("recieved", "teh", "goes"))
+        assert places == [first, second, third, first, third]
+        await pilot.press("alt+k")
+        assert app.desk.status_line.said[0] == "“teh” → “the” · spelling · 97%"
+        assert "Mend" in app.desk.key_bar.render().plain
+        await pilot.press("alt+m")
+        assert draft.text == TEXT.replace("teh", "the")
+        assert draft.selection.cursor == second
+        assert olds(app) == ["recieved", "goes"]
+        await pilot.press("ctrl+z")
+        assert (draft.text, draft.undoable) == (TEXT, 0)
+        await found(app, pilot, "recieved", "teh", "goes")
+        await choose(app, pilot, "mend-kind")
+        assert draft.text == MENDED.replace("go home", "goes home")
+        assert "2 mistakes mended" in notes(app)
+        await pilot.press("ctrl+z")
+        assert draft.text == TEXT
+        await found(app, pilot, "recieved", "teh", "goes")
+        await choose(app, pilot, "mend-all")
+        assert (draft.text, draft.undoable) == (MENDED, 1)
+        await pilot.press("ctrl+z")
+        assert draft.text == TEXT
+        await pilot.press("ctrl+y")
+        assert draft.text == MENDED
+        await pilot.press("alt+j")
+        assert "No mistakes found" in notes(app) or "Reading" in notes(app)
+
+    drive(proofread(tmp_path), script)
+
+
+async def choose(app: EditorApp, pilot: Pilot[None], id: str) -> None:
+    """Carry out a command that has no key."""
+    from tui.commands import COMMANDS
+
+    (command,) = [one for one in COMMANDS if one.id == id]
+    await app.run_action(command.action)
+    await pilot.pause()
+
+
+def test_the_list_of_mistakes(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        draft, rows = app.sheet.draft, app.desk.mistake_list
+        await found(app, pilot, "recieved", "teh", "goes")
+        await pilot.press("ctrl+l")
+        assert rows.has_focus
+        assert rows.display
+        (first, sure), _, (third, _) = mistake_lines(app.sheet)
+        assert (first, sure) == (" 1:4  spelling   “recieved” → “received”", "90%")
+        assert third.endswith("“goes” → “go”")
+        await pilot.press("down")
+        assert draft.selection.cursor == TEXT.index("teh")
+        await pilot.press("m")
+        assert draft.text == TEXT.replace("teh", "the")
+        # On to the next.
+        assert draft.text[draft.selection.cursor :].startswith("goes")
+        await pilot.press("a")
+        assert draft.text == MENDED
+        await pilot.press("escape")
+        assert app.editor.has_focus
+        await pilot.press("ctrl+l")
+        assert not rows.display
+
+    drive(proofread(tmp_path), script)
+
+
+def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+    async def ignoring(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved", "teh", "goes")
+        await pilot.press("alt+j", "alt+i")
+        assert olds(app) == ["teh", "goes"]
+        kept = (tmp_path / ".reviser" / "ignore.txt").read_text().splitlines()
+        assert kept[1:] == ["file.txt\trecieved\treceived\tHe\ta letter today."]
+        assert app.sheet.draft.text == TEXT
+        app.editor.select(Selection.at(0))
+        await strike(app, pilot, *"Oh. ")
+        await found(app, pilot, "recieved", "teh", "goes")  # other words stand around it now
+        await pilot.press("ctrl+z")
+        await found(app, pilot, "teh", "goes")
+
+    drive(proofread(tmp_path), ignoring)
+
+    async def again(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "teh", "goes")
+
+    drive(proofread(tmp_path), again)
+
+
+def test_words_that_are_added_are_no_mistakes(tmp_path: Path, home: Path) -> None:
+    (tmp_path / ".git").mkdir()
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved", "teh", "goes")
+        await pilot.press("alt+j")
+        await choose(app, pilot, "add-word-project")
+        assert (tmp_path / ".reviser" / "words.txt").read_text() == "recieved\n"
+        await found(app, pilot, "teh", "goes")
+        await pilot.press("alt+j")
+        await choose(app, pilot, "add-word-user")
+        assert (home / "words.txt").read_text() == "teh\n"
+        await found(app, pilot, "goes")
+        await strike(app, pilot, "x")
+        await until(pilot, lambda: app.proofreading._reading is None)
+        await found(app, pilot, "goes")
+
+    drive(proofread(tmp_path), script)
+
+
+def test_confidence_and_the_switch(tmp_path: Path) -> None:
+    settings = Settings(seed=5, confidence=0.85)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved", "teh")
+        await choose(app, pilot, "proofread")
+        assert olds(app) == []
+        assert underlined(app, 0) == ""
+        await choose(app, pilot, "proofread")
+        await found(app, pilot, "recieved", "teh")
+
+    drive(editor(tmp_path, TEXT, settings, load=loads(Scripted(KNOWN))), script)
+
+
+def test_a_model_that_cannot_proofread_says_so_when_asked(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: app.proofreading._failure)
+        assert notes(app) == ""
+        await pilot.press("alt+j")
+        assert "Mistakes are not looked for: " in notes(app)
+        assert app.sheet.draft.text == TEXT
+
+    drive(editor(tmp_path, TEXT, READING, load=toy_engine), script)
+
+
+class Slow(Scripted):
+    """Takes its time, and says when it has begun."""
+
+    def __init__(self) -> None:
+        super().__init__(KNOWN)
+        self.begun = threading.Event()
+        self.go_on = threading.Event()
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        self.begun.set()
+        self.go_on.wait(20)
+        return super().scores(history, canvas)
+
+
+def test_typing_does_not_wait_for_the_reader_and_makes_its_reading_old(tmp_path: Path) -> None:
+    slow = Slow()
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, slow.begun.is_set)
+        start = time.monotonic()
+        await strike(app, pilot, *"Then ")
+        # Not the twenty seconds that the model would take.
+        assert time.monotonic() - start < 10
+        assert app.sheet.draft.text == f"Then {TEXT}"
+        slow.go_on.set()
+        await found(app, pilot, "recieved", "teh", "goes")
+        assert underlined(app, 0) == "recieved"
+
+    drive(proofread(tmp_path, policy=slow), script)
+
+
+def test_a_run_does_not_wait_for_the_reader(tmp_path: Path) -> None:
+    """The model's thread lets go of a long text as soon as the user wants a run of the model."""
+    many = Scripted(KNOWN)
+    text = "\n\n".join(f"{number} {ROAD}" for number in range(300))
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: len(many.read) > 2)
+        await pilot.press("f5")
+        await until(pilot, lambda: app.sheet.run is not None and len(app.sheet.run.path) > 1)
+        assert len(many.read) < 300
+        await pilot.press("escape", "ctrl+k")
+        await until(pilot, lambda: len(olds(app)) == 300)
+
+    drive(proofread(tmp_path, text, many), script)
+
+
+def test_formats_decide_what_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(f"# Notes\n\n{LETTER}\n\n```\n{ROAD}\n```\n")
+    app = EditorApp([path], READING, load=loads(Scripted(KNOWN)), journals=tmp_path / "journals")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved")
+
+    drive(app, script)

@@ -1,0 +1,68 @@
+"""What was found in one text, kept in its place while the text changes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from reviser.core.edits import Change
+from reviser.proofreading.editing.findings import Finding, Findings, touched
+from tui.document.draft import Draft
+
+
+class Mistakes:
+    """The mistakes of a draft, always about its present text."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self.findings = Findings()
+        # What of the text was read last.
+        self.read = (0, 0)
+        self._spans: list[tuple[int, int]] = []
+        self._spans_of: int | None = None
+        self._here: tuple[object, Finding | None] = (None, None)
+        draft.observers.append(self._follow)
+
+    def __len__(self) -> int:
+        return len(self.findings)
+
+    def _follow(self, change: Change) -> None:
+        self.findings.follow(change)
+        self.read = change.follow(self.read[0]), change.follow(self.read[1])
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """What is marked in the text, in order."""
+        if self._spans_of != self.findings.revision:
+            part = self._draft.buffer.slice
+            self._spans = sorted(one.shown(part) for one in self.findings)
+            self._spans_of = self.findings.revision
+        return self._spans
+
+    def spans_between(self, start: int, end: int) -> list[tuple[int, int]]:
+        """Those of the marks that reach into a part of the text."""
+        spans = self.spans
+        # Marks may overlap their neighbours by a word, never more.
+        first = max(bisect_left(spans, (start, start)) - 2, 0)
+        return [span for span in spans[first : bisect_left(spans, (end, end))] if span[1] > start]
+
+    @property
+    def here(self) -> Finding | None:
+        """The mistake at the cursor."""
+        cursor = self._draft.selection.cursor
+        place = (self.findings.revision, cursor)
+        if self._here[0] != place:
+            found = touched(self.findings, self._draft.buffer.slice, cursor, cursor)
+            # Between two that touch, the one that begins here.
+            self._here = place, found[-1] if found else None
+        return self._here[1]
+
+    def beside(self, by: int) -> Finding | None:
+        """The mistake after the cursor, or before it; after the last comes the first."""
+        found = list(self.findings)
+        if not found:
+            return None
+        here = self.here
+        if here is not None:
+            return found[(found.index(here) + by) % len(found)]
+        before = sum(one.start < self._draft.selection.cursor for one in found)
+        return found[before % len(found) if by > 0 else before - 1]

@@ -1,0 +1,254 @@
+"""Mistakes in the text that is shown: when it is read, and what the user does about them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from textual.app import App
+from textual.timer import Timer
+
+from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.excerpts import MOST
+from reviser.proofreading.editing.findings import WORD, Finding, quoted
+from reviser.proofreading.editing.lists import Lists, Owner, Source
+from tui.document.draft import Selection
+from tui.prompts import Prompts
+from tui.proofreading.reading import MistakeReader, Reading
+from tui.runs.writer import Writer
+from tui.settings import Settings
+from tui.sheet import Sheet
+from tui.sheets import Sheets
+from tui.widgets.desk import Clock, Desk
+
+_INTERVAL = 0.1
+# Seconds in which nothing is typed before the text is read.
+_PAUSE = 0.6
+
+Which = Literal["this", "kind", "all"]
+
+
+class Proofreading:
+    """Has the text that is shown read whenever its user pauses, and mends what is found."""
+
+    def __init__(
+        self,
+        sheets: Sheets,
+        writer: Writer,
+        settings: Settings,
+        desk: Desk,
+        prompts: Prompts,
+        clock: Clock,
+    ) -> None:
+        self._sheets = sheets
+        self._desk = desk
+        self._prompts = prompts
+        self._clock = clock
+        self._lists = Lists(tuple, prompts.fail)
+        self._reader = MistakeReader(writer, self._lists, settings.confidence)
+        self._on = settings.proofread
+        self._reading: Reading | None = None
+        self._seen: object = None
+        self._due: float | None = None
+        self._timer: Timer | None = None
+        self._drawn: object = None
+        # Why nothing is found, where the model cannot proofread.
+        self._failure: str | None = None
+
+    @property
+    def _sheet(self) -> Sheet:
+        return self._sheets.current
+
+    # Reading
+
+    def begin(self, app: App[None]) -> None:
+        """Be ready to read, in the app's time."""
+        self._timer = app.set_interval(_INTERVAL, self.tick, pause=True)
+        self.wake()
+
+    def wake(self) -> None:
+        """The text, the cursor or the sheet may be another."""
+        if self._timer is not None and self._on and self._failure is None:
+            self._timer.resume()
+
+    def switch(self) -> None:
+        """Look for mistakes from now on, or no more."""
+        self._on = not self._on
+        self._failure = None
+        if self._on:
+            self.read_again()
+            self._prompts.say("Mistakes are looked for.", seconds=3)
+        else:
+            for sheet in self._sheets:
+                sheet.mistakes.findings.clear()
+            self._prompts.say("Mistakes are not looked for any more.", seconds=3)
+        self._draw()
+
+    def read_again(self) -> None:
+        """Read the text that is shown soon, also if it is as it was."""
+        self._seen = None
+        self._failure = None
+        self.wake()
+
+    def tick(self) -> None:
+        """Take in what was found, and have the text read if its user has paused."""
+        now, sheet = self._clock(), self._sheet
+        reading = self._reading
+        if reading is not None:
+            self._take_in(reading)
+        seen = (sheet, sheet.draft.version)
+        if seen != self._seen or self._is_beyond(sheet):
+            if seen != self._seen:
+                self._due = now + (_PAUSE if self._reading is not None or self._seen else 0.0)
+            elif self._due is None:
+                self._due = now + _PAUSE
+            self._seen = seen
+        if not self._on or self._failure is not None:
+            self._due = None
+        if self._due is not None and now >= self._due and self._reading is None:
+            run = sheet.open_run
+            # A model that writes is not to be kept waiting.
+            if run is None or not run.writing:
+                self._due = None
+                self._begin(sheet)
+        self._draw()
+        if self._due is None and self._reading is None and self._timer is not None:
+            self._timer.pause()
+
+    def _begin(self, sheet: Sheet) -> None:
+        draft = sheet.draft
+        self._reading = Reading(
+            draft,
+            sheet.mistakes,
+            self._source(sheet),
+            draft.text,
+            draft.selection.cursor,
+            draft.version,
+        )
+        self._reader.begin(self._reading)
+
+    def _take_in(self, reading: Reading) -> None:
+        over = reading.over
+        while reading.found:
+            spans, findings = reading.found.popleft()
+            if reading.current and self._on:
+                reading.mistakes.findings.take(spans, findings)
+        if over:
+            self._reading = None
+            self._failure = reading.failure
+            if reading.complete:
+                reading.mistakes.read = reading.read
+            elif reading.current:
+                # It gave way to a run.
+                self._due = self._clock() + _PAUSE
+
+    def _is_beyond(self, sheet: Sheet) -> bool:
+        """Whether the cursor is in a part of a long text that has not been read."""
+        draft, (start, end) = sheet.draft, sheet.mistakes.read
+        return draft.buffer.length > MOST and not start <= draft.selection.cursor <= end
+
+    def _source(self, sheet: Sheet) -> Source:
+        return Source(sheet.title, sheet.path)
+
+    def _draw(self) -> None:
+        """Show the mistakes, if they are others than those that are shown."""
+        shown = (self._sheet, self._sheet.mistakes.findings.revision, self._reading is None)
+        if shown != self._drawn:
+            self._drawn = shown
+            self._desk.editor.refresh()
+            self._desk.update_bars()
+        self._desk.mistake_list.say(self._why_none())
+
+    def _why_none(self) -> str:
+        if not self._on:
+            return "Mistakes are not looked for; the palette turns that on."
+        if self._failure is not None:
+            return f"Mistakes are not looked for: {self._failure}."
+        return "Reading…" if self._reading is not None else "No mistakes found."
+
+    # What the user does about them
+
+    def go(self, by: int) -> None:
+        """Go to the next mistake, or to the previous one."""
+        found = self._sheet.mistakes.beside(by)
+        if found is None:
+            self._prompts.say(self._why_none(), seconds=3)
+            if self._failure is not None:
+                self.read_again()
+        else:
+            self.look_at(found)
+
+    def look_at(self, finding: Finding) -> None:
+        """Put the cursor on a mistake."""
+        start, _ = finding.shown(self._sheet.draft.buffer.slice)
+        self._desk.editor.select(Selection.at(start))
+
+    def look_at_number(self, index: int) -> None:
+        """Put the cursor on the mistake in a row of the list."""
+        found = list(self._sheet.mistakes.findings)
+        if index < len(found):
+            self.look_at(found[index])
+
+    def mend(self, which: Which) -> None:
+        """Mend the mistake at the cursor, all of its kind, or all: one step of undo."""
+        here, found = self._sheet.mistakes.here, list(self._sheet.mistakes.findings)
+        if which == "this":
+            found = [] if here is None else [here]
+        elif which == "kind":
+            found = [one for one in found if here is not None and one.kind == here.kind]
+        if not found:
+            self._prompts.say("There is no mistake here.", seconds=3)
+            return
+        draft = self._sheet.draft
+        draft.edit_all([one.change for one in found])
+        if which != "this":
+            count = "1 mistake" if len(found) == 1 else f"{len(found)} mistakes"
+            self._prompts.say(f"{count} mended; Ctrl+Z takes that back.", seconds=3)
+        self._done()
+
+    def ignore(self) -> None:
+        """Leave the mistake at the cursor as it is, from now on."""
+        sheet = self._sheet
+        if (here := self._here()) is None:
+            return
+        try:
+            path = self._lists.ignore(self._source(sheet), sheet.draft.text, here)
+        except (ReviserError, OSError) as error:
+            self._prompts.fail(str(error))
+            return
+        sheet.mistakes.findings.leave_out(lambda one: one == here)
+        where = f"in {path}" if path is not None else "until you quit: this text has no project"
+        self._prompts.say(f"{here.says} is ignored here, {where}.", seconds=3)
+        self._done()
+
+    def add_word(self, owner: Owner) -> None:
+        """Add the word at the cursor to the project's words, or to the user's."""
+        sheet = self._sheet
+        if (here := self._here()) is None:
+            return
+        word = here.word
+        if word is None:
+            self._prompts.say("This is not about a single word.", seconds=3)
+            return
+        try:
+            path = self._lists.add_word(self._source(sheet), word, owner)
+        except (ReviserError, OSError) as error:
+            self._prompts.fail(str(error))
+            return
+        for each in self._sheets:
+            each.mistakes.findings.leave_out(lambda one: word in WORD.findall(one.old))
+        self._prompts.say(f"{quoted(word)} is now in {path}.", seconds=3)
+        self.read_again()
+        self._done()
+
+    def _here(self) -> Finding | None:
+        here = self._sheet.mistakes.here
+        if here is None:
+            self._prompts.say("There is no mistake here.", seconds=3)
+        return here
+
+    def _done(self) -> None:
+        """Show what has become of the text; from the list, go on to the next."""
+        self._desk.editor.select(self._sheet.draft.selection)
+        if self._desk.mistake_list.has_focus and (following := self._sheet.mistakes.beside(1)):
+            self.look_at(following)
+        self._draw()

@@ -1,0 +1,122 @@
+"""Proofreading in the model's thread, given up as soon as the text is another or the model is wanted for a run."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.excerpts import excerpt, whole_characters
+from reviser.proofreading.editing.findings import Finding
+from reviser.proofreading.editing.lists import Lists, Source
+from tui.document.draft import Draft
+from tui.proofreading.mistakes import Mistakes
+from tui.runs.writer import Writer
+
+if TYPE_CHECKING:
+    from reviser.proofreading.incremental import Checker
+    from reviser.session.engine import Engine
+
+
+@dataclass(eq=False)
+class Reading:
+    """A text to be read: as it was at some version of its draft."""
+
+    draft: Draft
+    mistakes: Mistakes
+    source: Source
+    text: str
+    near: int
+    version: int
+    complete: bool = False
+    over: bool = False
+    failure: str | None = None
+    # What was found in which stretches, as it was found.
+    found: deque[Found] = field(default_factory=deque)
+    read: tuple[int, int] = (0, 0)
+
+    @property
+    def current(self) -> bool:
+        """Whether the text is still what is read."""
+        return self.draft.version == self.version
+
+
+class Found(NamedTuple):
+    """All mistakes in some stretches of a text."""
+
+    spans: list[tuple[int, int]]
+    findings: list[Finding]
+
+
+class Cancelled(Exception):
+    """Nobody waits for this reading any more."""
+
+
+class MistakeReader:
+    """Reads texts one after the other, and remembers what it found in which paragraph."""
+
+    def __init__(self, writer: Writer, lists: Lists, confidence: float) -> None:
+        self._writer = writer
+        self._lists = lists
+        self._confidence = confidence
+        # The rest belongs to the thread.
+        self._checker: Checker | None = None
+        self._reading: Reading | None = None
+
+    def begin(self, reading: Reading) -> None:
+        self._writer.submit(partial(self._work, reading))
+
+    # In the thread
+
+    def _work(self, reading: Reading) -> None:
+        self._reading = reading
+        try:
+            self._go_on()
+            for found in self._read(reading, self._writer.engine()):
+                reading.found.append(found)
+                self._go_on()
+            reading.complete = True
+        except Cancelled:
+            pass
+        except ReviserError as error:
+            reading.failure = str(error)
+        except Exception as error:
+            # A thread that dies in silence would leave the editor waiting for ever.
+            reading.failure = f"the model failed: {type(error).__name__}: {error}"
+        reading.over = True
+
+    def _read(self, reading: Reading, engine: Engine) -> Iterator[Found]:
+        from reviser.proofreading.proofreader import Draft as Given
+        from reviser.prose import Format, format_of
+
+        text, source = reading.text, reading.source
+        named = str(source.file) if source.file is not None else "a.txt"
+        format = format_of(named, text)
+        if format is Format.UNKNOWN:
+            return
+        reading.read = start, end = excerpt(text, reading.near, format)
+        given = Given(whole_characters(text[start:end]), format, self._lists.words(source))
+        ignored = self._lists.ignored(source, text)
+        for checked in self._checker_of(engine).check(given, reading.near - start):
+            found = [Finding.of(one, start) for one in checked.changes]
+            yield Found(
+                [(start + first, start + last) for first, last in checked.spans],
+                [one for one in found if not ignored(one) and text.startswith(one.old, one.start)],
+            )
+
+    def _checker_of(self, engine: Engine) -> Checker:
+        from reviser.proofreading.incremental import Checker
+        from reviser.proofreading.proofreader import Proofreader
+
+        if self._checker is None:
+            reader = Proofreader(engine.policy, engine.tokenizer, confidence=self._confidence)
+            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on))
+        return self._checker
+
+    def _go_on(self, *progress: int) -> None:
+        assert self._reading is not None
+        if not self._reading.current or self._writer.wanted:
+            raise Cancelled
