@@ -52,7 +52,7 @@ class Checker:
             for some in self._outcomes(sources, cache, tell):
                 outcomes |= some
                 while place in outcomes:
-                    yield _checked(sources[place], outcomes.pop(place))
+                    yield self._checked(sources[place], outcomes.pop(place))
                     place += 1
         finally:
             if cache is not None:
@@ -90,10 +90,14 @@ class Checker:
         jobs = self.jobs or usual_jobs()
         return proofread_in_batches(drafts, reading, jobs, tell)
 
-
-def _checked(source: Source | Failed, outcome: Outcome) -> Checked | Failed:
-    if isinstance(source, Failed):
-        return source
-    if isinstance(outcome, ReviserError):
-        return Failed(source.name, outcome)
-    return Checked(source, outcome)
+    def _checked(self, source: Source | Failed, outcome: Outcome) -> Checked | Failed:
+        """What comes of a document, without what its project ignores: that may change while the cached result stays."""
+        if isinstance(source, Failed):
+            return source
+        if isinstance(outcome, ReviserError):
+            return Failed(source.name, outcome)
+        try:
+            wanted = self.request.wanted(source.name, source.draft, outcome.changes)
+        except ReviserError as error:
+            return Failed(source.name, error)
+        return Checked(source, outcome._replace(changes=wanted))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.core.errors import ReviserError
-from reviser.core.files import input_name
+from reviser.core.files import STREAM, input_name
 from reviser.proofreading.changes import Kind
+from reviser.proofreading.project.ignoring import Place, list_for, read_ignored
 from reviser.proofreading.project.settings import Settings, kinds_named
 from reviser.proofreading.project.words import Words, project_file, user_file
+from reviser.proofreading.proofreader import Change, Draft, safe_selection
 from reviser.prose import Format, format_of, format_of_language
 
 
@@ -63,6 +65,21 @@ class Request:
         raise ReviserError(
             f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
         )
+
+    def wanted(self, path: Path, draft: Draft, found: Sequence[Change]) -> tuple[Change, ...]:
+        """The changes that were found in the text at `path`, without those that its project ignores."""
+        place = None if path == STREAM else list_for(path)
+        if place is None or not found:
+            return tuple(found)
+        name, file = place
+        ignored = read_ignored(file)
+        kept = [
+            one
+            for one in found
+            if Place.of(name, draft.text, one.start, one.old, one.new) not in ignored
+        ]
+        # What is safe with the others need not be so without them.
+        return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
 
     def words(self, path: Path) -> Words:
         """The words that stay in the text at `path`."""

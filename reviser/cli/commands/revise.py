@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -358,6 +358,8 @@ class Job:
             done = reader.proofread(
                 draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}")
             )
+            wanted = self.request.wanted(path, draft, done.changes)
+            done = replace(done, changes=wanted, text=with_changes(draft.text, wanted))
         seconds = time.perf_counter() - began
         if not done.changes and not self.several and not self.delivery.json:
             typer.echo(f"{input_name(path)}: nothing to change", err=True)

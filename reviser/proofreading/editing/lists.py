@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.findings import Finding
-from reviser.proofreading.project.ignoring import IGNORE_FILE, Place, ignore, read_ignored
+from reviser.proofreading.project.ignoring import Place, ignore, list_for, read_ignored
 from reviser.proofreading.project.words import (
     PROJECT_FILE,
     Words,
@@ -80,11 +80,8 @@ class Lists:
 
     def _place_of(self, source: Source) -> tuple[str, Path | None]:
         """The name of a document in its project, and the project's file of what is ignored."""
-        file = source.file
-        folder = project_folder(file, self._roots()) if file else None
-        if file is None or folder is None:
-            return source.name, None
-        return file.resolve().relative_to(folder).as_posix(), folder / IGNORE_FILE
+        found = list_for(source.file, self._roots()) if source.file else None
+        return (source.name, None) if found is None else found
 
     def _ignored_in(self, path: Path) -> frozenset[Place]:
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from reviser.core.files import read_utf8
-from reviser.proofreading.project.words import PROJECT_FILE, add_line
+from reviser.proofreading.project.words import PROJECT_FILE, add_line, project_folder
 
 IGNORE_FILE: Final = PROJECT_FILE.with_name("ignore.txt")
 """Where a project keeps what it ignores, in its folder."""
@@ -43,6 +43,14 @@ class Place(NamedTuple):
         before, after = left.split()[-_WORDS_AROUND:], right.split()[:_WORDS_AROUND]
         parts = (file, old, new, " ".join(before), " ".join(after))
         return cls(*(" ".join(part.split()) for part in parts))
+
+
+def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path] | None:
+    """The name of a file in its project, and the project's file of what is ignored; None if it belongs to no project."""
+    folder = project_folder(file, roots)
+    if folder is None:
+        return None
+    return file.resolve().relative_to(folder).as_posix(), folder / IGNORE_FILE
 
 
 def read_ignored(path: Path) -> frozenset[Place]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from reviser.core.vocabulary import PAPER_KINDS
+from reviser.proofreading.project.ignoring import Place, ignore
 from tests.reviser.checking.test_changed import git
 from tests.reviser.cli.test_replay import complains
 from tests.reviser.cli.test_revise import (
@@ -379,3 +380,24 @@ def test_names_that_are_no_utf8(site: Path) -> None:
         )
         assert done.returncode == 1, done.stderr
         assert "caf" in str(json.loads(done.stdout.decode("utf-8")))
+
+
+def test_what_an_editor_ignores_is_not_found(site: Path) -> None:
+    assert lines(check(site)) == LINES  # and kept in the cache
+    (site / ".reviser").mkdir()
+    text = (site / "note.txt").read_text()
+    place = Place.of("note.txt", text, text.index("teh"), "teh", "the")
+    ignore(site / ".reviser" / "ignore.txt", place)
+    assert lines(check(site)) == [*LINES[:3], LINES[4]]
+    assert lines(check(site, "-", "--stdin-filename", "note.txt", stdin=TEXT)) == [LINES[4]]
+    fixed = check(site, "--fix", "note.txt")
+    assert fixed.returncode == 0, fixed.stderr
+    assert (site / "note.txt").read_text() == RIGHT.replace("the mat", "teh mat")
+    # Among other words it is found again.
+    (site / "note.txt").write_text(TEXT)
+    (site / ".reviser" / "ignore.txt").write_text("note.txt\tteh\tthe\tother words\taround it\n")
+    assert lines(check(site, "note.txt")) == LINES[3:]
+    (site / ".reviser" / "ignore.txt").write_bytes(b"\xff\xfe\xff")
+    damaged = check(site, "note.txt")
+    assert damaged.returncode == 2
+    assert "ignore.txt is not a UTF-8 text file" in damaged.stderr.splitlines()[0]

@@ -21,6 +21,7 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
 from reviser.proofreading.changes import Kind
+from reviser.proofreading.project.ignoring import Place, ignore
 from reviser.proofreading.proofreader import Change, Draft, Proofread
 from reviser.proofreading.request import kinds_in
 from reviser.prose import Format
@@ -393,3 +394,13 @@ def test_mistakes_give_one_sentence(model: Path, note: Path, tmp_path: Path) -> 
     complains(revise(model, table), "no format that is known to hold prose; name one with --format")
     note.chmod(0o444)
     complains(revise(model, note, "--in-place"), "read-only")
+
+
+def test_what_an_editor_ignores_stays(model: Path, note: Path) -> None:
+    (note.parent / ".reviser").mkdir()
+    before = note.read_text()
+    place = Place.of(note.name, before, before.index("teh"), "teh", "the")
+    ignore(note.parent / ".reviser" / "ignore.txt", place)
+    assert [one[2] for one in changes(revise(model, "--json", note))] == ["were"]
+    revise(model, "--in-place", note)
+    assert note.read_text() == RIGHT.replace("the mat", "teh mat")
