@@ -13,6 +13,7 @@ COMMANDS = {
     "continuation": ("measures.continuation", "how likely and varied continuations are"),
     "dagger": ("studies.dagger", "DAgger beside plain supervision"),
     "edits": ("studies.edit_cost", "what real edits cost in actions"),
+    "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "generation": ("speed.generation", "how fast batched generation is"),
     "infill": ("measures.infill", "how well gaps are filled"),
     "lsp": ("speed.lsp", "how quick the language server is"),
