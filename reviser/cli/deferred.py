@@ -18,9 +18,12 @@ _WORDS = "reviser.words"
 
 
 def command_with(
-    app: typer.Typer, module: str, *, extra: str, options: str = "Options", name: str | None = None
+    app: typer.Typer, module: str, *, options: str, extra: str
 ) -> Callable[[Callable[[Any], int | None]], Callable[[Any], int | None]]:
-    """Make a function a command of `app`; it takes the options that a class of `module` describes."""
+    """Make a function a command of `app`; it takes the options that a class of `module` describes.
+
+    The module is loaded when the command is used; `extra` is what to install where that fails.
+    """
 
     def register(function: Callable[[Any], int | None]) -> Callable[[Any], int | None]:
         class Command(_Deferred):
@@ -31,7 +34,7 @@ def command_with(
             """Typer reads the help of the command from this, and no options."""
 
         shown.__doc__ = function.__doc__
-        app.command(name or function.__name__, cls=Command)(shown)
+        app.command(function.__name__, cls=Command)(shown)
         return function
 
     return register

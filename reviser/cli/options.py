@@ -16,7 +16,6 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -93,13 +92,8 @@ class Entry:
         return " ".join(map(str, values))
 
 
-def entries(options: type) -> list[Entry]:
+def entries(options: type) -> tuple[Entry, ...]:
     """The options that a dataclass describes, in the order of its fields."""
-    return list(_entries(options))
-
-
-@cache
-def _entries(options: type) -> tuple[Entry, ...]:
     return tuple(_described(options))
 
 
