@@ -31,7 +31,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
-from training.trainer.metrics import read_metrics
+from training.trainer.metrics import Metrics, read_metrics
 
 _COMPARED = {"exact": "exact matches", "sari": "SARI", "left_alone": "left alone"}
 
@@ -43,8 +43,8 @@ class Run:
     name: str
     settings: dict[str, Any]
     plan: dict[str, Any]
-    looks: list[dict[str, Any]]
-    episodes: list[dict[str, Any]]
+    looks: list[Metrics]
+    episodes: list[Metrics]
 
     @classmethod
     def read(cls, folder: Path) -> Run:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,35 @@ def costs(edit: Edit, tokenizer: Tokenizer) -> tuple[dict[str, int], int, int, C
     return made, edited, len(after), kinds
 
 
-def measure(edits: Iterable[Edit], tokenizer: Tokenizer) -> dict[str, Any]:
+class Figures(TypedDict):
+    """What edits cost by one means, in ids."""
+
+    mean: float
+    median: float
+    per_edited_token: float
+    interval: tuple[float, float]
+    shorter_than_rewrite: float
+
+
+# One of its keys is a word of Python.
+LengthRow = TypedDict(
+    "LengthRow",
+    {"from": int, "to": int | None, "edits": int, "edited": float, "means": dict[str, float]},
+)
+
+
+class EditCosts(TypedDict):
+    """What edits cost by every means, as JSON holds it."""
+
+    edits: int
+    edited_tokens: int
+    mean_length: float
+    means: dict[str, Figures]
+    by_length: list[LengthRow]
+    kinds: dict[str, int]
+
+
+def measure(edits: Iterable[Edit], tokenizer: Tokenizer) -> EditCosts:
     rows = [row for edit in edits if (row := costs(edit, tokenizer))[1]]
     if not rows:
         raise ReviserError("there are no edits to measure")
@@ -110,7 +138,7 @@ def measure(edits: Iterable[Edit], tokenizer: Tokenizer) -> dict[str, Any]:
 
 def _figures(
     made: NDArray[np.int64], rewrite: NDArray[np.int64], edited: NDArray[np.int64]
-) -> dict[str, Any]:
+) -> Figures:
     return {
         "mean": float(made.mean()),
         "median": float(np.median(made)),
@@ -133,7 +161,7 @@ def _by_length(
     titles: list[str],
     edited: NDArray[np.int64],
     lengths: NDArray[np.int64],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[LengthRow]:
     for low, high in zip(LENGTHS, (*LENGTHS[1:], 1 << 60), strict=True):
         chosen = (lengths >= low) & (lengths < high)
         if chosen.any():
@@ -147,7 +175,7 @@ def _by_length(
             }
 
 
-def report(result: dict[str, Any]) -> str:
+def report(result: EditCosts) -> str:
     means = result["means"]
     rewrite, lean = means[REWRITE]["mean"], means[LEAN]["mean"]
     main = Table(
@@ -191,7 +219,7 @@ def report(result: dict[str, Any]) -> str:
     )
 
 
-def _kinds_table(result: dict[str, Any], titles: Sequence[str]) -> Table:
+def _kinds_table(result: EditCosts, titles: Sequence[str]) -> Table:
     kinds = ("insert", "delete", "span_delete", "replace", "move")
     counts = {
         (title, kind): result["kinds"].get(f"{title}: {kind}", 0)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 
@@ -48,6 +48,7 @@ from reviser.scoring.loading import default_device, home_checkpoint, short_name
 from reviser.scoring.perplexity import Text, perplexity
 from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
+from training.ppo.saving import TuningFacts
 from training.trainer.metrics import read_metrics
 
 REAL = "real text"
@@ -236,7 +237,7 @@ def tables(made: Comparison) -> str:
 class Tuning:
     """A run of `python -m training ppo`: what it was told, and its figures, iteration by iteration."""
 
-    facts: dict[str, Any]
+    facts: TuningFacts
     entries: list[dict[str, Any]]
 
     @classmethod
@@ -246,7 +247,8 @@ class Tuning:
             facts["rewards"], facts["command"], facts["settings"]["seed"]
         except (ValueError, KeyError, TypeError):
             raise ReviserError(f"{folder} is not the folder of a tuning run") from None
-        entries = read_metrics(folder / "metrics.jsonl")
+        # The entries of this kind of run have names of their own.
+        entries = cast(list[dict[str, Any]], read_metrics(folder / "metrics.jsonl"))
         if not entries:
             raise ReviserError(f"{folder} has no iteration in its metrics")
         return cls(facts, entries)

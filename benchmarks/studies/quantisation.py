@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict
 
 import torch
 
@@ -99,7 +99,17 @@ def shuffled(model: Reviser, seed: int = 0) -> dict[str, torch.Tensor]:
     return made
 
 
-def measure(model: Reviser, texts: list[list[int]]) -> dict[str, Any]:
+class Losses(TypedDict):
+    """What rounded weights cost, by the name of their form; `cost` is beside single precision."""
+
+    tokens: int
+    documents: int
+    perplexity: dict[str, float]
+    cost: dict[str, float]
+    megabytes: dict[str, float]
+
+
+def measure(model: Reviser, texts: list[list[int]]) -> Losses:
     tokens = sum(len(ids) - 1 for ids in texts)
     losses = {"fp32": sum(loss_in_torch(model, ids) for ids in texts)}
     megabytes = {"fp32": sum(value.nbytes for value in model.state_dict().values()) / 1e6}
@@ -119,7 +129,7 @@ def measure(model: Reviser, texts: list[list[int]]) -> dict[str, Any]:
     }
 
 
-def report(result: dict[str, Any]) -> str:
+def report(result: Losses) -> str:
     lines = ["| weights | MB | perplexity | cost |", "| --- | ---: | ---: | ---: |"]
     for name, value in result["perplexity"].items():
         cost = "" if name == "fp32" else f"{result['cost'][name]:+.2%}"

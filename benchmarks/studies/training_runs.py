@@ -21,7 +21,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
-from training.trainer.metrics import read_metrics
+from training.trainer.metrics import Metrics, read_metrics
 
 # How many rows show a run's course.
 PARTS = 10
@@ -34,8 +34,8 @@ class TrainingRun:
     name: str
     command: str
     settings: dict[str, Any]
-    steps: list[dict[str, Any]]
-    evaluations: list[dict[str, Any]]
+    steps: list[Metrics]
+    evaluations: list[Metrics]
 
     @classmethod
     def read(cls, folder: Path) -> TrainingRun:

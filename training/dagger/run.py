@@ -46,7 +46,14 @@ from training.trainer.run import (
     loader_of,
     run_steps,
 )
-from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
+from training.trainer.saving import (
+    RunFacts,
+    check_out,
+    resume,
+    save_result,
+    save_run,
+    save_settings,
+)
 from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
 from training.trainer.trainer import Trainer, interruptible
 
@@ -347,7 +354,8 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
     if options.resume:
         resume(out, trainer)
-    facts = {
+    facts: RunFacts = {
+        "settings": settings.to_dict(),
         "dagger": dataclasses.asdict(plan),
         "mixture": mixture.to_dict(),
         "init": options.init,
@@ -360,10 +368,9 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     if held_out_edits is not None:
         examiner.edits = edit_rows(held_out_edits, settings, world)
     out.mkdir(parents=True, exist_ok=True)
-    save_settings(out, settings, facts)
+    save_settings(out, facts)
     log = MetricsLog(out / "metrics.jsonl", trainer.progress.step if options.resume else -1)
     view = make_view()
-    metadata = {"settings": settings.to_dict(), **facts}
     with view, interruptible() as asked:
         reporter = Reporter(trainer, log, view)
         rounds = Rounds(plan, data, trainer, reporter, parts, out, options.workers)
@@ -372,10 +379,10 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
         else:
             rounds.forget(0)
             _look(rounds, examiner, 0)
-        finished = _run_rounds(rounds, examiner, metadata, asked)
-        save_run(out, trainer, parts, metadata)
+        finished = _run_rounds(rounds, examiner, facts, asked)
+        save_run(out, trainer, parts, facts)
         if finished:
-            reporter.say(f"wrote {save_result(out, trainer, parts, metadata)}")
+            reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
         else:
             reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
     log.close()
@@ -390,21 +397,19 @@ def _look(rounds: Rounds, examiner: Examiner, number: int) -> None:
     rounds.examine(number)
 
 
-def _run_rounds(
-    rounds: Rounds, examiner: Examiner, metadata: dict[str, Any], asked: list[bool]
-) -> bool:
+def _run_rounds(rounds: Rounds, examiner: Examiner, facts: RunFacts, asked: list[bool]) -> bool:
     """All rounds from the present one on; False if the run was asked to stop."""
     trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
     for number in range(rounds.current, rounds.plan.rounds):
         rounds.begin(number)
         last = (number + 1) * rounds.plan.updates
         if asked or not run_steps(
-            trainer, reporter, examiner, out, parts, metadata, asked, until=last
+            trainer, reporter, examiner, out, parts, facts, asked, until=last
         ):
             return False
         _look(rounds, examiner, number + 1)
-        save_run(out, trainer, parts, metadata)
-        save_result(out / f"round-{number + 1:02}", trainer, parts, metadata)
+        save_run(out, trainer, parts, facts)
+        save_result(out / f"round-{number + 1:02}", trainer, parts, facts)
         if asked:
             return number + 1 == rounds.plan.rounds
     return True

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 
@@ -21,7 +21,14 @@ from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
 from training.ppo.rewards import Judges, parse_rewards, reward
 from training.ppo.rollouts import DocumentPrompts, Oracle
-from training.ppo.saving import read_facts, resume, save_facts, save_result, save_run
+from training.ppo.saving import (
+    TuningFacts,
+    read_facts,
+    resume,
+    save_facts,
+    save_result,
+    save_run,
+)
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.trainer.metrics import MetricsLog, PlainView, make_view
@@ -101,7 +108,7 @@ def tune(options: TuningOptions) -> None:
 def _loop(
     tuner: Tuner,
     parts: Checkpoint,
-    facts: dict[str, Any],
+    facts: TuningFacts,
     out: Path,
     log: MetricsLog,
     view: PlainView,
@@ -135,7 +142,7 @@ def check_fit(corpus: Corpus, parts: Checkpoint) -> None:
         raise ReviserError("the texts were made with another tokenizer than the model's")
 
 
-def facts_of(options: TuningOptions) -> dict[str, Any]:
+def facts_of(options: TuningOptions) -> TuningFacts:
     """What a run is, for its folder and for the model's own record."""
     return {
         "settings": options.settings.to_dict(),
@@ -146,11 +153,14 @@ def facts_of(options: TuningOptions) -> dict[str, Any]:
     }
 
 
-def check_same(before: dict[str, Any], now: dict[str, Any]) -> None:
+def check_same(before: TuningFacts, now: TuningFacts) -> None:
     """Refuse to go on with another model or other rewards: what was learned would not fit."""
-    for name, what in (("init", "model"), ("rewards", "reward")):
-        if before.get(name) != now[name]:
-            raise ReviserError(f"the run in this folder has another {what}: {before.get(name)}")
+    for what, one, other in (
+        ("model", before.get("init"), now["init"]),
+        ("reward", before.get("rewards"), now["rewards"]),
+    ):
+        if one != other:
+            raise ReviserError(f"the run in this folder has another {what}: {one}")
 
 
 def run(options: TuningOptions) -> None:

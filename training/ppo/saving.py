@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -21,20 +21,30 @@ _VALUE = "value.safetensors"
 _SETTINGS = "settings.json"
 
 
-def save_facts(out: Path, facts: dict[str, Any]) -> None:
+class TuningFacts(TypedDict):
+    """What a run is, for its folder and for the model's own record."""
+
+    settings: dict[str, Any]
+    rewards: list[str]
+    init: str
+    data: str
+    command: str
+
+
+def save_facts(out: Path, facts: TuningFacts) -> None:
     """Write down what the run is, before its first iteration."""
     write_atomically(out / _SETTINGS, (json.dumps(facts, indent=2) + "\n").encode())
 
 
-def read_facts(out: Path) -> dict[str, Any]:
+def read_facts(out: Path) -> TuningFacts:
     """What the run in `out` is, if it can be gone on with."""
     if not (out / LATEST).is_dir():
         raise ReviserError(f"{out} has no checkpoint to resume from")
-    facts: dict[str, Any] = json.loads(read_utf8(out / _SETTINGS))
+    facts: TuningFacts = json.loads(read_utf8(out / _SETTINGS))
     return facts
 
 
-def save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: dict[str, Any]) -> None:
+def save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts) -> None:
     """Replace the run's latest checkpoint, whole or not at all."""
     with made_whole(out / LATEST, replace=True) as folder:
         _save_model(folder / "model", tuner, parts, facts)
@@ -42,17 +52,17 @@ def save_run(out: Path, tuner: Tuner, parts: Checkpoint, facts: dict[str, Any]) 
         torch.save(tuner.state(), folder / _STATE)
 
 
-def save_result(out: Path, tuner: Tuner, parts: Checkpoint, facts: dict[str, Any]) -> Path:
+def save_result(out: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts) -> Path:
     """The tuned model in `out/model`."""
     _save_model(out / "model", tuner, parts, facts, replace=True)
     return out / "model"
 
 
 def _save_model(
-    folder: Path, tuner: Tuner, parts: Checkpoint, facts: dict[str, Any], *, replace: bool = False
+    folder: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts, *, replace: bool = False
 ) -> None:
     tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
-    save(folder, tuner.model, parts.vocabulary, tokenizer, metadata=facts, replace=replace)
+    save(folder, tuner.model, parts.vocabulary, tokenizer, metadata=dict(facts), replace=replace)
 
 
 def resume(out: Path, tuner: Tuner) -> None:

@@ -5,13 +5,49 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO, TypedDict
 
 from reviser.core.files import write_atomically
 
 _LINE_SECONDS = 10.0
+
+
+class Metrics(TypedDict, total=False):
+    """An entry of a metrics file: of some steps, of an evaluation, or of a round of DAgger."""
+
+    step: int
+    seconds: float
+    actions: int
+    loss: float
+    rate: float
+    gradient: float
+    actions_per_s: float
+    waited_share: float
+    mfu: float
+
+    held_out_loss: float
+    held_out_edit_loss: float
+    sampled_moves: float
+    sampled_backward: float
+    sampled_stops: float
+
+    round: int
+    oracle_share: float
+    rollout_seconds: float
+    visited_states: int
+    visited_right: float
+    visited_exact: float
+    visited_left_alone: float
+    visited_stopped: float
+    held_out_visited_loss: float
+    held_out_states: int
+    held_out_right: float
+    held_out_exact: float
+    held_out_left_alone: float
+    held_out_stopped: float
 
 
 class MetricsLog:
@@ -23,7 +59,7 @@ class MetricsLog:
         write_atomically(path, "".join(json.dumps(entry) + "\n" for entry in kept).encode())
         self._file: TextIO = path.open("a", encoding="utf-8")
 
-    def write(self, **entry: Any) -> None:
+    def write(self, **entry: object) -> None:
         self._file.write(json.dumps(entry) + "\n")
         self._file.flush()
 
@@ -31,7 +67,7 @@ class MetricsLog:
         self._file.close()
 
 
-def read_metrics(path: Path) -> list[dict[str, Any]]:
+def read_metrics(path: Path) -> list[Metrics]:
     """The entries of a metrics file; a last line cut short by a crash is left out."""
     entries = []
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
@@ -59,7 +95,7 @@ class PlainView:
     ) -> None:
         return
 
-    def show(self, entry: dict[str, Any], done: float) -> None:
+    def show(self, entry: Mapping[str, object], done: float) -> None:
         now = time.monotonic()
         if now - self._last < _LINE_SECONDS and done < 1:
             return
@@ -99,7 +135,7 @@ class RichView(PlainView):
     ) -> None:
         self._progress.stop()
 
-    def show(self, entry: dict[str, Any], done: float) -> None:
+    def show(self, entry: Mapping[str, object], done: float) -> None:
         shown = ("step", "loss", "held_out_loss", "reward", "kl", "tokens", "actions_per_s", "mfu")
         figures = "  ".join(f"{name} {_short(entry[name])}" for name in shown if name in entry)
         self._progress.update(self._task, completed=min(done, 1.0), figures=figures)
@@ -118,5 +154,5 @@ def make_view() -> PlainView:
     return PlainView()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

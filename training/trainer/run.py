@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -33,10 +32,17 @@ from training.samples.generator import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 from training.trainer.keeping import Keeper
-from training.trainer.metrics import MetricsLog, PlainView, make_view
+from training.trainer.metrics import Metrics, MetricsLog, PlainView, make_view
 from training.trainer.options import RunOptions
 from training.trainer.parallel import World, join_world
-from training.trainer.saving import check_out, resume, save_result, save_run, save_settings
+from training.trainer.saving import (
+    RunFacts,
+    check_out,
+    resume,
+    save_result,
+    save_run,
+    save_settings,
+)
 from training.trainer.settings import Settings
 from training.trainer.trainer import Measured, Trainer, interruptible
 
@@ -196,12 +202,12 @@ class Reporter:
         if self.trainer.world.total(float(due)):
             self.report(measured)
 
-    def report(self, measured: Measured, **more: Any) -> None:
+    def report(self, measured: Measured) -> None:
         trainer = self.trainer
         loss = trainer.mean_loss(measured)
         seconds = time.perf_counter() - self._at
         speed = self._actions / seconds
-        entry = {
+        entry: Metrics = {
             "step": trainer.progress.step,
             "seconds": round(trainer.progress.seconds, 2),
             "actions": trainer.progress.actions,
@@ -213,10 +219,10 @@ class Reporter:
         }
         if self._rate:
             entry["mfu"] = round(6 * self._parameters * speed / self._rate / trainer.world.size, 4)
-        self.write(entry | more)
+        self.write(entry)
         self.mark()
 
-    def write(self, entry: dict[str, Any]) -> None:
+    def write(self, entry: Mapping[str, object]) -> None:
         if self._log is not None:
             self._log.write(**entry)
             self._view.show(entry, self.trainer.done)
@@ -333,11 +339,12 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     )
     if options.resume:
         resume(out, trainer)
-    facts = {
+    facts: RunFacts = {
+        "settings": settings.to_dict(),
         "mixture": mixture.to_dict(),
         "init": options.init,
         "data": str(options.data),
-        "edits": options.edits and str(options.edits),
+        "edits": None if options.edits is None else str(options.edits),
         "mistakes": None if mistakes is None else mistakes.recipe.to_dict(),
         "command": " ".join(["python -m training run", *options.words]),
     }
@@ -351,18 +358,17 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     log = None
     if world.leads:
         out.mkdir(parents=True, exist_ok=True)
-        save_settings(out, settings, facts)
+        save_settings(out, facts)
         log = MetricsLog(out / "metrics.jsonl", trainer.progress.step)
     view = make_view() if world.leads else PlainView()
-    metadata = {"settings": settings.to_dict(), **facts}
     with view, interruptible() as asked:
         reporter = Reporter(trainer, log, view)
-        finished = run_steps(trainer, reporter, examiner, out, parts, metadata, asked)
+        finished = run_steps(trainer, reporter, examiner, out, parts, facts, asked)
         if finished:
             examiner.examine(trainer, reporter)
-        save_run(out, trainer, parts, metadata)
+        save_run(out, trainer, parts, facts)
         if finished:
-            reporter.say(f"wrote {save_result(out, trainer, parts, metadata)}")
+            reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
         else:
             reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
     if log is not None:
@@ -375,7 +381,7 @@ def run_steps(
     examiner: Examiner,
     out: Path,
     parts: Checkpoint,
-    metadata: dict[str, Any],
+    facts: RunFacts,
     asked: list[bool],
     until: int | None = None,
 ) -> bool:
@@ -388,7 +394,7 @@ def run_steps(
         if step % settings.evaluate_every == 0:
             examiner.examine(trainer, reporter)
         if step % settings.checkpoint_every == 0:
-            save_run(out, trainer, parts, metadata)
+            save_run(out, trainer, parts, facts)
         if trainer.world.total(float(bool(asked))):
             return False
         if step == until:

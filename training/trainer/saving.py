@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import torch
 
@@ -12,7 +12,6 @@ from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from training.trainer.settings import Settings
 from training.trainer.trainer import Trainer
 
 LATEST = "latest"
@@ -21,10 +20,22 @@ _STATE = "training.pt"
 _SETTINGS = "settings.json"
 
 
-def save_settings(out: Path, settings: Settings, facts: dict[str, Any]) -> None:
+class RunFacts(TypedDict):
+    """What a run is, for its folder and for the model's own record."""
+
+    settings: dict[str, Any]
+    dagger: NotRequired[dict[str, Any]]
+    mixture: dict[str, Any]
+    init: str | None
+    data: str
+    edits: str | None
+    mistakes: NotRequired[dict[str, Any] | None]
+    command: str
+
+
+def save_settings(out: Path, facts: RunFacts) -> None:
     """Write down what the run is, before its first step."""
-    text = json.dumps({"settings": settings.to_dict(), **facts}, indent=2) + "\n"
-    write_atomically(out / _SETTINGS, text.encode())
+    write_atomically(out / _SETTINGS, (json.dumps(facts, indent=2) + "\n").encode())
 
 
 def check_out(out: Path, *, resumed: bool) -> None:
@@ -35,26 +46,26 @@ def check_out(out: Path, *, resumed: bool) -> None:
         )
 
 
-def save_run(out: Path, trainer: Trainer, parts: Checkpoint, metadata: dict[str, Any]) -> None:
+def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> None:
     """Replace the run's latest checkpoint, whole or not at all."""
     weights = gathered_weights(trainer)
     if not trainer.world.leads:
         trainer.world.wait()
         return
     with made_whole(out / LATEST, replace=True) as folder:
-        _save_model(folder / "model", trainer, weights, parts, metadata)
+        _save_model(folder / "model", trainer, weights, parts, facts)
         torch.save(trainer.state(), folder / _STATE)
     trainer.world.wait()
 
 
-def save_result(out: Path, trainer: Trainer, parts: Checkpoint, metadata: dict[str, Any]) -> Path:
+def save_result(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> Path:
     """The finished model (its average, if one was kept) in `out/model`."""
     weights = gathered_weights(trainer)
     target = out / RESULT
     if trainer.world.leads:
         if trainer.average is not None:
             weights = dict(trainer.average.state_dict())
-        _save_model(target, trainer, weights, parts, metadata, replace=True)
+        _save_model(target, trainer, weights, parts, facts, replace=True)
     trainer.world.wait()
     return target
 
@@ -64,7 +75,7 @@ def _save_model(
     trainer: Trainer,
     weights: dict[str, torch.Tensor],
     parts: Checkpoint,
-    metadata: dict[str, Any],
+    facts: RunFacts,
     *,
     replace: bool = False,
 ) -> None:
@@ -72,7 +83,7 @@ def _save_model(
 
     model = build_model(trainer.model.config, weights)
     tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
-    save(folder, model, parts.vocabulary, tokenizer, metadata=metadata, replace=replace)
+    save(folder, model, parts.vocabulary, tokenizer, metadata=dict(facts), replace=replace)
 
 
 def gathered_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
