@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.everyday.checking import (
     NOTES,
@@ -31,8 +32,8 @@ from benchmarks.everyday.writers import load_writer
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
 from benchmarks.report.provenance import surroundings
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.rollout import MOVE_TEMPERATURE
@@ -42,63 +43,67 @@ from reviser.scoring.loading import default_device, fingerprint, home_checkpoint
 _REAL_TEXTS = 60
 
 
-def _arguments(given: Sequence[str] | None, prog: str) -> argparse.Namespace:
-    parser = Parser(
-        prog=prog,
-        description="Let models go on from a hundred everyday openings, and compare what they write.",
-        epilog="A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert "
-        "and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name; "
-        "NAME= before it names it. The first is compared with each of the others.",
-    )
-    parser.add_argument("contestants", nargs="*", metavar="[NAME=]MODEL")
-    parser.add_argument(
-        "--kinds", help=f"of openings, with commas between; by default {','.join(KINDS)}"
-    )
-    parser.add_argument("--each", type=int, metavar="N", help="only the first N openings of a kind")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[123, 124], metavar="N")
-    parser.add_argument("--length", type=int, default=145, help="tokens of a continuation (145)")
-    parser.add_argument("--temperature", type=float, default=0.9)
-    parser.add_argument("--top-k", type=int, default=50)
-    parser.add_argument(
-        "--move-temperature",
-        type=float,
-        default=MOVE_TEMPERATURE,
-        help=f"how freely it is chosen where to go ({MOVE_TEMPERATURE})",
-    )
-    parser.add_argument(
-        "--base", default="smollm2", help="reads the texts and judges joins: a GGUF file or name"
-    )
-    parser.add_argument(
-        "--real", default=BUILTIN, metavar="TEXTS", help="real text that joins are held against"
-    )
-    parser.add_argument("--critic", type=Path, metavar="FILE", help="the critic's GGUF file")
-    parser.add_argument("--no-critic", action="store_true", help="compare nothing")
-    parser.add_argument("--yes", action="store_true", help="fetch the critic (1.1 GB) unasked")
-    parser.add_argument(
-        "--check",
-        type=int,
-        metavar="N",
-        help="instead, see how critic and joins do on cases with known answers, from N of the real texts",
-    )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for .md, .json and .html")
-    parser.add_argument("--cache", type=Path, metavar="FILE", help="keeps what was made")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args(given)
+_COMMAND = "reviser bench everyday"
+_ABOUT = """\
+Let models go on from a hundred everyday openings, and compare what they write.
+
+A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
+and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
+NAME= before it names it. The first is compared with each of the others."""
 
 
-def main(given: Sequence[str] | None = None, prog: str = "reviser bench everyday") -> int:
-    """Measure as the arguments say; 2 for a mistake."""
-    arguments = _arguments(given, prog)
-    command = shlex.join([*prog.split(), *(sys.argv[1:] if given is None else given)])
-    try:
-        with Cache(arguments.cache or default_cache()) as cache:
-            if arguments.check is not None:
-                _check(arguments, command, cache)
-            else:
-                _contest(arguments, command, cache)
-    except ReviserError as error:
-        return complain(error)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class EverydayOptions:
+    """Which models go on from which openings, and who compares them."""
+
+    contestants: Annotated[tuple[str, ...], Argument("models", metavar="[NAME=]MODEL")] = ()
+    kinds: Annotated[
+        str | None, Option("of openings, with commas between", default=",".join(KINDS))
+    ] = None
+    each: Annotated[int | None, Option("only the first N openings of a kind", metavar="N")] = None
+    seeds: Annotated[tuple[int, ...], Option("of the sampling", metavar="N", together=True)] = (
+        123,
+        124,
+    )
+    length: Annotated[int, Option("tokens of a continuation")] = 145
+    temperature: Annotated[float, Option("how freely to choose")] = 0.9
+    top_k: Annotated[int, Option("choose among so many")] = 50
+    move_temperature: Annotated[float, Option("how freely to choose where to move")] = (
+        MOVE_TEMPERATURE
+    )
+    base: Annotated[str, Option("reads the texts and judges joins: a GGUF file or name")] = (
+        "smollm2"
+    )
+    real: Annotated[str, Option("real text that joins are held against", metavar="TEXTS")] = BUILTIN
+    critic: Annotated[Path | None, Option("the critic's GGUF file", metavar="FILE")] = None
+    no_critic: Annotated[bool, Option("compare nothing")] = False
+    yes: Annotated[bool, Option("fetch the critic (1.1 GB) unasked")] = False
+    check: Annotated[
+        int | None,
+        Option(
+            "instead, see how critic and joins do on cases with known answers, from N of the real texts",
+            metavar="N",
+        ),
+    ] = None
+    out: Annotated[Path | None, Option("folder for .md, .json and .html", metavar="DIR")] = None
+    cache: Annotated[Path | None, Option("keeps what was made", metavar="FILE")] = None
+    json: Annotated[bool, Option("print JSON")] = False
+    words: Words = ()
+
+
+def main(given: Sequence[str] | None = None, prog: str = _COMMAND) -> int:
+    """Measure as the words say; 2 for a mistake."""
+    return run_with(EverydayOptions, partial(run, prog=prog), given, prog=prog, about=_ABOUT)
+
+
+def run(arguments: EverydayOptions, prog: str = _COMMAND) -> None:
+    """Measure as the options say."""
+    command = shlex.join([*prog.split(), *arguments.words])
+    with Cache(arguments.cache or default_cache()) as cache:
+        if arguments.check is not None:
+            _check(arguments, arguments.check, command, cache)
+        else:
+            _contest(arguments, command, cache)
 
 
 def load_reader(source: str) -> Reader:
@@ -109,8 +114,8 @@ def load_reader(source: str) -> Reader:
     return Reader.of_checkpoint(short_name(source), fingerprint(source), checkpoint)
 
 
-def _load_critic(arguments: argparse.Namespace, bars: Bars) -> Critic:
-    path: Path = arguments.critic or default_file()
+def _load_critic(arguments: EverydayOptions, bars: Bars) -> Critic:
+    path = arguments.critic or default_file()
     if arguments.critic is None and not path.is_file():
         confirm(agreed=arguments.yes)
         with bars.task("parts of the critic", CRITIC.count) as progress:
@@ -136,7 +141,7 @@ def _threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
     return float(kept)
 
 
-def _contest(arguments: argparse.Namespace, command: str, cache: Cache) -> None:
+def _contest(arguments: EverydayOptions, command: str, cache: Cache) -> None:
     if not arguments.contestants:
         raise ReviserError("name at least one model: see --help")
     chosen = openings(arguments.kinds.split(",") if arguments.kinds else KINDS, arguments.each)
@@ -166,13 +171,13 @@ def _contest(arguments: argparse.Namespace, command: str, cache: Cache) -> None:
     _tell(outcome, chosen, facts, arguments)
 
 
-def _setup(arguments: argparse.Namespace) -> Setup:
+def _setup(arguments: EverydayOptions) -> Setup:
     if arguments.length < 1:
         raise ReviserError("--length must be at least 1")
     base = Setup()
     return Setup(
         data="everyday",
-        seeds=tuple(arguments.seeds),
+        seeds=arguments.seeds,
         total_tokens=base.prompt_tokens + arguments.length,
         max_actions=arguments.length * 7 // 4,
         temperature=arguments.temperature,
@@ -184,7 +189,7 @@ def _tell(
     outcome: Outcome,
     chosen: Sequence[Opening],
     facts: dict[str, str],
-    arguments: argparse.Namespace,
+    arguments: EverydayOptions,
 ) -> None:
     data = {
         "provenance": facts,
@@ -213,16 +218,16 @@ def _folder(path: Path) -> RunFolder:
     return RunFolder(path)
 
 
-def _check(arguments: argparse.Namespace, command: str, cache: Cache) -> None:
-    if arguments.check < 2:
+def _check(arguments: EverydayOptions, count: int, command: str, cache: Cache) -> None:
+    if count < 2:
         raise ReviserError("--check needs at least 2 texts")
     bars = Bars()
-    texts = _real_texts(arguments.real, _REAL_TEXTS + 2 * arguments.check)[_REAL_TEXTS:]
+    texts = _real_texts(arguments.real, _REAL_TEXTS + 2 * count)[_REAL_TEXTS:]
     if len(texts) < 2:
         raise ReviserError(f"{arguments.real} has too few texts of plain prose")
     reader = load_reader(arguments.base)
     threshold = _threshold(reader, arguments.real, cache, bars)
-    joins = [check_joins(reader, join_cases(texts[: arguments.check]), threshold, bars)]
+    joins = [check_joins(reader, join_cases(texts[:count]), threshold, bars)]
     critics: list[CriticFigures] = []
     facts = {
         "Command": f"`{command}`",
@@ -233,7 +238,7 @@ def _check(arguments: argparse.Namespace, command: str, cache: Cache) -> None:
     }
     if not arguments.no_critic:
         critic = _load_critic(arguments, bars)
-        critics = check_critic(critic, obvious_cases(texts, arguments.check // 2), cache, bars)
+        critics = check_critic(critic, obvious_cases(texts, count // 2), cache, bars)
         facts["Critic"] = critic.name
     _tell_check(joins, critics, facts, arguments)
 
@@ -242,7 +247,7 @@ def _tell_check(
     joins: Sequence[JoinFigures],
     critics: Sequence[CriticFigures],
     facts: dict[str, str],
-    arguments: argparse.Namespace,
+    arguments: EverydayOptions,
 ) -> None:
     data = {
         "provenance": facts,

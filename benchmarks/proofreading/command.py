@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.correctors import NAMES, check_name
@@ -18,45 +18,64 @@ from benchmarks.proofreading.mistakes import MistakeSet, read_mistakes
 from benchmarks.proofreading.page import markdown, page, summary
 from benchmarks.proofreading.sets import ProofSet
 from benchmarks.report.provenance import surroundings
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 
+_PUBLIC = ",".join(sets.SETS)
 
-def _arguments(given: Sequence[str] | None, prog: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog=prog, description="Measure programs that proofread.", allow_abbrev=False
+
+@dataclass(frozen=True, kw_only=True)
+class ProofreadingOptions:
+    """Which programs correct which sets, and where the results go."""
+
+    sets: Annotated[
+        str | None,
+        Option("public sets, with commas between", metavar="NAMES", default=_PUBLIC),
+    ] = None
+    correctors: Annotated[
+        str | None,
+        Option(
+            f"with commas between: {', '.join(NAMES)}, model:NAME=MODEL, or file:NAME=PATH for lines made elsewhere",
+            metavar="NAMES",
+            default="all that are installed",
+        ),
+    ] = None
+    kinds: Annotated[
+        Path | None,
+        Option("a set of your own: JSON lines with before, after, kind", metavar="FILE"),
+    ] = None
+    limit: Annotated[int | None, Option("only the first sentences of each set")] = None
+    examples: Annotated[int, Option("examples of each sort on the page")] = 5
+    yes: Annotated[bool, Option("accept the licences: research and evaluation only")] = False
+    out: Annotated[
+        Path | None, Option("write Markdown, JSON and a page with examples there", metavar="DIR")
+    ] = None
+    plain_sources: Annotated[
+        Path | None, Option("write the plain sentences there, and do no more", metavar="DIR")
+    ] = None
+    json: Annotated[bool, Option("print JSON")] = False
+    words: Words = ()
+
+
+_COMMAND = "reviser bench proofreading"
+
+
+def main(given: Sequence[str] | None = None, prog: str = _COMMAND) -> int:
+    """Measure as the words say; 1 if something that was asked for is missing, 2 for a mistake."""
+    return run_with(
+        ProofreadingOptions,
+        partial(run, prog=prog),
+        given,
+        prog=prog,
+        about="Measure programs that proofread.",
     )
-    parser.add_argument("--sets", help=f"with commas between; by default {','.join(sets.SETS)}")
-    parser.add_argument(
-        "--correctors",
-        help=f"with commas between: {', '.join(NAMES)}, model:NAME=MODEL, or file:NAME=PATH for lines made elsewhere",
-    )
-    parser.add_argument(
-        "--kinds", type=Path, metavar="FILE", help="JSON lines: before, after, kind"
-    )
-    parser.add_argument("--limit", type=int, help="only the first sentences of each set")
-    parser.add_argument("--examples", type=int, default=5, help="examples of each sort on the page")
-    parser.add_argument("--yes", action="store_true", help="accept the licences of the sets")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for .md, .json and .html")
-    parser.add_argument(
-        "--plain-sources", type=Path, metavar="DIR", help="write the plain sentences, and no more"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    return parser.parse_args(given)
 
 
-def main(given: Sequence[str] | None = None, prog: str = "reviser bench proofreading") -> int:
-    """Measure as the arguments say; 1 if something that was asked for is missing, 2 for a mistake."""
-    arguments = _arguments(given, prog)
-    command = shlex.join([*prog.split(), *(sys.argv[1:] if given is None else given)])
-    try:
-        return _run(arguments, command)
-    except ReviserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-
-
-def _run(arguments: argparse.Namespace, command: str) -> int:
+def run(arguments: ProofreadingOptions, prog: str = _COMMAND) -> int:
+    """Measure as the options say; 1 if something that was asked for is missing."""
+    command = shlex.join([*prog.split(), *arguments.words])
     correctors = arguments.correctors.split(",") if arguments.correctors else list(NAMES)
     for name in correctors:
         check_name(name)
@@ -80,7 +99,7 @@ def _run(arguments: argparse.Namespace, command: str) -> int:
     return int(bool(arguments.correctors) and any(result.missing for result in results))
 
 
-def _chosen_sets(arguments: argparse.Namespace) -> list[ProofSet | MistakeSet]:
+def _chosen_sets(arguments: ProofreadingOptions) -> list[ProofSet | MistakeSet]:
     own = [read_mistakes(arguments.kinds)] if arguments.kinds else []
     # With a set of one's own, the public ones are measured only if they are named.
     names = arguments.sets.split(",") if arguments.sets else [] if own else list(sets.SETS)
@@ -129,7 +148,7 @@ def _write_lines(path: Path, lines: Sequence[str]) -> None:
     write_atomically(path, "".join(f"{line}\n" for line in lines).encode())
 
 
-def _tell(results: Sequence[Result], arguments: argparse.Namespace, command: str) -> None:
+def _tell(results: Sequence[Result], arguments: ProofreadingOptions, command: str) -> None:
     facts = {"Command": command, **surroundings()}
     as_json = json.dumps(
         {"provenance": facts, "results": [_figures(result) for result in results]},

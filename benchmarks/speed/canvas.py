@@ -11,9 +11,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.report.provenance import provenance
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option
 from reviser.core.actions import Action, Delete, Insert, Move
 from reviser.core.canvas import Canvas
 from reviser.core.text import TextLayer
@@ -97,11 +99,27 @@ def report(costs: list[Cost]) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = Parser(prog="python -m benchmarks canvas", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    parser.add_argument("--json", action="store_true", help="print JSON, nothing else")
-    chosen = parser.parse_args(arguments)
+@dataclass(frozen=True, kw_only=True)
+class CanvasOptions:
+    """Where the costs are written."""
+
+    json: Annotated[bool, Option("print JSON, nothing else")] = False
+    write: Annotated[
+        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
+    ] = None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        CanvasOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks canvas",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: CanvasOptions) -> None:
     costs = [measure(size) for size in SIZES]
     result = report(costs)
     print(json.dumps([asdict(cost) for cost in costs]) if chosen.json else result)

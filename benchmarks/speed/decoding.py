@@ -22,14 +22,16 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import torch
 
 from benchmarks.report.provenance import cores, provenance
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option
 from reviser.core.text import TextLayer
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
@@ -505,17 +507,34 @@ def report(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpeedOptions:
+    """What decodes, and how often."""
+
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    gguf: Annotated[
+        Path | None,
+        Option(f"the SmolLM2 weights; from the package {PACKAGE} if not given", metavar="FILE"),
+    ] = None
+    threads: Annotated[int | None, Option("2 by default, or as many as there are")] = None
+    rounds: Annotated[int, Option("of each measurement")] = ROUNDS
+    bits: Annotated[int, Option("of our weights", choices=("4", "8"))] = 4
+    write: Annotated[
+        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
+    ] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="python -m benchmarks speed", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument(
-        "--gguf", type=Path, help=f"the weights; from the package {PACKAGE} if not given"
+    return run_with(
+        SpeedOptions,
+        run_command,
+        arguments,
+        prog="python -m benchmarks speed",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("--threads", type=int, help="2 by default, or as many as there are")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--bits", type=int, choices=(4, 8), default=4)
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
+
+
+def run_command(chosen: SpeedOptions) -> None:
     result = run(
         chosen.json,
         gguf=chosen.gguf,
@@ -532,7 +551,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Weights=f"SmolLM2-135M-Instruct from the package {PACKAGE}",
         )
         chosen.write.write_text(f"# Speed of decoding\n\n{facts}\n{_note()}\n{report(result)}")
-    return 0
 
 
 def _note() -> str:

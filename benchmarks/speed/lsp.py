@@ -20,7 +20,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
@@ -29,7 +29,8 @@ from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from lsp_server.messages import STATUS
 from reviser.checkpoints.library import find_model, name_of
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.decoding.rollout import Sampler
 from reviser.session.engine import load_engine
@@ -485,12 +486,30 @@ def _s(seconds: float) -> str:
     return f"{seconds:.2f}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class SuggestionOptions:
+    """Whose suggestions are measured."""
+
+    model: Annotated[
+        str | None, Option("the model, by name or path", default="the default one")
+    ] = None
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[
+        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
+    ] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(prog="reviser bench lsp", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", help="the model, by name or path; by default the default one")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    chosen = parser.parse_args(arguments)
+    return run_with(
+        SuggestionOptions,
+        run,
+        arguments,
+        prog="reviser bench lsp",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: SuggestionOptions) -> None:
     result = measure(chosen.model)
     print(json.dumps(result) if chosen.json else report(result))
     if chosen.write:
@@ -503,7 +522,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen.write.write_text(
             f"# Speed of suggestions in an editor\n\n{facts}\n{_INTRODUCTION}\n{report(result)}"
         )
-    return 0
 
 
 _INTRODUCTION = """\

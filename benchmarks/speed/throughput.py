@@ -8,23 +8,21 @@ run of the paper's presets has the paper's batch, which is small for a large GPU
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import torch
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
-from reviser.core.errors import ReviserError
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.files import write_atomically
 from training.data.corpus import Corpus
 from training.samples.samples import Samples
@@ -73,7 +71,7 @@ class Kernel:
     calls: float
 
 
-def trainer_of(settings: Settings, chosen: argparse.Namespace, world: World) -> Trainer:
+def trainer_of(settings: Settings, chosen: ThroughputOptions, world: World) -> Trainer:
     """What `training.trainer.run` would begin with."""
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
@@ -173,48 +171,62 @@ def kernel_table(kernels: Sequence[Kernel]) -> str:
     return Table(("kernel", "ms a step", "calls"), tuple(rows)).markdown()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ThroughputOptions:
+    """Which model is trained on what, and for how many steps."""
+
+    preset: Annotated[str, Argument(choices=tuple(PRESETS))]
+    data: Annotated[Path, Option("token shards")]
+    tokenizer: Annotated[
+        str | None, Option("gpt2, or the tokenizer.json the data was made with")
+    ] = None
+    init: Annotated[
+        str | None, Option("start from this model: a folder, a hub id or a GGUF file")
+    ] = None
+    mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
+    history: Annotated[int | None, Option("longest history of a sample, in ids")] = None
+    rows: Annotated[
+        tuple[int, ...], Option("rows in a pass", default="as the preset", together=True)
+    ] = ()
+    dropout: Annotated[float | None, Option("share that is dropped")] = None
+    steps: Annotated[int, Option("steps to measure")] = 40
+    workers: Annotated[int, Option("threads that make batches")] = 8
+    kernels: Annotated[int, Option("list so many kernels of a GPU")] = 0
+    write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks throughput", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        ThroughputOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks throughput",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("preset", choices=PRESETS)
-    parser.add_argument("--data", type=Path, required=True, help="token shards")
-    parser.add_argument("--tokenizer", help="gpt2, or the tokenizer.json the data was made with")
-    parser.add_argument("--init", help="start from this model: a folder, a hub id or a GGUF file")
-    parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
-    parser.add_argument("--history", type=int, help="longest history of a sample, in ids")
-    parser.add_argument("--rows", type=int, nargs="+", default=[None], help="rows in a pass")
-    parser.add_argument("--dropout", type=float)
-    parser.add_argument("--steps", type=int, default=40, help="steps to measure (40)")
-    parser.add_argument("--workers", type=int, default=8, help="threads that make batches (8)")
-    parser.add_argument("--kernels", type=int, default=0, help="list so many kernels of a GPU")
-    parser.add_argument("--write", type=Path, help="also write the tables to this Markdown file")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(words)
+
+
+def run(chosen: ThroughputOptions) -> None:
     results: list[Throughput] = []
     parts: list[str] = []
-    try:
-        for rows in chosen.rows:
-            changes = {"history": chosen.history, "rows": rows, "dropout": chosen.dropout}
-            settings = preset_settings(chosen.preset, steps=10**6, **changes)
-            torch.compiler.reset()
-            with join_world("none") as world:
-                trainer = trainer_of(settings, chosen, world)
-                found, kernels = measure(chosen.preset, trainer, chosen.steps, chosen.kernels)
-            del trainer
-            results.append(found)
-            print(json.dumps(asdict(found) | {"actions_per_s": found.actions_per_s}), flush=True)
-            if kernels:
-                parts.append(f"\nWith {settings.rows} rows:\n\n{kernel_table(kernels)}")
-    except ReviserError as error:
-        return complain(error)
+    for rows in chosen.rows or (None,):
+        changes = {"history": chosen.history, "rows": rows, "dropout": chosen.dropout}
+        settings = preset_settings(chosen.preset, steps=10**6, **changes)
+        torch.compiler.reset()
+        with join_world("none") as world:
+            trainer = trainer_of(settings, chosen, world)
+            found, kernels = measure(chosen.preset, trainer, chosen.steps, chosen.kernels)
+        del trainer
+        results.append(found)
+        print(json.dumps(asdict(found) | {"actions_per_s": found.actions_per_s}), flush=True)
+        if kernels:
+            parts.append(f"\nWith {settings.rows} rows:\n\n{kernel_table(kernels)}")
     text = "\n".join((table(results), *parts))
     print(text)
     if chosen.write:
         facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "throughput", *words]),
+            shlex.join(["python", "-m", "benchmarks", "throughput", *chosen.words]),
             Torch=torch.__version__,
             Seed=settings.seed,
         )
         write_atomically(chosen.write, f"# Speed of training\n\n{facts}\n{text}\n".encode())
-    return 0

@@ -88,7 +88,7 @@ def add_options(parser: argparse.ArgumentParser, options: type) -> None:
             continue
         said |= {"type": _reader(entry), "metavar": entry.option.metavar}
         if entry.option.choices:
-            said["choices"] = entry.option.choices
+            said["choices"] = [entry.kind(choice) for choice in entry.option.choices]
         if entry.placed:
             if entry.several:
                 said |= {"nargs": "+" if entry.required else "*"}

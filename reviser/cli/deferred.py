@@ -58,10 +58,11 @@ class _Deferred(TyperCommand):
         options = self._options
 
         def call(context: typer.Context, **values: Any) -> int | None:
-            given = {name: _plain(value) for name, value in values.items() if _given(value)}
-            for entry in entries(options):
-                if entry.name in given and entry.turns_off:
-                    given[entry.name] = False
+            given = {
+                entry.name: _plain(values[entry.name], entry)
+                for entry in entries(options)
+                if _given(values[entry.name])
+            }
             return self.run(made(options, given, context.meta[_WORDS]))
 
         parameters = [_parameter(entry) for entry in entries(options)]
@@ -108,10 +109,13 @@ def _given(value: Any) -> bool:
     return value is not None and value is not False and value != []
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, entry: Entry) -> Any:
+    """A value as the dataclass has it."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return value.value if isinstance(value, Enum) else value
+        return [_plain(one, entry) for one in value]
+    if isinstance(value, Enum):
+        return entry.kind(value.value)
+    return not entry.turns_off if entry.kind is bool else value
 
 
 def _sentence(help: str) -> str:
@@ -138,8 +142,8 @@ def _parameter(entry: Entry) -> inspect.Parameter:
         default = False
     elif not entry.required:
         default = entry.default if entry.shown_default and not option.default else None
-    if option.choices and isinstance(default, str):
-        default = kind(default)
+    if option.choices and isinstance(default, int | float | str):
+        default = kind(str(default))
     if entry.several:
         kind = list[kind]
     if default is None:

