@@ -36,6 +36,7 @@ class Options:
     count: Annotated[int, Option("how many", least=1)] = 3
     seeds: Annotated[tuple[int, ...], Option("seeds", together=True)] = (1, 2)
     judge: Annotated[tuple[Literal["one", "two"], ...], Option("a judge")] = ()
+    bits: Annotated[int, Option("of weights", choices=("4", "8"))] = 4
     quiet: Annotated[bool, Option("say nothing")] = False
     lamp: Annotated[Lamp, Group(Lamp, help={"watts": "strength"})] = Lamp()
     words: Words = ()
@@ -53,7 +54,7 @@ LINES = [
     ["hall", "a", "b", "--name", "x", "--count", "7", "--quiet"],
     ["hall", "--name", "x", "a", "--judge", "one", "--judge", "two", "b"],
     ["hall", "--seeds", "5", "6", "7", "--name=x", "--watts", "9", "--no-lit"],
-    ["porch", "--name", "x", "--seeds", "5", "--seeds", "6"],
+    ["porch", "--name", "x", "--seeds", "5", "--seeds", "6", "--bits", "8"],
 ]
 
 
@@ -108,6 +109,7 @@ def test_a_mapping_holds_only_what_was_named() -> None:
         ["porch"],
         ["porch", "--name", "x", "--count", "0"],
         ["porch", "--name", "x", "--count", "many"],
+        ["porch", "--name", "x", "--bits", "5"],
         ["porch", "--name", "x", "--dance"],
     ],
 )
