@@ -64,15 +64,20 @@ class ReviserServer(LanguageServer):
             self.worker, lambda: self.settings, self.model_key, self.show_status
         )
         self.editor = LspEditor(self)
+        self.lists = Lists(self._roots, self.report)
         self.runs = LiveRuns(
-            self.worker, self.documents, self.editor, lambda: self.settings, self.model_key
+            self.worker,
+            self.documents,
+            self.editor,
+            lambda: self.settings,
+            self.model_key,
+            self.lists,
         )
         # Reading takes long, and nobody may wait for it who waits for a suggestion: it has an engine of its own.
         self.reader = WorkerClient(
             lambda: self.settings.unload_after_s,
             lambda: socket_path("reading") if self.settings.shared_engine else None,
         )
-        self.lists = Lists(self._roots, self.report)
         self.diagnostics = Diagnostics(self)
         self.checking = Checking(
             self.reader,

@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.lists import Owner
+from reviser.proofreading.editing.lists import Lists, Owner
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.document.draft import Selection
@@ -81,11 +81,19 @@ class EditorApp(App[None], inherit_bindings=False):
         self.prompts = prompts
         self.desk = Desk(self.sheets, self.settings, now)
         self.ticker = Ticker(self.sheets, self.desk, prompts, now)
-        self.player = Player(self.sheets, self.writer, self.settings, self.ticker, prompts, now)
+
+        def complain(problem: str) -> None:
+            # Lists are read in the model's thread too.
+            self.call_later(prompts.fail, problem)
+
+        lists = Lists(tuple, complain)
+        self.player = Player(
+            self.sheets, self.writer, self.settings, self.ticker, prompts, now, lists
+        )
         self.files = Files(self.sheets, self.desk, prompts)
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
         self.proofreading = Proofreading(
-            self.sheets, self.writer, self.settings, self.desk, prompts, now
+            self.sheets, self.writer, self.settings, self.desk, prompts, now, lists
         )
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
 

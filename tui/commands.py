@@ -403,5 +403,5 @@ def is_available(action: str, sheet: Sheet) -> bool:
     if action in ("pause", "step"):
         return run is not None and run.ending is None
     if action == "rewrite":
-        return run is not None and not run.recorded
+        return run is not None and run.branching
     return run is not None if action in _RUN_ACTIONS else True

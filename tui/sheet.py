@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviser.core.edits import Change
+from reviser.proofreading.editing.lists import Source
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
 from tui.document.journal import Journal
@@ -46,6 +47,11 @@ class Sheet:
     @property
     def path(self) -> Path | None:
         return None if self.file is None else self.file.path
+
+    @property
+    def source(self) -> Source:
+        """Where the text comes from, as lists of words and places want to know."""
+        return Source(self.title, self.path)
 
     @property
     def modified(self) -> bool:

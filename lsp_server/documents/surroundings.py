@@ -21,6 +21,11 @@ class Surroundings:
     inside: str
     after: str
 
+    @classmethod
+    def of(cls, *parts: str) -> Surroundings:
+        """These parts of a document, with line endings as the model learned them."""
+        return cls(*(_ENDING.sub("\n", part) for part in parts))
+
     @property
     def text(self) -> str:
         return self.before + self.inside + self.after
@@ -42,9 +47,7 @@ def surroundings(text: str, start: int, end: int, after: int) -> Surroundings:
         behind = behind.rsplit(None, 1)[0] if re.search(r"\s\S", behind) else behind
     if not behind.strip():
         behind = ""
-    return Surroundings(
-        *(_ENDING.sub("\n", part) for part in (text[cut:start], text[start:end], behind))
-    )
+    return Surroundings.of(text[cut:start], text[start:end], behind)
 
 
 def line_ending(text: str) -> str:

@@ -13,11 +13,13 @@ from typing import Protocol
 from lsp_server.documents.document import Document, Documents, joined_change
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.surroundings import (
+    Surroundings,
     end_of_writing,
     line_ending,
     offset_before,
     surroundings,
 )
+from lsp_server.proofreading.checking import format_of_document, source_of
 from lsp_server.runs.live_run import Kind, LiveRun, Region
 from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
@@ -25,6 +27,9 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
 from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
+from reviser.proofreading.editing.excerpts import excerpt
+from reviser.proofreading.editing.lists import Lists
+from reviser.prose import Format
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +72,10 @@ class LiveRuns:
         editor: Editor,
         settings: Callable[[], Settings],
         key: Callable[[], ModelKey],
+        lists: Lists,
     ) -> None:
         self._worker = worker
+        self._lists = lists
         self._documents = documents
         self._editor = editor
         self._settings = settings
@@ -245,6 +252,9 @@ class LiveRuns:
             ending=line_ending(text),
             kind=kind,
         )
+        if revises and not settings.revise.temperature:
+            around = _whole_paragraphs(document, start, end)
+        name, ignored = self._lists.places(source_of(document))
         task = Task(
             id=0,
             key=self._key(),
@@ -258,6 +268,11 @@ class LiveRuns:
             seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
             revises=revises,
             margin=settings.revise.sureness if revises else 0.0,
+            format=_format(document).value,
+            confidence=settings.diagnostics.confidence,
+            words=tuple(sorted(self._lists.words(source_of(document)).terms)) if revises else (),
+            name=name,
+            ignored=tuple(map(tuple, ignored)) if revises else (),
         )
         runs = self._runs.setdefault(document.uri, [])
         runs.append(run)
@@ -360,6 +375,21 @@ class LiveRuns:
         self._changed.clear()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), patience)
+
+
+def _format(document: Document) -> Format:
+    """How a document is read that the user wants revised: as plain text where nothing else is known."""
+    format = format_of_document(document)
+    return Format.PLAIN if format is Format.UNKNOWN else format
+
+
+def _whole_paragraphs(document: Document, start: int, end: int) -> Surroundings:
+    """What is between two places, and enough around it to tell prose from what is not."""
+    text = document.text
+    low, high = excerpt(text, start, _format(document))
+    return Surroundings.of(
+        text[min(low, start) : start], text[start:end], text[end : max(high, end)]
+    )
 
 
 def _passage(run: LiveRun, event: Event) -> tuple[int, int] | None:

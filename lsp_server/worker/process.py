@@ -20,11 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lsp_server.worker.readers import Readers
+from lsp_server.worker.readers import Readers, evaluated_by
 from lsp_server.worker.tasks import (
     Event,
     ModelKey,
     Order,
+    Reading,
     Suggesting,
     Task,
     decode_order,
@@ -133,7 +134,9 @@ class Worker:
             if task.key not in self._engines:
                 peer.send(Event(task.id, "loading"))
             engine = self._engine(peer, task.key)
-            if isinstance(task, Task):
+            if isinstance(task, Task) and _proofreads(task, engine):
+                self._readers.revise(task, engine, peer.send, lambda: peer.wants(task))
+            elif isinstance(task, Task):
                 self._write(peer, task, engine)
             elif isinstance(task, Suggesting):
                 self._suggest(peer, task, engine)
@@ -150,15 +153,15 @@ class Worker:
     def _write(self, peer: Peer, task: Task, engine: Engine) -> None:
         session = self._session(peer, engine, task)
         session.text = task.text
-        used, before, reused = _evaluated(engine), 0, 0
+        used, before, reused = evaluated_by(engine), 0, 0
         ending = "stop"
         for run, first, last in _generations(session, task):
-            evaluated = _evaluated(engine)
+            evaluated = evaluated_by(engine)
             peer.send(Event(task.id, "begun", trailing_space=len(run.window.trailing_space)))
             home = len(run.window.before) + len(run.window.prefix)
             while peer.wants(task) and (frame := next(run, None)) is not None:
                 if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
-                    needed, known = _known(run, _evaluated(engine) - evaluated)
+                    needed, known = _known(run, evaluated_by(engine) - evaluated)
                     before, reused = before + needed, reused + known
                 peer.send(
                     Event(
@@ -174,7 +177,7 @@ class Worker:
             ending = run.rollout.ending or "cancelled"
             if not peer.wants(task):
                 break
-        used = _evaluated(engine) - used
+        used = evaluated_by(engine) - used
         peer.send(
             Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
         )
@@ -262,16 +265,16 @@ def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int
         grown += len(run.written) - (last - first)
 
 
+def _proofreads(task: Task, engine: Engine) -> bool:
+    """Whether a task is to proofread: what is drawn by chance takes a run of actions, for models that learned it."""
+    return task.revises and (not task.temperature or engine.policy.vocabulary.overtypes)
+
+
 def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
     """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
     from reviser.core.text import TextLayer
 
     return TextLayer(tokenizer, tokenizer.encode(text)).text == text
-
-
-def _evaluated(engine: Engine) -> int:
-    """How many ids have gone through the model, where it counts them."""
-    return int(getattr(engine.policy, "evaluated", 0))
 
 
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lsp_server.worker.tasks import Event, Reading
+from lsp_server.worker.tasks import Event, Reading, Task
 
 if TYPE_CHECKING:
     from reviser.proofreading.incremental import Checker
@@ -68,6 +68,56 @@ class Readers:
             ending = "cancelled"
         send(Event(task.id, "done", ending=ending))
 
+    def revise(
+        self,
+        task: Task,
+        engine: Engine,
+        send: Callable[[Event], None],
+        wanted: Callable[[], bool],
+    ) -> None:
+        """Proofread a part of a text, and send what becomes of its passages, change by change."""
+        from reviser.proofreading.editing.findings import Finding
+        from reviser.proofreading.editing.revising import revise
+        from reviser.proofreading.project.ignoring import Place
+        from reviser.proofreading.project.words import Words
+        from reviser.proofreading.proofreader import Change, Draft, Proofreader
+        from reviser.prose import Format, Span
+        from reviser.session.session import check_revises
+
+        check_revises(engine.policy.vocabulary)
+        self._wanted = wanted
+        reader = Proofreader(engine.policy, engine.tokenizer, confidence=task.confidence)
+        within = Span(task.start, task.end)
+        draft = Draft(task.text, Format(task.format), Words(task.words), within)
+        ignored = {Place(*one) for one in task.ignored}
+
+        def is_wanted(change: Change) -> bool:
+            place = Place.of(task.name, task.text, change.start, change.old, change.new)
+            return place not in ignored
+
+        before = evaluated_by(engine)
+        send(Event(task.id, "begun"))
+        ending = "stop"
+        try:
+            made = revise(draft, lambda some: reader.proofread(some, self._go_on), is_wanted)
+            for change, (first, last), written, cursor in made:
+                self._go_on()
+                send(
+                    Event(
+                        task.id,
+                        "step",
+                        written=written,
+                        first=first - task.start,
+                        last=last - task.start,
+                        cursor=cursor,
+                        label=Finding.of(change).says,
+                    )
+                )
+        except Cancelled:
+            ending = "cancelled"
+        used = evaluated_by(engine) - before
+        send(Event(task.id, "done", ending=ending, evaluated=used))
+
     def _checker(self, task: Reading, engine: Engine) -> Checker:
         from reviser.proofreading.changes import Kind
         from reviser.proofreading.incremental import Checker
@@ -98,3 +148,8 @@ class Readers:
             with suppress(OSError):
                 os.nice(_NICENESS)
         self._is_polite = True
+
+
+def evaluated_by(engine: Engine) -> int:
+    """How many ids have gone through the model, where it counts them."""
+    return int(getattr(engine.policy, "evaluated", 0))

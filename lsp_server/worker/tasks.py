@@ -27,7 +27,9 @@ class ModelKey:
 class Task:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    When it revises, `max_actions` are for each passage, and a change must be `margin` times as likely as leaving the text.
+    When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document called `name` the
+    places that are `ignored`. At another, `max_actions` are for each passage, and a change must be `margin` times as likely as
+    leaving the text.
     """
 
     id: int
@@ -42,6 +44,11 @@ class Task:
     seed: int
     revises: bool = False
     margin: float = 0.0
+    format: str = "plaintext"
+    confidence: float = 0.0
+    words: tuple[str, ...] = ()
+    name: str = ""
+    ignored: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,11 @@ def decode_order(line: bytes) -> Order | ModelKey | int:
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
-        return Task(**(fields | {"key": ModelKey(**fields["key"])}))
+        lists = {
+            "words": tuple(fields["words"]),
+            "ignored": tuple(map(tuple, fields["ignored"])),
+        }
+        return Task(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "read" in message:
         fields = message["read"]
         lists = {name: tuple(fields[name]) for name in ("words", "kinds")}

@@ -27,7 +27,8 @@ from tui.settings import Settings
 
 Script = Callable[[EditorApp, Pilot[None]], Awaitable[None]]
 
-QUICK = Settings(seed=5, max_actions=30, proofread=False)
+# With next to no chance, a model revises by actions and takes the likeliest.
+QUICK = Settings(seed=5, max_actions=30, proofread=False, revise_temperature=0.02)
 
 
 def toy_engine(say: Callable[[str], None]) -> Engine:

@@ -212,6 +212,6 @@ def test_looking_through_changes(tmp_path: Path, theme: str, size: tuple[int, in
         await until(pilot, lambda: app.sheet.review is not None)
         await pilot.press("alt+down")
 
-    settings = Settings(theme=theme, max_actions=200, proofread=False)
+    settings = replace(QUICK, theme=theme, max_actions=200)
     app = still_app(tmp_path, settings, Corrector(TEXT, BETTER).load)
     compare(app, f"review-{theme}", size, before)

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import MOST
 from reviser.proofreading.editing.findings import WORD, Finding, quoted
-from reviser.proofreading.editing.lists import Lists, Owner, Source
+from reviser.proofreading.editing.lists import Lists, Owner
 from tui.document.draft import Selection
 from tui.prompts import Prompts
 from tui.proofreading.reading import MistakeReader, Reading
@@ -38,12 +38,13 @@ class Proofreading:
         desk: Desk,
         prompts: Prompts,
         clock: Clock,
+        lists: Lists,
     ) -> None:
         self._sheets = sheets
         self._desk = desk
         self._prompts = prompts
         self._clock = clock
-        self._lists = Lists(tuple, prompts.fail)
+        self._lists = lists
         self._reader = MistakeReader(writer, self._lists, settings.confidence)
         self._on = settings.proofread
         self._reading: Reading | None = None
@@ -119,7 +120,7 @@ class Proofreading:
         self._reading = Reading(
             draft,
             sheet.mistakes,
-            self._source(sheet),
+            sheet.source,
             draft.text,
             draft.selection.cursor,
             draft.version,
@@ -145,9 +146,6 @@ class Proofreading:
         """Whether the cursor is in a part of a long text that has not been read."""
         draft, (start, end) = sheet.draft, sheet.mistakes.read
         return draft.buffer.length > MOST and not start <= draft.selection.cursor <= end
-
-    def _source(self, sheet: Sheet) -> Source:
-        return Source(sheet.title, sheet.path)
 
     def _draw(self) -> None:
         """Show the mistakes, if they are others than those that are shown."""
@@ -211,7 +209,7 @@ class Proofreading:
         if (here := self._here()) is None:
             return
         try:
-            path = self._lists.ignore(self._source(sheet), sheet.draft.text, here)
+            path = self._lists.ignore(sheet.source, sheet.draft.text, here)
         except (ReviserError, OSError) as error:
             self._prompts.fail(str(error))
             return
@@ -230,7 +228,7 @@ class Proofreading:
             self._prompts.say("This is not about a single word.", seconds=3)
             return
         try:
-            path = self._lists.add_word(self._source(sheet), word, owner)
+            path = self._lists.add_word(sheet.source, word, owner)
         except (ReviserError, OSError) as error:
             self._prompts.fail(str(error))
             return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reviser.proofreading.editing.lists import Lists
 from tui.document.draft import paragraph_at
 from tui.prompts import Prompts
+from tui.runs.corrections import Corrections
 from tui.runs.review import Review
 from tui.runs.ticker import Ticker
 from tui.runs.tree import Node, Option, Run
@@ -27,8 +29,10 @@ class Player:
         ticker: Ticker,
         prompts: Prompts,
         clock: Clock,
+        lists: Lists,
     ) -> None:
         self._sheets = sheets
+        self._lists = lists
         self._writer = writer
         self._settings = settings
         self._ticker = ticker
@@ -79,8 +83,14 @@ class Player:
         region = draft.open_region(start, end)
         revising = task == "revise"
         root = Node(None, text[start:end], end - start) if revising else Node(None, "", 0)
-        live = Live(self._writer, task, text, start, end, root, self._settings)
-        self.adopt(self._sheet, Run(draft, region, root, live, revising=revising))
+        place = (text, start, end, root, self._settings)
+        source: Live | Corrections
+        if revising and not self._settings.revise_temperature:
+            # What is drawn by chance takes a run of actions; all else is proofreading.
+            source = Corrections(self._writer, *place, self._sheet.source, self._lists)
+        else:
+            source = Live(self._writer, task, *place)
+        self.adopt(self._sheet, Run(draft, region, root, source, revising=revising))
 
     def adopt(self, sheet: Sheet, run: Run) -> None:
         """Let a sheet have this run, and play it."""

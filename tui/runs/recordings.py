@@ -79,12 +79,16 @@ def trajectories_of(leaf: Node) -> Iterator[tuple[Trajectory, list[Taken]]]:
     for first, last in pairwise([*begins, len(lineage)]):
         seed = lineage[first].seed
         steps = [node.taken for node in lineage[first + 1 : last + 1] if node.taken is not None]
-        if seed is not None and (steps or first == 0):
+        if seed is not None and callable(seed.trajectory):
+            # One step may be several actions.
+            yield seed.trajectory(leaf), []
+        elif seed is not None and (steps or first == 0):
             yield _recorded(seed, steps), steps
 
 
 def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
     seed = begun.trajectory
+    assert not callable(seed)
     others = dict(seed.others)
     if any(taken.probability is not None for taken in steps):
         others[_PROBABILITIES] = [
@@ -118,6 +122,8 @@ def export_page(run: Run, path: Path) -> None:
 
 def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTrajectory:
     page = done.for_viewer()
+    if not taken:
+        return page
     steps = tuple(
         replace(step, probability=each.probability)
         for step, each in zip(page.steps, taken, strict=True)

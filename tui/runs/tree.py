@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -94,9 +94,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A run before its first step, and the tokenizer it is written in."""
+    """How a run is recorded: the run before its first step, or what makes a trajectory of the steps up to one; and the tokenizer."""
 
-    trajectory: Trajectory
+    trajectory: Trajectory | Callable[[Node], Trajectory]
     tokenizer: Tokenizer
 
 
@@ -110,9 +110,10 @@ class Produced:
 
 
 class Source(Protocol):
-    """Where new steps come from."""
+    """Where new steps come from; one that `branches` can go another way from a step."""
 
     speed: int
+    branches: bool
 
     @property
     def busy(self) -> bool: ...
@@ -189,6 +190,11 @@ class Run:
     def recorded(self) -> bool:
         """Whether all steps are known from a file."""
         return self._source is None
+
+    @property
+    def branching(self) -> bool:
+        """Whether the model can go another way from a step."""
+        return self._source is not None and self._source.branches
 
     @property
     def tip(self) -> Node:
@@ -288,7 +294,7 @@ class Run:
         return self._branch(parent, option, now)
 
     def _branch(self, node: Node | None, option: Option | None, now: float) -> bool:
-        if node is None or self._source is None or not self.open:
+        if node is None or self._source is None or not self.branching or not self.open:
             return False
         self._stop_source()
         self._leave_review()

@@ -115,6 +115,8 @@ class Leg:
 class Live:
     """New steps from the model, for one run; a source for `Run`."""
 
+    branches = True
+
     def __init__(
         self,
         writer: Writer,
@@ -226,6 +228,10 @@ class Live:
         """The first leg of the run."""
         if not self._legs:
             self._session = self._writer.engine().session(self._text)
+            if self._task == "revise" and self._session.policy.vocabulary.overtypes:
+                raise ReviserError(
+                    "this model revises by proofreading alone, which takes a revise_temperature of 0"
+                )
             if self._task == "revise":
                 self._passages = self._session.passages(self._start, self._end)
             self._legs[self._root] = self._leg_at(self._root, 0)
@@ -278,8 +284,7 @@ class Live:
         return generation
 
     def _sampler(self) -> Sampler:
-        from reviser.decoding.rollout import Sampler
-        from tui.runs.greedy import Likeliest
+        from tui.runs.greedy import Likeliest, Untried
 
         chosen = self._settings
         seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
@@ -288,7 +293,7 @@ class Live:
         if not warmth:
             # What is likeliest does not depend on how freely moves would be drawn.
             return Likeliest(1.0, *limits, seed=seed, move_temperature=None)
-        return Sampler(warmth, *limits, seed=seed)
+        return Untried(warmth, *limits, seed=seed)
 
     def _return_to(self, node: Node) -> Generation:
         """Bring the generation from where it is to the state after `node`."""
@@ -309,10 +314,10 @@ class Live:
         return generation
 
     def _next(self, generation: Generation, tried: frozenset[int]) -> Node | None:
-        from tui.runs.greedy import Likeliest
+        from tui.runs.greedy import Untried
 
         before = generation.rollout.canvas.cursor
-        if isinstance(generation.rollout.sampler, Likeliest):
+        if isinstance(generation.rollout.sampler, Untried):
             generation.rollout.sampler.tried = tried
         frame = next(generation, None)
         if frame is None:

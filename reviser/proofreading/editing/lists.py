@@ -60,12 +60,17 @@ class Lists:
         add_word(path, word)
         return path
 
-    def ignored(self, source: Source, text: str) -> Callable[[Finding], bool]:
-        """Says of a finding of a document of this text whether it is ignored."""
+    def places(self, source: Source) -> tuple[str, frozenset[Place]]:
+        """The name of a document in its project, and what is ignored in it."""
         name, path = self._place_of(source)
         places = {place for other, place in tuple(self._for_now) if other == source.name}
         if path is not None:
-            places |= self._ignored_in(path)
+            places |= {place for place in self._ignored_in(path) if place.file == name}
+        return name, frozenset(places)
+
+    def ignored(self, source: Source, text: str) -> Callable[[Finding], bool]:
+        """Says of a finding of a document of this text whether it is ignored."""
+        name, places = self.places(source)
         return lambda one: bool(places) and _place(name, text, one) in places
 
     def ignore(self, source: Source, text: str, finding: Finding) -> Path | None:

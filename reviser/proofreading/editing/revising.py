@@ -1,0 +1,80 @@
+"""Revising a part of a document for an editor: proofread passage by passage, and told change by change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from reviser.proofreading.editing.excerpts import whole_characters
+from reviser.proofreading.proofreader import (
+    Change,
+    Draft,
+    Proofread,
+    safe_selection,
+    with_changes,
+)
+from reviser.prose import Span, paragraphs
+
+_AT_ONCE: Final = 600
+"""Characters that a passage has at least: short paragraphs are read together."""
+
+
+class Revised(NamedTuple):
+    """A change, the passage that it is in, and what stands there after it and those before it.
+
+    The passage is a stretch of the document as it was; `cursor` is behind the change, in `text`.
+    """
+
+    change: Change
+    passage: Span
+    text: str
+    cursor: int
+
+
+def revise(
+    draft: Draft,
+    proofread: Callable[[Draft], Proofread],
+    wanted: Callable[[Change], bool] = lambda change: True,
+) -> Iterator[Revised]:
+    """The wanted changes within a draft, from its start to its end; whoever leaves off leaves the rest unread."""
+    given = replace(draft, text=whole_characters(draft.text))
+    for span in _passages(given):
+        found = proofread(replace(given, within=span)).changes
+        kept = [one for one in found if _fits(one, draft.text, span) and wanted(one)]
+        if len(kept) < len(found):
+            kept = safe_selection(given, kept)
+        before = draft.text[span.start : span.end]
+        growth = 0
+        for count, change in enumerate(kept, start=1):
+            inside = [replace(one, start=one.start - span.start) for one in kept[:count]]
+            cursor = inside[-1].start + growth + len(change.new)
+            growth += len(change.new) - len(change.old)
+            yield Revised(change, span, with_changes(before, inside), cursor)
+
+
+def _fits(change: Change, text: str, span: Span) -> bool:
+    """Whether a change is about this passage alone, and about what really stands there."""
+    inside = span.start <= change.start and change.end <= span.end
+    return inside and text.startswith(change.old, change.start)
+
+
+def _passages(draft: Draft) -> Iterator[Span]:
+    """What lies within the draft, in stretches of a paragraph or several."""
+    low, high = draft.within or Span(0, len(draft.text))
+    waiting: Span | None = None
+    for paragraph in paragraphs(draft.text, draft.format):
+        start = max(paragraph.segments[0].start, low)
+        end = min(paragraph.segments[-1].end, high)
+        if start >= end:
+            continue
+        if waiting is not None and start < waiting.end:
+            # One that stands inside another, as a note does.
+            waiting = Span(waiting.start, max(end, waiting.end))
+            continue
+        if waiting is not None and waiting.end - waiting.start >= _AT_ONCE:
+            yield waiting
+            waiting = None
+        waiting = Span(start if waiting is None else waiting.start, end)
+    if waiting is not None:
+        yield waiting
