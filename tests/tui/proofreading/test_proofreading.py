@@ -267,20 +267,31 @@ def test_typing_does_not_wait_for_the_reader_and_makes_its_reading_old(tmp_path:
     drive(proofread(tmp_path, policy=slow), script)
 
 
+class Careful(Scripted):
+    """Takes a while for each sentence until it is told to hurry."""
+
+    hurries = False
+
+    def _begin(self, canvas: Canvas) -> None:
+        time.sleep(0 if self.hurries else 0.2)
+        super()._begin(canvas)
+
+
 def test_a_run_does_not_wait_for_the_reader(tmp_path: Path) -> None:
     """The model's thread lets go of a long text as soon as the user wants a run of the model."""
-    many = Scripted(KNOWN)
-    text = "\n\n".join(f"{number} {ROAD}" for number in range(300))
+    reader = Careful(KNOWN)
+    text = "\n\n".join(f"{number} {ROAD}" for number in range(40))
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: len(many.read) > 2)
+        await until(pilot, lambda: len(reader.read) > 2)
         await pilot.press("f5")
         await until(pilot, lambda: app.sheet.run is not None and len(app.sheet.run.path) > 1)
-        assert len(many.read) < 300
+        assert len(olds(app)) < 40
+        reader.hurries = True
         await pilot.press("escape", "ctrl+k")
-        await until(pilot, lambda: len(olds(app)) == 300)
+        await until(pilot, lambda: len(olds(app)) == 40)
 
-    drive(proofread(tmp_path, text, many), script)
+    drive(proofread(tmp_path, text, reader), script)
 
 
 def test_formats_decide_what_is_read(tmp_path: Path) -> None:
