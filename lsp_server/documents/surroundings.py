@@ -56,12 +56,6 @@ def line_ending(text: str) -> str:
     return found.group() if found else "\n"
 
 
-def end_of_writing(text: str) -> int:
-    """Where to write on at the end of a document: before the ending of its last line."""
-    found = re.search(r"(?:\r\n|\r|\n)?\Z", text)
-    return found.start() if found else len(text)
-
-
 def paragraph(text: str, offset: int) -> tuple[int, int]:
     """Where the lines start and end that stand around a place without a blank line between them."""
     ends = [found.span() for found in _ENDING.finditer(text)]

@@ -14,7 +14,6 @@ from lsp_server.documents.document import Document, Documents, joined_change
 from lsp_server.documents.hunks import Hunk
 from lsp_server.documents.surroundings import (
     Surroundings,
-    end_of_writing,
     line_ending,
     offset_before,
     surroundings,
@@ -25,7 +24,7 @@ from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
-from reviser.core.edits import Change
+from reviser.core.edits import Change, end_of_writing
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import excerpt
 from reviser.proofreading.editing.lists import Lists

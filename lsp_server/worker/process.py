@@ -25,7 +25,6 @@ from lsp_server.worker.tasks import (
     Event,
     ModelKey,
     Order,
-    Reading,
     Suggesting,
     Task,
     decode_order,
@@ -193,10 +192,10 @@ class Worker:
             peer.send(Event(task.id, "step", written=text))
             return peer.wants(task)
 
-        used = _evaluated(engine)
+        used = evaluated_by(engine)
         found = Suggestions(session, task.at, wish, step)
         found.read()
-        read = _evaluated(engine) - used
+        read = evaluated_by(engine) - used
         counts = hasattr(engine.policy, "evaluated")
         texts = []
         while peer.wants(task) and (suggestion := next(found, None)) is not None:
@@ -206,7 +205,7 @@ class Worker:
                 task.id,
                 "done",
                 ending="stop" if peer.wants(task) else "cancelled",
-                evaluated=_evaluated(engine) - used,
+                evaluated=evaluated_by(engine) - used,
                 before=found.before if counts else 0,
                 reused=min(found.before, found.seeded - read) if counts else 0,
                 texts=texts,

@@ -84,3 +84,9 @@ def placed_change(text: str, change: Change) -> Change:
 def cuts_line_ending(text: str, boundary: int) -> bool:
     """Whether a place is between the two halves of a `\\r\\n`."""
     return 0 < boundary < len(text) and text[boundary - 1] == "\r" and text[boundary] == "\n"
+
+
+def end_of_writing(text: str) -> int:
+    """Where to write on at the end of a document: before the ending of its last line, which stays the last."""
+    ending = next((one for one in ("\r\n", "\n", "\r") if text.endswith(one)), "")
+    return len(text) - len(ending)

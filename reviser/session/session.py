@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.core.actions import Splice
+from reviser.core.edits import end_of_writing
 from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
@@ -108,7 +109,7 @@ class Session:
         With `check_steps_back` it goes back to insert something only where the text reads as well with it.
         """
         self._leave_run()
-        end = len(self._text) - len(final_line_ending(self._text))
+        end = end_of_writing(self._text)
         return self._start(
             end, end, sampler, max_actions, sees_suffix=False, checks=check_steps_back
         )
@@ -326,11 +327,6 @@ def check_revises(vocabulary: Vocabulary) -> None:
     """Refuse a model that has not learned to change what is there."""
     if not vocabulary.revises:
         raise ReviserError("this model was not trained to revise; it can only continue and infill")
-
-
-def final_line_ending(text: str) -> str:
-    """The line ending that `text` ends with, or nothing."""
-    return next((ending for ending in ("\r\n", "\n", "\r") if text.endswith(ending)), "")
 
 
 def _first_good_cut(text: str) -> int:

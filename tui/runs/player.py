@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reviser.core.edits import end_of_writing
 from reviser.proofreading.editing.lists import Lists
 from tui.document.draft import paragraph_at
 from tui.prompts import Prompts
@@ -49,10 +50,7 @@ class Player:
 
     def continue_(self) -> None:
         """Write on at the end of the text."""
-        from reviser.session.session import final_line_ending
-
-        text = self._sheet.draft.text
-        end = len(text) - len(final_line_ending(text))
+        end = end_of_writing(self._sheet.draft.text)
         self._start("continue", end, end)
 
     def infill(self) -> None:

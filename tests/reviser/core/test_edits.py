@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviser.core.edits import Change, cuts_line_ending, placed_change, shared_start
+from reviser.core.edits import (
+    Change,
+    cuts_line_ending,
+    end_of_writing,
+    placed_change,
+    shared_start,
+)
 
 TEXT = st.text(alphabet="ab\r\n😀", max_size=12)
 
@@ -54,3 +60,8 @@ def test_a_placed_change_does_the_same_between_places(text: str, data: st.DataOb
     assert placed.apply_to(text) == change.apply_to(text)
     assert not cuts_line_ending(text, placed.start)
     assert not cuts_line_ending(text, placed.end)
+
+
+def test_what_is_written_at_the_end_stands_before_the_last_line_ending() -> None:
+    for text, end in (("", 0), ("a", 1), ("a\n", 1), ("a\r\n", 1), ("a\r", 1), ("a\n\n", 2)):
+        assert end_of_writing(text) == end
