@@ -26,9 +26,9 @@ from reviser.decoding.rollout import Choice, Policy, Rollout, Sampler, Step
 
 # Tokens that are read before what is changed: from the start of a sentence, but so many at the least and the most.
 _LEAST_BEFORE: Final = 24
-_BEFORE: Final = 64
+_BEFORE: Final = 40
 # Tokens that are read behind it: to the end of their sentence, but so many at the most.
-_BEHIND: Final = 48
+_BEHIND: Final = 24
 # Actions of a step back that are thought through at the most.
 _LONGEST: Final = 96
 

@@ -125,7 +125,9 @@ class Suggester:
         for path in self._beginnings(history, canvas, begun, count, opens):
             if path.chance < floor:
                 break
-            found = self._follow(history, canvas, path, len(begun.encode()), tokens, floor, goes_on)
+            found = self._follow(
+                history, canvas, path, len(begun.encode("utf-8", "replace")), tokens, floor, goes_on
+            )
             if found.pieces:
                 yield found
 
@@ -164,7 +166,7 @@ class Suggester:
         total = -math.inf
         found: list[_Path] = []
         ids: list[int] = []
-        chance, rest = 0.0, given.encode()
+        chance, rest = 0.0, given.encode("utf-8", "replace")
         while chance >= total + _NOT_WORTH_FOLLOWING:
             chances = self._chances(history, canvas, ids)
             if chances is None:

@@ -164,7 +164,8 @@ def _likelihood(session: Session, before: str, behind: str) -> float:
     """The logarithm of the chance of what stands behind a text, as the model reads the two."""
     tokens = session.tokenizer.encode(before + behind)
     sizes = (len(session.tokenizer.token_bytes(token)) for token in tokens)
-    place = len(before.encode())
+    # Half a character is read as a question mark, as by tokenizers.
+    place = len(before.encode("utf-8", "replace"))
     last = sum(end > place for end in accumulate(sizes))
     ids = [session.policy.vocabulary.start_id, *tokens]
     reading = _reading(session.policy)

@@ -117,3 +117,9 @@ def test_what_was_read_is_counted(engine: Engine) -> None:
     behind = engine.session(" the cat sat on the mat")
     assert Suggestions(behind, 8, ANY).before == 2
     assert Suggestions(behind, 8, ANY).seeded > 6
+
+
+def test_half_a_character_does_no_harm(engine: Engine) -> None:
+    for marked in ("It was \ud83d a¦ day", "\ud83d¦ it was", "It \ud83d¦\ude00 was late"):
+        for text in suggested(engine, marked):
+            assert text.encode()
