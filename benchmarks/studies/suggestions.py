@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -361,7 +362,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _told(model: str) -> str:
     """A model's name without the folders of this machine."""
     named, equals, source = model.partition("=")
-    return f"{named}={Path(source).name}" if equals else Path(model).name
+    return shlex.quote(f"{named}={Path(source).name}" if equals else Path(model).name)
 
 
 _LEGEND = """\

@@ -42,7 +42,14 @@ def editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ne
     draft = folder / "draft.txt"
     draft.write_text(TEXT + "\n")
     live = {"maxActions": 900, "editsPerSecond": 20}
-    settings = {"model": str(model), "live": live, "seed": SEED, "diagnostics": {"enabled": False}}
+    settings = {
+        "model": str(model),
+        "live": live,
+        "seed": SEED,
+        # A model of random weights is sure of nothing.
+        "completion": {"confidence": 0},
+        "diagnostics": {"enabled": False},
+    }
     assert NEOVIM
     with neovim(NEOVIM, folder, draft, settings) as editor:
         yield editor

@@ -122,6 +122,8 @@ def open_draft(
             "reviser.model": str(model),
             "reviser.server.path": str(PROGRAM),
             "reviser.diagnostics.enabled": False,
+            # A model of random weights is sure of nothing.
+            "reviser.completion.confidence": 0,
         }
         window.set(usual | (settings or {}))
         window.draft = window.folder / f"{request.node.name[:40]}{suffix}"
