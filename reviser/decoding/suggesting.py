@@ -187,13 +187,15 @@ class Suggester:
                 of_fitting[self._tokens.breaks[fitting]] = -np.inf
                 found += [
                     _Path((*ids, int(fitting[place])), chance + float(of_fitting[place]))
-                    for place in np.argsort(-of_fitting, kind="stable")[:count]
+                    for place in _highest(of_fitting, count)
                 ]
             if token is None:
                 break
             ids.append(token)
             chance += float(chances[token])
             rest = rest[len(self._tokenizer.token_bytes(token)) :]
+        if not math.isfinite(total):
+            return []
         found.sort(key=lambda path: -path.chance)
         return [_Path(path.ids, path.chance - total) for path in found[:count]]
 
@@ -234,6 +236,16 @@ class Suggester:
 
     def _text(self, written: Sequence[int], given: int) -> str:
         return visible_text(b"".join(map(self._tokenizer.token_bytes, written))[given:])
+
+
+def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
+    """The places of the highest chances, highest first."""
+    if count < len(chances):
+        places = np.argpartition(-chances, count)[:count]
+    else:
+        places = np.arange(len(chances))
+    found: list[int] = places[np.argsort(-chances[places], kind="stable")].tolist()
+    return found
 
 
 @dataclass(frozen=True)
