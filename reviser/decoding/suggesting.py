@@ -46,7 +46,7 @@ class _Tokens:
             b"" if token in tokenizer.markers else tokenizer.token_bytes(token)
             for token in range(tokenizer.size)
         ]
-        self._ids = {text: token for token, text in enumerate(texts) if text}
+        self.ids = {text: token for token, text in enumerate(texts) if text}
         self._order = np.array(sorted(range(len(texts)), key=texts.__getitem__))
         self._sorted = [texts[token] for token in self._order]
         self.insertable = np.array([bool(text) for text in texts])
@@ -63,9 +63,9 @@ class _Tokens:
         return self._order[low:high]
 
     def beginnings_of(self, text: bytes) -> list[int]:
-        """The tokens that `text` begins with, or that are all of it."""
-        cuts = (text[:size] for size in range(1, len(text) + 1))
-        return [self._ids[cut] for cut in cuts if cut in self._ids]
+        """The tokens that `text` begins with."""
+        cuts = (text[:size] for size in range(1, len(text)))
+        return [self.ids[cut] for cut in cuts if cut in self.ids]
 
 
 def _beyond(text: bytes) -> bytes:
@@ -174,8 +174,7 @@ class Suggester:
             if opens is not None and not ids:
                 unfit = self._tokens.blank if opens == "line" else glued_tokens(self._tokenizer)
                 chances[:-1][unfit] = -np.inf
-            inside = self._tokens.beginnings_of(rest)
-            token = max(inside, key=chances.__getitem__, default=None)
+            token = self._next_inside(rest, chances)
             fitting = self._tokens.starting_with(rest)
             if token is not None:
                 fitting = fitting[fitting != token]
@@ -198,6 +197,15 @@ class Suggester:
             return []
         found.sort(key=lambda path: -path.chance)
         return [_Path(path.ids, path.chance - total) for path in found[:count]]
+
+    def _next_inside(self, rest: bytes, chances: NDArray[np.float64]) -> int | None:
+        """The token to follow that `rest` begins with: the one that is all of it, unless another is far likelier."""
+        inside = self._tokens.beginnings_of(rest)
+        best = max(inside, key=chances.__getitem__, default=None)
+        whole = self._tokens.ids.get(rest)
+        if best is None or whole is None:
+            return best if whole is None else whole
+        return whole if chances[whole] >= chances[best] + _NOT_WORTH_FOLLOWING else best
 
     def _follow(
         self,

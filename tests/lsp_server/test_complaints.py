@@ -63,7 +63,7 @@ def test_2_offsets_hold_on_text_beyond_ascii(model: Path, encoding: str) -> None
         editor.edit(2, 2, "𝕏漢")
         before = before[:2] + "𝕏漢" + before[2:]
         assert editor.mirror() == before + after
-        assert editor.ghost_text(len(before))
+        assert editor.ghost_text(len(before + "😀 on"))
         finish(editor, "reviser.infill", range=editor.range(len(before), len(before)))
         assert editor.text.startswith(before)
         assert editor.text.endswith(after)
