@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -210,6 +211,8 @@ class NativeDecoder:
         index = native.MATRICES.index(slot)
         status = self.library.reviser_set_matrix(self.handle, index, layer, rows)
         _check_filled(status, name)
+        for values in (codes, *kept.values()):
+            _forget_pages(values)
 
     def check_open(self) -> None:
         """Refuse to go on after `close`."""
@@ -323,6 +326,22 @@ def refusal(status: int, config: ModelConfig) -> ReviserError:
 def _check_filled(status: int, name: str) -> None:
     if status != native.OK:
         raise ReviserError(f"the native decoder has no place for '{name}'")
+
+
+def _forget_pages(values: Array) -> None:
+    """Give back the memory of an array in a mapped file: the library has packed it, and nobody reads it soon again."""
+    owner: Any = values
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    start = values.ctypes.data - np.frombuffer(owner, np.uint8).ctypes.data
+    # Pages that the array fills alone; those that it shares with a neighbour stay.
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (start + values.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
+    # A copy of one's own would lose what was written to it; a file that is only read comes back from the file.
+    if length > 0 and memoryview(owner).readonly:
+        owner.madvise(mmap.MADV_DONTNEED, first, length)
 
 
 def _slot(module: str) -> tuple[str, int]:

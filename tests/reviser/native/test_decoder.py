@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from reviser.checkpoints.tensors import SINGLE_FILE, read_arrays, read_headers
 from reviser.core.errors import ReviserError
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.model.quantised import load_quantised, quantise_model, save_quantised
@@ -135,6 +136,39 @@ def test_a_file_decodes_as_the_model_does(native: None, build: Build, tmp_path: 
         NativeDecoder.from_quantised(config, load_quantised(path)) as loaded,
     ):
         assert np.array_equal(direct.prefill(ids), loaded.prefill(ids))
+
+
+SMAPS = Path("/proc/self/smaps")
+
+
+def resident_of(file: Path) -> int:
+    """Bytes of a mapped file that are in this process's memory, or -1 if it is not mapped."""
+    found = -1
+    inside = False
+    for line in SMAPS.read_text().splitlines():
+        if "-" in line.split()[0]:
+            inside = line.endswith(str(file))
+        elif inside and line.startswith("Rss:"):
+            found = max(found, 0) + int(line.split()[1]) * 1024
+    return found
+
+
+@pytest.mark.skipif(not SMAPS.exists(), reason="asks about memory in /proc")
+def test_a_mapped_file_is_not_kept_in_memory(native: None, build: Build, tmp_path: Path) -> None:
+    """What was packed need not stay beside it; and the file can be read again."""
+    config = CONFIGS["wide"]
+    path = tmp_path / SINGLE_FILE
+    save_quantised(path, quantise_model(build(config), 8), {"kind": "test"})
+    arrays = read_arrays(read_headers(tmp_path))
+    before = {name: int(values.astype(np.int64).sum()) for name, values in arrays.items()}
+    assert resident_of(path) > path.stat().st_size / 2
+    ids = random_ids(config, 12)
+    with NativeDecoder.from_quantised(config, arrays) as decoder:
+        assert 0 <= resident_of(path) < path.stat().st_size / 4
+        scores = decoder.prefill(ids).copy()
+    assert {name: int(values.astype(np.int64).sum()) for name, values in arrays.items()} == before
+    with NativeDecoder.from_quantised(config, arrays) as decoder:
+        assert np.array_equal(decoder.prefill(ids), scores)
 
 
 def test_no_room_is_said_before_anything_happens(native: None, build: Build) -> None:
