@@ -102,8 +102,12 @@ static void claim_everything(Decoder *d) {
         claim_activations(d, &scratch->in, 1, longest);
         int products = BLOCK_BATCH * BLOCK > BATCH ? BLOCK_BATCH * BLOCK : BATCH;
         scratch->products = claim_floats(d, (size_t)products * PANEL);
+        scratch->unpacked =
+            claim(d, (size_t)(MOST_PANELS * longest / GROUP) * (size_t)d->kernels->unpacked_bytes);
         scratch->highest = claim_floats(d, BLOCK);
-        scratch->scores = claim_floats(d, (size_t)MAX_QUERIES * (size_t)d->room);
+        size_t a_row = (size_t)(d->room + 2 * d->padded_dim + VALUE_BLOCK);
+        scratch->scores = claim_floats(
+            d, (size_t)d->kernels->most_queries * a_row + (size_t)(VALUE_BLOCK * d->padded_dim));
         scratch->queries = claim_floats(d, 2 * MAX_QUERIES * (size_t)d->padded_dim);
     }
 }
@@ -297,7 +301,7 @@ static void start_block(Block *block, Decoder *d) {
 /* Cut `count` neighbours into spans, as many in each as attention takes together; returns how many spans. */
 static int cut_spans(const Decoder *d, int first, int count, int to, Span *spans) {
     int group = d->shape.heads / d->shape.kv_heads, made = 0;
-    int at_once = MAX_QUERIES / group > 1 ? MAX_QUERIES / group : 1;
+    int at_once = d->kernels->most_queries / group > 1 ? d->kernels->most_queries / group : 1;
     for (int i = 0; i < count; i += at_once)
         spans[made++] = (Span){first + i, count - i < at_once ? count - i : at_once, to + i};
     return made;

@@ -15,8 +15,8 @@ enum {
     BLOCK = 128,
     /* Panels that a decoding step multiplies before it uses the outcome. */
     BATCH = 32,
-    /* The same for several positions: their outcomes then fill whole cache lines. */
-    BLOCK_BATCH = 4,
+    /* The same for several positions. */
+    BLOCK_BATCH = MOST_PANELS,
     /* Attention of one new id is cut into at most this many stretches of the history. */
     MAX_STRETCHES = 8,
     MIN_STRETCH = 32,
@@ -58,6 +58,7 @@ typedef struct {
 typedef struct {
     Activations in; /* one position */
     float *products;
+    unsigned char *unpacked; /* of the matrix's panels, for several positions */
     float *highest; /* of the products of each position */
     float *scores;
     float *queries; /* and after them, what attention made of them */

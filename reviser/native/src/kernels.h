@@ -14,12 +14,17 @@ enum {
     PANEL = 8,
     /* Positions that a product takes at once, so that a weight is unpacked once for all of them. */
     QUAD = 4,
-    /* Rows of queries that attention takes at once. */
-    MAX_QUERIES = 6,
+    /* Panels that are multiplied with several positions at once: their outcomes then fill whole cache lines. */
+    MOST_PANELS = 4,
+    /* Rows of queries that attention takes at once, at any level. */
+    MAX_QUERIES = 48,
     /* Positions of one block of keys, which lie dimension by dimension inside it. */
     KEY_BLOCK = 8,
     /* Attention takes this many positions at once; what a cache allocates is a multiple of it. */
     POSITION_STEP = 2 * KEY_BLOCK,
+    /* Positions whose values are summed up for all dimensions before the next ones: they stay in the first-level
+     * cache meanwhile. */
+    VALUE_BLOCK = 64,
 };
 
 /* A tile is eight rows of one group. The group's 32 columns lie as eight fours, and vector j holds the
@@ -60,19 +65,27 @@ typedef struct {
     unsigned char *data;
 } Matrix;
 
-/* The right-hand side of a product, for several positions: position p begins at codes + p * cols
- * and scales + p * groups. A group's values are scale * code, and `sums` holds the sum of its values,
+/* The right-hand side of a product, for several positions. Values of position p begin at values + p * cols.
+ * Codes and what belongs to them lie group by group for `together` neighbours, of which there is one unless a
+ * level wants more: see `first_group`. A group's values are scale * code, and `sums` holds the sum of its values,
  * which meets the weights' minimum. A level may keep other codes for its products, and in `starts`
  * four copies of the number from which a group's sum of products begins. Products with 32-bit
  * matrices use `values`. */
 typedef struct {
-    int cols, groups;
+    int cols, groups, together;
     float *values;
     int8_t *codes;
     float *scales;
     float *sums;
     int32_t *starts;
+    unsigned char *unpacked; /* room for what a level makes of MOST_PANELS panels of a matrix */
 } Activations;
+
+/* Where the first group of a position lies, counted in groups; the next ones follow `together` further on each. */
+static inline size_t first_group(const Activations *in, int position) {
+    int ahead = position % in->together;
+    return (size_t)(position - ahead) * (size_t)in->groups + (size_t)ahead;
+}
 
 /* Keys and values of one head in the cache, as the upper halves of floats: reading them takes
  * no conversion. Keys: [block][dimension][8 positions].
@@ -98,7 +111,14 @@ typedef struct {
     /* Exclusive-or of a byte with two 4-bit codes, as packed for this level. */
     uint8_t nibble_mask;
 
-    /* Rows of panels [first, first + count) times positions [0, n): out[panel][position][8]. */
+    /* Positions whose codes lie together if there are several, and the bytes that it unpacks a group of a panel
+     * to, for these. */
+    int together, unpacked_bytes;
+    /* Rows of queries that attention takes at once. */
+    int most_queries;
+
+    /* Rows of panels [first, first + count) times positions [0, n): out[panel][position][8]. At most MOST_PANELS
+     * panels if there are several positions. */
     void (*multiply)(const Matrix *matrix, int first, int count, const Activations *in, int n,
                      float *out);
     /* The values of one row, padded to whole groups. */
@@ -116,10 +136,11 @@ typedef struct {
     void (*swiglu)(const float *gate, const float *up, float *out);
     void (*gelu)(const float *x, const float *bias, float *out);
 
-    /* Attend from `queries` rows (at most MAX_QUERIES, each `stride` floats after the last) to cached
+    /* Attend from `queries` rows (at most `most_queries`, each `stride` floats after the last) to cached
      * positions [from, limits[row]), where from is a multiple of POSITION_STEP. Row r's outcome is
      * the largest score, the sum of exp(score - largest) and the sum of values weighted by those.
-     * `scratch` holds MAX_QUERIES * (positions rounded up to POSITION_STEP) floats. */
+     * `scratch` holds most_queries * (positions rounded up to POSITION_STEP + 2 * padded dimensions +
+     * VALUE_BLOCK) + VALUE_BLOCK * padded dimensions floats. */
     void (*attend)(const HeadCache *cache, const float *queries, int stride, int rows, int from,
                    const int *limits, float scale, float *scratch, float *largest, float *total,
                    float *out, int out_stride);

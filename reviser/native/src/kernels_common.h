@@ -2,10 +2,25 @@
  *
  * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
  * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, and PAIR_POSITIONS
- * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. */
+ * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. Or it defines
+ * MULTIPLY_MANY, which takes all of several positions, and how their codes lie for that: TOGETHER and
+ * UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. */
 
 #ifndef QUANTISE8
 #define QUANTISE8 quantise
+#endif
+
+#ifndef MULTIPLY_MANY
+#define TOGETHER 1
+#define UNPACKED_BYTES 0
+#endif
+
+/* Rows of queries whose sums fit the registers of any level. */
+#define FEW 6
+#ifdef MANY
+#define MOST_QUERIES MAX_QUERIES
+#else
+#define MOST_QUERIES FEW
 #endif
 
 #ifndef INLINE
@@ -133,21 +148,22 @@ INLINE float largest_size(const float *values) {
 
 TARGET static void quantise(const Activations *in, int position) {
     const float *values = in->values + (size_t)position * (size_t)in->cols;
-    int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    float *sums = in->sums + (size_t)position * (size_t)in->groups;
+    size_t first = first_group(in, position), apart = (size_t)in->together;
+    int8_t *codes = in->codes + first * GROUP;
+    float *scales = in->scales + first, *sums = in->sums + first;
     /* In two rounds, so that groups need not wait for one another's divisions. */
     for (int group = 0; group < in->groups; group++)
-        scales[group] = largest_size(values + group * GROUP) * (1.0f / 127);
-    for (int group = 0; group < in->groups; group++, values += GROUP, codes += GROUP) {
-        v8 inverse = v8_splat(scales[group] > TINY ? 1.0f / scales[group] : 0.0f);
+        scales[(size_t)group * apart] = largest_size(values + group * GROUP) * (1.0f / 127);
+    for (int group = 0; group < in->groups; group++, values += GROUP, codes += GROUP * apart) {
+        float scale = scales[(size_t)group * apart];
+        v8 inverse = v8_splat(scale > TINY ? 1.0f / scale : 0.0f);
         v8 sum = v8_splat(0.0f);
         for (int i = 0; i < GROUP; i += 8) {
             v8 whole = v8_round(v8_mul(v8_load(values + i), inverse));
             sum = v8_add(sum, whole);
             v8_store_int8(codes + i, whole);
         }
-        sums[group] = scales[group] * v8_sum(sum);
+        sums[(size_t)group * apart] = scale * v8_sum(sum);
     }
 }
 
@@ -195,6 +211,12 @@ _Static_assert(PAIR_POSITIONS >= 8, "pairs of panels are multiplied with eight p
 TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
                             float *out) {
     const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
+#ifdef MULTIPLY_MANY
+    if (n > 1 && matrix->bits != 32) {
+        MULTIPLY_MANY(matrix, first, count, in, n, out);
+        return;
+    }
+#endif
 #ifdef PAIR_POSITIONS
     for (; n > 1 && count >= 2 && matrix->bits != 32; count -= 2) {
         if (matrix->bits == 4)
@@ -261,13 +283,17 @@ static void store_value(uint16_t *values, int head_dim, int padded_dim, int posi
     for (int d = 0; d < head_dim; d++) slot[d] = upper(value[d]);
 }
 
+/* Loops over sums are written out, so that sums stay in registers. */
+#define ALL _Pragma("GCC unroll 12")
+
+
 /* Scores of `rows` queries for `blocks` blocks of keys at a time. */
 INLINE void score(const HeadCache *cache, const float *queries, int stride, const int rows, int from,
                   int width, const int blocks, float scale, float *scores) {
     int head_dim = cache->head_dim;
     const uint16_t *keys = cache->keys + (size_t)from * (size_t)head_dim;
     for (int at = 0; at < width; at += blocks * KEY_BLOCK, keys += blocks * KEY_BLOCK * head_dim) {
-        v8 sum[MAX_QUERIES][2];
+        v8 sum[FEW][2];
         for (int r = 0; r < rows; r++)
             for (int b = 0; b < blocks; b++) sum[r][b] = v8_splat(0.0f);
         for (int d = 0; d < head_dim; d++) {
@@ -292,24 +318,30 @@ TARGET static void soften(float *scores, int count, int width, float *largest, f
     for (int i = 8; i < width; i += 8) highest = v8_max(highest, v8_load(scores + i));
     float most = v8_largest(highest);
     v8 sum = v8_splat(0.0f), shift = v8_splat(most);
-    int whole = count / 8 * 8;
-    for (int i = 0; i < width; i += 8) {
+    int i = 0;
+    for (; i + 8 <= count; i += 8) {
+        v8 weight = v8_exp(v8_sub(v8_load(scores + i), shift));
+        v8_store(scores + i, weight);
+        sum = v8_add(sum, weight);
+    }
+    if (i < count) {
         v8_store(scores + i, v8_exp(v8_sub(v8_load(scores + i), shift)));
         /* What lies past the end weighs nothing; the exponential never gets quite so low. */
-        for (int j = i < whole ? i + 8 : i + (count > i ? count - i : 0); j < i + 8; j++)
-            scores[j] = 0.0f;
+        for (int j = count; j < i + 8; j++) scores[j] = 0.0f;
         sum = v8_add(sum, v8_load(scores + i));
+        i += 8;
     }
+    for (; i < width; i += 8) v8_store(scores + i, v8_splat(0.0f));
     *largest = most;
     *total = v8_sum(sum);
 }
 
-/* Sums of values weighted by the scores, for `parts` vectors of dimensions at a time. */
+/* Add values weighted by the scores, for `parts` vectors of dimensions at a time. */
 INLINE void gather(const uint16_t *values, int padded_dim, const float *scores, int width, int count,
                    const int rows, const int parts, float *out, int out_stride) {
-    v8 sum[MAX_QUERIES][4];
+    v8 sum[FEW][4];
     for (int r = 0; r < rows; r++)
-        for (int i = 0; i < parts; i++) sum[r][i] = v8_splat(0.0f);
+        for (int i = 0; i < parts; i++) sum[r][i] = v8_load(out + r * out_stride + 8 * i);
     for (int t = 0; t < count; t++, values += padded_dim) {
         v8 part[4];
         for (int i = 0; i < parts; i++) part[i] = v8_load_upper(values + 8 * i);
@@ -321,12 +353,16 @@ INLINE void gather(const uint16_t *values, int padded_dim, const float *scores, 
         for (int i = 0; i < parts; i++) v8_store(out + r * out_stride + 8 * i, sum[r][i]);
 }
 
+INLINE int longest_of(const int *limits, int rows) {
+    int longest = limits[0];
+    for (int r = 1; r < rows; r++) longest = limits[r] > longest ? limits[r] : longest;
+    return longest;
+}
+
 INLINE void attend_rows(const HeadCache *cache, const float *queries, int stride, const int rows,
                         int from, const int *limits, float scale, float *scratch, float *largest,
                         float *total, float *out, int out_stride) {
-    int longest = limits[0];
-    for (int r = 1; r < rows; r++) longest = limits[r] > longest ? limits[r] : longest;
-    int count = longest - from;
+    int count = longest_of(limits, rows) - from;
     int width = (count + POSITION_STEP - 1) / POSITION_STEP * POSITION_STEP;
     /* As many sums at a time as the registers hold. */
     const int blocks = rows < 6 ? 2 : 1, parts = rows < 3 ? 4 : rows < 6 ? 2 : 1;
@@ -334,17 +370,95 @@ INLINE void attend_rows(const HeadCache *cache, const float *queries, int stride
     for (int r = 0; r < rows; r++)
         soften(scratch + r * width, limits[r] - from, width, &largest[r], &total[r]);
 
-    const uint16_t *values = cache->values + (size_t)from * (size_t)cache->padded_dim;
-    int d = 0;
-    for (; d + 8 * parts <= cache->padded_dim; d += 8 * parts)
-        gather(values + d, cache->padded_dim, scratch, width, count, rows, parts, out + d, out_stride);
-    for (; d < cache->padded_dim; d += 8)
-        gather(values + d, cache->padded_dim, scratch, width, count, rows, 1, out + d, out_stride);
+    for (int r = 0; r < rows; r++)
+        for (int d = 0; d < cache->padded_dim; d += 8) v8_store(out + r * out_stride + d, v8_splat(0.0f));
+    for (int t = 0; t < count; t += VALUE_BLOCK) {
+        const uint16_t *values = cache->values + (size_t)(from + t) * (size_t)cache->padded_dim;
+        int some = count - t < VALUE_BLOCK ? count - t : VALUE_BLOCK, d = 0;
+        for (; d + 8 * parts <= cache->padded_dim; d += 8 * parts)
+            gather(values + d, cache->padded_dim, scratch + t, width, some, rows, parts, out + d, out_stride);
+        for (; d < cache->padded_dim; d += 8)
+            gather(values + d, cache->padded_dim, scratch + t, width, some, rows, 1, out + d, out_stride);
+    }
 }
 
-TARGET static void attend(const HeadCache *cache, const float *queries, int stride, int rows, int from,
-                          const int *limits, float scale, float *scratch, float *largest, float *total,
-                          float *out, int out_stride) {
+#ifdef MANY
+/* ---- Attention of many rows, MANY at a time ----
+ *
+ * Keys and values become floats once for all rows, since to convert them between products costs as much as
+ * some of these. What rows have of one dimension or position lies together. */
+
+INLINE void unpack_upper(const uint16_t *from, int count, float *to) {
+    for (int i = 0; i < count; i += 8) v8_store(to + i, v8_load_upper(from + i));
+}
+
+/* Scores of MANY queries for `count` positions, rounded up to whole blocks of keys. */
+INLINE void score_many(const float *keys, const float *queries, int head_dim, int count, float scale,
+                       float *scores, int width) {
+    for (int at = 0; at < count; at += KEY_BLOCK) {
+        v8 sum[MANY];
+        ALL for (int r = 0; r < MANY; r++) sum[r] = v8_splat(0.0f);
+        for (int d = 0; d < head_dim; d++, keys += KEY_BLOCK)
+            v8_fma_many(v8_load(keys), queries + d * MANY, sum);
+        ALL for (int r = 0; r < MANY; r++)
+            v8_store(scores + r * width + at, v8_mul(sum[r], v8_splat(scale)));
+    }
+}
+
+INLINE void gather_many(const float *values, int padded_dim, const float *weights, int count, float *out) {
+    v8 sum[MANY];
+    ALL for (int r = 0; r < MANY; r++) sum[r] = v8_load(out + r * padded_dim);
+    for (int t = 0; t < count; t++, values += padded_dim, weights += MANY)
+        v8_fma_many(v8_load(values), weights, sum);
+    ALL for (int r = 0; r < MANY; r++) v8_store(out + r * padded_dim, sum[r]);
+}
+
+TARGET static void attend_many(const HeadCache *cache, const float *queries, int stride, int rows,
+                               int from, const int *limits, float scale, float *scratch, float *largest,
+                               float *total, float *out, int out_stride) {
+    int count = longest_of(limits, rows) - from, head_dim = cache->head_dim, padded_dim = cache->padded_dim;
+    int width = (count + POSITION_STEP - 1) / POSITION_STEP * POSITION_STEP;
+    int sets = (rows + MANY - 1) / MANY, counts[MAX_QUERIES / MANY];
+    float *turned = scratch + MAX_QUERIES * width, *sums = turned + MAX_QUERIES * padded_dim;
+    float *weights = sums + MAX_QUERIES * padded_dim, *floats = weights + MANY * VALUE_BLOCK;
+    for (int set = 0; set < sets; set++) {
+        int some = rows - set * MANY < MANY ? rows - set * MANY : MANY;
+        counts[set] = longest_of(limits + set * MANY, some) - from;
+        for (int d = 0; d < head_dim; d++)
+            for (int r = 0; r < MANY; r++)
+                turned[(set * head_dim + d) * MANY + r] = r < some ? queries[(set * MANY + r) * stride + d] : 0.0f;
+    }
+    for (int t = 0; t < count; t += VALUE_BLOCK) {
+        int block = width - t < VALUE_BLOCK ? width - t : VALUE_BLOCK;
+        unpack_upper(cache->keys + (size_t)(from + t) * (size_t)head_dim, block * head_dim, floats);
+        for (int set = 0; set < sets; set++) {
+            int some = counts[set] - t < block ? counts[set] - t : block;
+            score_many(floats, turned + set * head_dim * MANY, head_dim, some, scale,
+                       scratch + set * MANY * width + t, width);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        soften(scratch + r * width, limits[r] - from, width, &largest[r], &total[r]);
+    memset(sums, 0, (size_t)(sets * MANY * padded_dim) * sizeof *sums);
+    for (int t = 0; t < count; t += VALUE_BLOCK) {
+        int block = count - t < VALUE_BLOCK ? count - t : VALUE_BLOCK;
+        unpack_upper(cache->values + (size_t)(from + t) * (size_t)padded_dim, block * padded_dim, floats);
+        for (int set = 0; set < sets; set++) {
+            int some = counts[set] - t < block ? counts[set] - t : block;
+            if (some <= 0) continue;
+            v8_turn_many(scratch + set * MANY * width + t, width, some, weights);
+            for (int d = 0; d < padded_dim; d += 8)
+                gather_many(floats + d, padded_dim, weights, some, sums + set * MANY * padded_dim + d);
+        }
+    }
+    for (int r = 0; r < rows; r++)
+        memcpy(out + r * out_stride, sums + r * padded_dim, (size_t)padded_dim * sizeof *out);
+}
+#endif
+
+TARGET static void attend_few(const HeadCache *cache, const float *queries, int stride, int rows, int from,
+                              const int *limits, float scale, float *scratch, float *largest,
+                              float *total, float *out, int out_stride) {
     /* The number of rows is a constant in each call, so that their sums stay in registers. */
 #define ATTEND(constant)                                                                         \
     case constant:                                                                               \
@@ -362,10 +476,26 @@ TARGET static void attend(const HeadCache *cache, const float *queries, int stri
 #undef ATTEND
 }
 
+TARGET static void attend(const HeadCache *cache, const float *queries, int stride, int rows, int from,
+                          const int *limits, float scale, float *scratch, float *largest, float *total,
+                          float *out, int out_stride) {
+#ifdef MANY
+    if (rows > FEW) {
+        attend_many(cache, queries, stride, rows, from, limits, scale, scratch, largest, total, out,
+                    out_stride);
+        return;
+    }
+#endif
+    attend_few(cache, queries, stride, rows, from, limits, scale, scratch, largest, total, out, out_stride);
+}
+
 const Kernels LEVEL_KERNELS = {
     .name = LEVEL_NAME,
     .supported = LEVEL_SUPPORTED,
     .nibble_mask = NIBBLE_MASK,
+    .together = TOGETHER,
+    .most_queries = MOST_QUERIES,
+    .unpacked_bytes = UNPACKED_BYTES,
     .multiply = multiply,
     .read_row = read_row,
     .quantise4 = QUANTISE4,

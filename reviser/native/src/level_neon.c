@@ -3,6 +3,7 @@
 #if defined(__aarch64__)
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
@@ -59,8 +60,8 @@ INLINE void pair_inputs(const float *values, v8 *a, v8 *c) {
 
 TARGET static void quantise_pairs(const Activations *in, int position) {
     const float *values = in->values + (size_t)position * (size_t)in->cols;
-    int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    size_t first = (size_t)position * (size_t)in->groups;
+    size_t first = first_group(in, position), apart = (size_t)in->together;
+    int8_t *codes = in->codes + first * GROUP;
     float *scales = in->scales + first, *sums = in->sums + first;
     int32_t *starts = in->starts + 4 * first;
     v8 a[2], c[2];
@@ -68,23 +69,24 @@ TARGET static void quantise_pairs(const Activations *in, int position) {
     for (int group = 0; group < in->groups; group++) {
         pair_inputs(values + group * GROUP, a, c);
         v8 high = v8_max(v8_abs(a[0]), v8_abs(a[1])), low = v8_max(v8_abs(c[0]), v8_abs(c[1]));
-        scales[group] = v8_largest(v8_max(high, low)) * (1.0f / 127);
+        scales[(size_t)group * apart] = v8_largest(v8_max(high, low)) * (1.0f / 127);
     }
     for (int group = 0; group < in->groups; group++) {
-        float scale = scales[group];
+        size_t at = (size_t)group * apart;
+        float scale = scales[at];
         v8 inverse = v8_splat(scale > TINY ? 1.0f / scale : 0.0f);
         pair_inputs(values + group * GROUP, a, c);
         for (int i = 0; i < 2; i++) {
             a[i] = v8_round(v8_mul(a[i], inverse));
             c[i] = v8_round(v8_mul(c[i], inverse));
-            v8_store_int8(codes + group * GROUP + GROUP / 2 + 8 * i, a[i]);
-            v8_store_int8(codes + group * GROUP + 8 * i, c[i]);
+            v8_store_int8(codes + at * GROUP + GROUP / 2 + 8 * (size_t)i, a[i]);
+            v8_store_int8(codes + at * GROUP + 8 * (size_t)i, c[i]);
         }
         float a_sum = v8_sum(v8_add(a[0], a[1])), c_sum = v8_sum(v8_add(c[0], c[1]));
-        scales[group] = scale * INPUT_LIFT;
+        scales[at] = scale * INPUT_LIFT;
         /* x + y = a + (c + a / 16) */
-        sums[group] = scale * INPUT_LIFT * (c_sum + a_sum * (17.0f / 16));
-        vst1q_s32(starts + 4 * group, vdupq_n_s32(MAGIC + 8 * (int32_t)a_sum));
+        sums[at] = scale * INPUT_LIFT * (c_sum + a_sum * (17.0f / 16));
+        vst1q_s32(starts + 4 * at, vdupq_n_s32(MAGIC + 8 * (int32_t)a_sum));
     }
 }
 
@@ -109,144 +111,365 @@ INLINE uint8x16_t third_bytes(const int first) {
     return vreinterpretq_u8_u32(vld1q_u32(lanes));
 }
 
-/* Add the products of four rows with one four of each position's codes. `lane` is a constant of the
- * instruction, hence a macro. */
-#define ADD_FOUR(sum, rows, codes, lane) \
-    for (int p = 0; p < count; p++) sum[p][h] = vdotq_laneq_s32(sum[p][h], rows, codes[p], lane)
+/* ---- One position: a decoding step ---- */
 
 #define ADD_NIBBLES(j)                                                                       \
-    for (int h = first; h < last; h++) {                                                     \
+    for (int h = 0; h < 2; h++) {                                                            \
         uint8x16_t both = vld1q_u8(&tile->codes[j][4 * h][0]);                               \
-        ADD_FOUR(whole, vreinterpretq_s8_u8(both), high, j);                                 \
-        ADD_FOUR(part, vreinterpretq_s8_u8(vandq_u8(both, nibble)), low, j);                 \
+        whole[h] = vdotq_laneq_s32(whole[h], vreinterpretq_s8_u8(both), high, j);            \
+        part[h] = vdotq_laneq_s32(part[h], vreinterpretq_s8_u8(vandq_u8(both, nibble)), low, j); \
     }
 
-/* Rows of the panel's halves [first, last) times `count` positions. Two halves of one position or one
- * half of four: more sums would not fit the registers. */
-INLINE void multiply_halves4(const unsigned char *panel, int groups, const Activations *in,
-                             int position, const int count, const int first, const int last,
-                             float *out) {
+INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activations *in,
+                            int position, const int count, float *out) {
+    (void)position, (void)count; /* several go to multiply_many */
     const PanelHead *head = (const PanelHead *)panel;
     const Tile4 *tile = (const Tile4 *)(head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    size_t begin = (size_t)position * (size_t)in->groups;
-    const float *scales = in->scales + begin, *sums = in->sums + begin;
-    const int32_t *starts = in->starts + 4 * begin;
     const uint8x16_t nibble = vdupq_n_u8(15);
     const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
     const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
-    float32x4_t scaled[QUAD][2], lowered[QUAD][2];
-    for (int p = 0; p < count; p++)
-        for (int h = first; h < last; h++) scaled[p][h] = lowered[p][h] = vdupq_n_f32(0.0f);
+    float32x4_t scaled[2], lowered[2];
+    for (int h = 0; h < 2; h++) scaled[h] = lowered[h] = vdupq_n_f32(0.0f);
     for (int group = 0; group < groups; group++, tile++) {
-        int32x4_t whole[QUAD][2], part[QUAD][2];
-        int8x16_t low[QUAD], high[QUAD];
-        for (int p = 0; p < count; p++) {
-            low[p] = vld1q_s8(codes + p * in->cols + group * GROUP);
-            high[p] = vld1q_s8(codes + p * in->cols + group * GROUP + GROUP / 2);
-            for (int h = first; h < last; h++) {
-                whole[p][h] = new_zeros();
-                part[p][h] = vld1q_s32(starts + 4 * (p * groups + group));
-            }
+        int32x4_t whole[2], part[2];
+        int8x16_t low = vld1q_s8(in->codes + group * GROUP);
+        int8x16_t high = vld1q_s8(in->codes + group * GROUP + GROUP / 2);
+        for (int h = 0; h < 2; h++) {
+            whole[h] = new_zeros();
+            part[h] = vld1q_s32(in->starts + 4 * group);
         }
-        if (count == 1) {
-            /* Alone, a position waits for memory: ask for it a little earlier than the processor does. */
-            __builtin_prefetch((const char *)tile + AHEAD, 0, 0);
-            __builtin_prefetch((const char *)tile + AHEAD + 64, 0, 0);
-        }
+        /* Alone, a position waits for memory: ask for it a little earlier than the processor does. */
+        __builtin_prefetch((const char *)tile + AHEAD, 0, 0);
+        __builtin_prefetch((const char *)tile + AHEAD + 64, 0, 0);
         ADD_NIBBLES(0)
         ADD_NIBBLES(1)
         ADD_NIBBLES(2)
         ADD_NIBBLES(3)
         uint8x16_t bytes = vld1q_u8(tile->scales); /* and the minima after them */
-        for (int h = first; h < last; h++) {
+        for (int h = 0; h < 2; h++) {
             float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
             float32x4_t minimum = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h]));
-            for (int p = 0; p < count; p++) {
-                float32x4_t dot = plain(vrsraq_n_s32(part[p][h], whole[p][h], 4));
-                scaled[p][h] =
-                    vfmaq_n_f32(scaled[p][h], vmulq_f32(dot, scale), scales[p * groups + group]);
-                lowered[p][h] = vfmaq_n_f32(lowered[p][h], minimum, sums[p * groups + group]);
-            }
+            float32x4_t dot = plain(vrsraq_n_s32(part[h], whole[h], 4));
+            scaled[h] = vfmaq_n_f32(scaled[h], vmulq_f32(dot, scale), in->scales[group]);
+            lowered[h] = vfmaq_n_f32(lowered[h], minimum, in->sums[group]);
         }
     }
-    for (int p = 0; p < count; p++)
-        for (int h = first; h < last; h++) {
-            float32x4_t below = vmulq_f32(lowered[p][h], vld1q_f32(head->minima + 4 * h));
-            float32x4_t above = vmulq_f32(scaled[p][h], vld1q_f32(head->scales + 4 * h));
-            float32x4_t difference = vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT);
-            vst1q_f32(out + p * PANEL + 4 * h, difference);
-        }
-}
-
-#define ADD_BYTES(j)                                                                         \
-    for (int h = first; h < last; h++) {                                                     \
-        int8x16_t rows = vld1q_s8(&tile->codes[j][4 * h][0]);                                \
-        if ((j) < 4) {                                                                       \
-            ADD_FOUR(dot, rows, low, (j) % 4);                                               \
-        } else {                                                                             \
-            ADD_FOUR(dot, rows, high, (j) % 4);                                              \
-        }                                                                                    \
-    }
-
-INLINE void multiply_halves8(const unsigned char *panel, int groups, const Activations *in,
-                             int position, const int count, const int first, const int last,
-                             float *out) {
-    const PanelHead *head = (const PanelHead *)panel;
-    const Tile8 *tile = (const Tile8 *)(head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    const float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    float32x4_t scaled[QUAD][2];
-    for (int p = 0; p < count; p++)
-        for (int h = first; h < last; h++) scaled[p][h] = vdupq_n_f32(0.0f);
-    for (int group = 0; group < groups; group++, tile++) {
-        int32x4_t dot[QUAD][2];
-        int8x16_t low[QUAD], high[QUAD];
-        for (int p = 0; p < count; p++) {
-            low[p] = vld1q_s8(codes + p * in->cols + group * GROUP);
-            high[p] = vld1q_s8(codes + p * in->cols + group * GROUP + GROUP / 2);
-            for (int h = first; h < last; h++) dot[p][h] = vdupq_n_s32(MAGIC);
-        }
-        ADD_BYTES(0)
-        ADD_BYTES(1)
-        ADD_BYTES(2)
-        ADD_BYTES(3)
-        ADD_BYTES(4)
-        ADD_BYTES(5)
-        ADD_BYTES(6)
-        ADD_BYTES(7)
-        for (int p = 0; p < count; p++)
-            for (int h = first; h < last; h++)
-                scaled[p][h] =
-                    vfmaq_n_f32(scaled[p][h], plain(dot[p][h]), scales[p * groups + group]);
-    }
-    for (int p = 0; p < count; p++)
-        for (int h = first; h < last; h++)
-            vst1q_f32(out + p * PANEL + 4 * h,
-                      vmulq_f32(scaled[p][h], vld1q_f32(head->scales + 4 * h)));
-}
-
-INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activations *in,
-                            int position, const int count, float *out) {
-    if (count == 1) {
-        multiply_halves4(panel, groups, in, position, count, 0, 2, out);
-    } else {
-        multiply_halves4(panel, groups, in, position, count, 0, 1, out);
-        multiply_halves4(panel, groups, in, position, count, 1, 2, out);
+    for (int h = 0; h < 2; h++) {
+        float32x4_t below = vmulq_f32(lowered[h], vld1q_f32(head->minima + 4 * h));
+        float32x4_t above = vmulq_f32(scaled[h], vld1q_f32(head->scales + 4 * h));
+        vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
     }
 }
+
+#define ADD_BYTES(fours, j, lane)                                                            \
+    for (int h = 0; h < 2; h++)                                                              \
+        dot[h] = vdotq_laneq_s32(dot[h], vld1q_s8(&tile->codes[j][4 * h][0]), fours, lane);
 
 INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activations *in,
                             int position, const int count, float *out) {
-    if (count == 1) {
-        multiply_halves8(panel, groups, in, position, count, 0, 2, out);
-    } else {
-        multiply_halves8(panel, groups, in, position, count, 0, 1, out);
-        multiply_halves8(panel, groups, in, position, count, 1, 2, out);
+    (void)position, (void)count;
+    const PanelHead *head = (const PanelHead *)panel;
+    const Tile8 *tile = (const Tile8 *)(head + 1);
+    float32x4_t scaled[2] = {vdupq_n_f32(0.0f), vdupq_n_f32(0.0f)};
+    for (int group = 0; group < groups; group++, tile++) {
+        int32x4_t dot[2] = {vdupq_n_s32(MAGIC), vdupq_n_s32(MAGIC)};
+        int8x16_t low = vld1q_s8(in->codes + group * GROUP);
+        int8x16_t high = vld1q_s8(in->codes + group * GROUP + GROUP / 2);
+        ADD_BYTES(low, 0, 0)
+        ADD_BYTES(low, 1, 1)
+        ADD_BYTES(low, 2, 2)
+        ADD_BYTES(low, 3, 3)
+        ADD_BYTES(high, 4, 0)
+        ADD_BYTES(high, 5, 1)
+        ADD_BYTES(high, 6, 2)
+        ADD_BYTES(high, 7, 3)
+        for (int h = 0; h < 2; h++)
+            scaled[h] = vfmaq_n_f32(scaled[h], plain(dot[h]), in->scales[group]);
+    }
+    for (int h = 0; h < 2; h++)
+        vst1q_f32(out + 4 * h, vmulq_f32(scaled[h], vld1q_f32(head->scales + 4 * h)));
+}
+
+/* ---- Several positions: the same sums in the same order ----
+ *
+ * Inputs of four positions lie together group by group, so that they are read from one end to the other.
+ * Panels are unpacked as far as all positions want it, and a few of them stay in the first-level cache
+ * while positions pass. */
+
+#define TOGETHER QUAD
+
+/* A group of four rows, unpacked. */
+typedef struct {
+    int8_t low[GROUP / 8][4][4];
+    float scales[4];
+    float shifts[4]; /* MAGIC_FLOAT times the scales, below zero */
+    float minima[4];
+} Unpacked;
+
+#define UNPACKED_BYTES (2 * sizeof(Unpacked)) /* of one group of a panel */
+
+INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
+    const Tile4 *tile = (const Tile4 *)((const PanelHead *)panel + 1);
+    const uint8x16_t nibble = vdupq_n_u8(15);
+    const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
+    const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
+    for (int group = 0; group < groups; group++, tile++) {
+        uint8x16_t bytes = vld1q_u8(tile->scales); /* and the minima after them */
+        for (int h = 0; h < 2; h++, to++) {
+            for (int j = 0; j < GROUP / 8; j++)
+                vst1q_s8(to->low[j][0],
+                         vreinterpretq_s8_u8(vandq_u8(vld1q_u8(tile->codes[j][4 * h]), nibble)));
+            float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
+            vst1q_f32(to->scales, scale);
+            vst1q_f32(to->shifts, vmulq_n_f32(scale, -MAGIC_FLOAT));
+            vst1q_f32(to->minima, vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h])));
+        }
     }
 }
 
+/* Add the products of four rows with one four of each position's codes. `lane` is a constant of the
+ * instruction, hence a macro. */
+#define ADD_FOUR(sum, rows, codes, lane)                                                     \
+    do {                                                                                     \
+        int8x16_t weights = vld1q_s8(rows);                                                  \
+        for (int p = 0; p < count; p++) sum[p] = vdotq_laneq_s32(sum[p], weights, codes[p], lane); \
+    } while (0)
+
+/* The sums of multiply_four4 for four positions, written out since compilers lose a tenth of the speed to the
+ * order of these instructions. A group's sums become floats while the next group's are made, so that neither
+ * waits for the other.
+ *
+ * v0 to v3: scaled; v4 to v7: lowered; v8 to v11: whole; v12 to v15: part, and then both; v16 to v19: codes of the
+ * four positions; v20 to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and
+ * sums of the inputs. */
+#define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
+#define DOT(sum, rows, codes, lane) "sdot v" #sum ".4s, v" #rows ".16b, v" #codes ".4b[" #lane "]\n"
+#define PRODUCT(to, dot) "fmla v" #to ".4s, v" #dot ".4s, v28.4s\n"
+#define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
+#define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
+#define ZERO(to) "movi v" #to ".4s, #0\n"
+#define JOIN(part, whole) "srsra v" #part ".4s, v" #whole ".4s, #4\n"
+#define STORE_SUM(from, at) "str q" #from ", [%[to], #" #at "]\n"
+
+INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, const int8_t *codes,
+                      const float *scales, const float *sums, const int32_t *starts, const int h, float *to) {
+    const uint8_t *rows = tile->codes[0][4 * h];
+    __asm__ volatile(
+        ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
+        ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)
+        "1:\n"
+        LOAD(16, codes, 16) LOAD(20, rows, 0) LOAD(17, codes, 48) LOAD(18, codes, 80) LOAD(19, codes, 112)
+        LOAD(21, rows, 32) LOAD(22, rows, 64) LOAD(23, rows, 96)
+        ZERO(8) ZERO(9) ZERO(10) ZERO(11)
+        DOT(8, 20, 16, 0) PRODUCT(24, 12) DOT(9, 20, 17, 0) PRODUCT(25, 13)
+        DOT(10, 20, 18, 0) PRODUCT(26, 14) DOT(11, 20, 19, 0) LOAD(20, low, 0)
+        DOT(8, 21, 16, 1) PRODUCT(27, 15) DOT(9, 21, 17, 1) LOWER(4, 0)
+        DOT(10, 21, 18, 1) LOWER(5, 1) DOT(11, 21, 19, 1) LOAD(21, low, 16)
+        DOT(8, 22, 16, 2) LOWER(6, 2) DOT(9, 22, 17, 2) LOWER(7, 3)
+        DOT(10, 22, 18, 2) SCALE(0, 24, 0) DOT(11, 22, 19, 2) LOAD(22, low, 32) LOAD(14, starts, 32)
+        DOT(8, 23, 16, 3) SCALE(1, 25, 1) LOAD(16, codes, 0) DOT(9, 23, 17, 3) SCALE(2, 26, 2) LOAD(17, codes, 32)
+        DOT(10, 23, 18, 3) SCALE(3, 27, 3) LOAD(18, codes, 64) DOT(11, 23, 19, 3) LOAD(19, codes, 96)
+        LOAD(23, low, 48) LOAD(15, starts, 48) LOAD(12, starts, 0) LOAD(13, starts, 16)
+        DOT(12, 20, 16, 0) DOT(13, 20, 17, 0) DOT(14, 20, 18, 0) DOT(15, 20, 19, 0) LOAD(28, low, 64) LOAD(24, low, 80)
+        DOT(12, 21, 16, 1) DOT(13, 21, 17, 1) DOT(14, 21, 18, 1) DOT(15, 21, 19, 1) LOAD(29, low, 96) LOAD(25, low, 80)
+        DOT(12, 22, 16, 2) DOT(13, 22, 17, 2) DOT(14, 22, 18, 2) DOT(15, 22, 19, 2)
+        "ldr q30, [%[scales]], #16\n" LOAD(26, low, 80)
+        DOT(12, 23, 16, 3) DOT(13, 23, 17, 3) DOT(14, 23, 18, 3) DOT(15, 23, 19, 3)
+        "ldr q31, [%[sums]], #16\n" LOAD(27, low, 80)
+        JOIN(12, 8) JOIN(13, 9) JOIN(14, 10) JOIN(15, 11)
+        "add %[codes], %[codes], #128\n"
+        "add %[rows], %[rows], #144\n"
+        "add %[low], %[low], #224\n"
+        "add %[starts], %[starts], #64\n"
+        "subs %w[groups], %w[groups], #1\n"
+        "b.ne 1b\n"
+        PRODUCT(24, 12) PRODUCT(25, 13) PRODUCT(26, 14) PRODUCT(27, 15)
+        LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)
+        SCALE(0, 24, 0) SCALE(1, 25, 1) SCALE(2, 26, 2) SCALE(3, 27, 3)
+        STORE_SUM(0, 0) STORE_SUM(1, 16) STORE_SUM(2, 32) STORE_SUM(3, 48)
+        STORE_SUM(4, 64) STORE_SUM(5, 80) STORE_SUM(6, 96) STORE_SUM(7, 112)
+        : [codes] "+r"(codes), [rows] "+r"(rows), [low] "+r"(unpacked), [scales] "+r"(scales),
+          [sums] "+r"(sums), [starts] "+r"(starts), [groups] "+r"(groups)
+        : [to] "r"(to)
+        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
+          "v29", "v30", "v31");
+}
+
+_Static_assert(sizeof(Tile4) == 144 && sizeof(Unpacked) == 112 && offsetof(Unpacked, scales) == 64 &&
+                   offsetof(Unpacked, shifts) == 80 && offsetof(Unpacked, minima) == 96,
+               "the numbers in sum_four4");
+
+/* Half h of a panel times `count` of four positions that lie together. */
+INLINE void multiply_four4(const unsigned char *panel, const Unpacked *unpacked, int groups,
+                           const Activations *in, int position, const int count, const int h,
+                           float *out) {
+    const PanelHead *head = (const PanelHead *)panel;
+    const Tile4 *tile = (const Tile4 *)(head + 1);
+    size_t first = (size_t)position * (size_t)groups;
+    const int8_t *codes = in->codes + first * GROUP;
+    const float *scales = in->scales + first, *sums = in->sums + first;
+    const int32_t *starts = in->starts + 4 * first;
+    float32x4_t scaled[QUAD], lowered[QUAD];
+    unpacked += h;
+    if (count == QUAD) {
+        float made[2 * QUAD * 4];
+        sum_four4(tile, unpacked, groups, codes, scales, sums, starts, h, made);
+        for (int p = 0; p < QUAD; p++) {
+            scaled[p] = vld1q_f32(made + 4 * p);
+            lowered[p] = vld1q_f32(made + 4 * (QUAD + p));
+        }
+    } else {
+        for (int p = 0; p < count; p++) scaled[p] = lowered[p] = vdupq_n_f32(0.0f);
+        for (int group = 0; group < groups; group++, tile++, unpacked += 2) {
+            int32x4_t whole[QUAD], part[QUAD];
+            int8x16_t fours[QUAD];
+            for (int p = 0; p < count; p++) {
+                whole[p] = new_zeros();
+                fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
+            }
+            ADD_FOUR(whole, (const int8_t *)tile->codes[0][4 * h], fours, 0);
+            ADD_FOUR(whole, (const int8_t *)tile->codes[1][4 * h], fours, 1);
+            ADD_FOUR(whole, (const int8_t *)tile->codes[2][4 * h], fours, 2);
+            ADD_FOUR(whole, (const int8_t *)tile->codes[3][4 * h], fours, 3);
+            for (int p = 0; p < count; p++) {
+                part[p] = vld1q_s32(starts + 4 * p);
+                fours[p] = vld1q_s8(codes + p * GROUP);
+            }
+            ADD_FOUR(part, unpacked->low[0][0], fours, 0);
+            ADD_FOUR(part, unpacked->low[1][0], fours, 1);
+            ADD_FOUR(part, unpacked->low[2][0], fours, 2);
+            ADD_FOUR(part, unpacked->low[3][0], fours, 3);
+            float32x4_t scale = vld1q_f32(unpacked->scales), minimum = vld1q_f32(unpacked->minima);
+            float32x4_t in_scales = vld1q_f32(scales), in_sums = vld1q_f32(sums);
+#define FINISH(p)                                                                            \
+        if (p < count) {                                                                         \
+            /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */    \
+            float32x4_t dot = vreinterpretq_f32_s32(vrsraq_n_s32(part[p], whole[p], 4));         \
+            float32x4_t product = vfmaq_f32(vld1q_f32(unpacked->shifts), dot, scale);            \
+            scaled[p] = vfmaq_laneq_f32(scaled[p], product, in_scales, p);                       \
+            lowered[p] = vfmaq_laneq_f32(lowered[p], minimum, in_sums, p);                       \
+        }
+            FINISH(0)
+            FINISH(1)
+            FINISH(2)
+            FINISH(3)
+#undef FINISH
+            codes += QUAD * GROUP;
+            scales += QUAD;
+            sums += QUAD;
+            starts += 4 * QUAD;
+        }
+    }
+    for (int p = 0; p < count; p++) {
+        float32x4_t below = vmulq_f32(lowered[p], vld1q_f32(head->minima + 4 * h));
+        float32x4_t above = vmulq_f32(scaled[p], vld1q_f32(head->scales + 4 * h));
+        vst1q_f32(out + p * PANEL + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
+    }
+}
+
+INLINE void multiply_four8(const unsigned char *panel, int groups, const Activations *in, int position,
+                           const int count, const int h, float *out) {
+    const PanelHead *head = (const PanelHead *)panel;
+    const Tile8 *tile = (const Tile8 *)(head + 1);
+    size_t first = (size_t)position * (size_t)groups;
+    const int8_t *codes = in->codes + first * GROUP;
+    const float *scales = in->scales + first;
+    float32x4_t scaled[QUAD];
+    for (int p = 0; p < count; p++) scaled[p] = vdupq_n_f32(0.0f);
+    for (int group = 0; group < groups; group++, tile++, codes += QUAD * GROUP, scales += QUAD) {
+        int32x4_t dot[QUAD];
+        int8x16_t fours[QUAD];
+        for (int p = 0; p < count; p++) {
+            dot[p] = vdupq_n_s32(MAGIC);
+            fours[p] = vld1q_s8(codes + p * GROUP);
+        }
+        ADD_FOUR(dot, tile->codes[0][4 * h], fours, 0);
+        ADD_FOUR(dot, tile->codes[1][4 * h], fours, 1);
+        ADD_FOUR(dot, tile->codes[2][4 * h], fours, 2);
+        ADD_FOUR(dot, tile->codes[3][4 * h], fours, 3);
+        for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
+        ADD_FOUR(dot, tile->codes[4][4 * h], fours, 0);
+        ADD_FOUR(dot, tile->codes[5][4 * h], fours, 1);
+        ADD_FOUR(dot, tile->codes[6][4 * h], fours, 2);
+        ADD_FOUR(dot, tile->codes[7][4 * h], fours, 3);
+        float32x4_t in_scales = vld1q_f32(scales);
+#define FINISH(p) \
+    if (p < count) scaled[p] = vfmaq_laneq_f32(scaled[p], plain(dot[p]), in_scales, p);
+        FINISH(0)
+        FINISH(1)
+        FINISH(2)
+        FINISH(3)
+#undef FINISH
+    }
+    for (int p = 0; p < count; p++)
+        vst1q_f32(out + p * PANEL + 4 * h, vmulq_f32(scaled[p], vld1q_f32(head->scales + 4 * h)));
+}
+
+/* `count` is a constant in each call, so that sums stay in registers. */
+#define FOUR_STEP(count)                                                                     \
+    if (matrix->bits == 4) {                                                                 \
+        multiply_four4(panel, unpacked, groups, in, position, count, 0, to);                 \
+        multiply_four4(panel, unpacked, groups, in, position, count, 1, to);                 \
+    } else {                                                                                 \
+        multiply_four8(panel, groups, in, position, count, 0, to);                           \
+        multiply_four8(panel, groups, in, position, count, 1, to);                           \
+    }
+
+TARGET static void multiply_many(const Matrix *matrix, int first, int count, const Activations *in, int n,
+                                 float *out) {
+    int groups = matrix->groups;
+    const unsigned char *panels = matrix->data + (size_t)first * matrix->panel_bytes;
+    if (matrix->bits == 4)
+        for (int i = 0; i < count; i++)
+            unpack(panels + (size_t)i * matrix->panel_bytes, groups, (Unpacked *)in->unpacked + 2 * i * groups);
+    for (int position = 0; position < n; position += QUAD) {
+        for (int i = 0; i < count; i++) {
+            const unsigned char *panel = panels + (size_t)i * matrix->panel_bytes;
+            const Unpacked *unpacked = (const Unpacked *)in->unpacked + 2 * i * groups;
+            float *to = out + (size_t)(i * n + position) * PANEL;
+            switch (n - position) {
+                case 1: FOUR_STEP(1) break;
+                case 2: FOUR_STEP(2) break;
+                case 3: FOUR_STEP(3) break;
+                default: FOUR_STEP(4) break;
+            }
+        }
+    }
+}
+
+#define MULTIPLY_MANY multiply_many
 #define QUANTISE4 quantise_pairs
+#define MANY 12 /* two registers of sums for each, and eight for the rest */
+
+/* Add `a` times one of twelve numbers to each of twelve sums. */
+INLINE void v8_fma_many(v8 a, const float *numbers, v8 *sum) {
+    float32x4_t first = vld1q_f32(numbers), second = vld1q_f32(numbers + 4), third = vld1q_f32(numbers + 8);
+#define ADD_LANE(r, four, lane)                                        \
+    sum[r].low = vfmaq_laneq_f32(sum[r].low, a.low, four, lane);       \
+    sum[r].high = vfmaq_laneq_f32(sum[r].high, a.high, four, lane);
+#define ADD_LANES(r, four) \
+    ADD_LANE(r, four, 0) ADD_LANE(r + 1, four, 1) ADD_LANE(r + 2, four, 2) ADD_LANE(r + 3, four, 3)
+    ADD_LANES(0, first)
+    ADD_LANES(4, second)
+    ADD_LANES(8, third)
+}
+
+/* Twelve rows of `count` numbers, `width` apart, number by number. Reads whole fours, which rows have. */
+INLINE void v8_turn_many(const float *rows, int width, int count, float *out) {
+    for (int t = 0; t < count; t += 4)
+        for (int r = 0; r < MANY; r += 4) {
+            const float *from = rows + r * width + t;
+            float32x4x2_t a = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + width));
+            float32x4x2_t b = vtrnq_f32(vld1q_f32(from + 2 * width), vld1q_f32(from + 3 * width));
+            float *to = out + t * MANY + r;
+            vst1q_f32(to, vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0])));
+            vst1q_f32(to + MANY, vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1])));
+            vst1q_f32(to + 2 * MANY, vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0])));
+            vst1q_f32(to + 3 * MANY, vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1])));
+        }
+}
+
 #define LEVEL_NAME "neon"
 #define LEVEL_SUPPORTED has_dot_product
 #define LEVEL_KERNELS kernels_neon

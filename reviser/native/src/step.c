@@ -127,9 +127,13 @@ static void clock_stop(int64_t started, int64_t *sum) {
 /* Prepare n positions of states for products with `matrix`. A single one is left to every thread, which prepares it for
  * itself in `view`: that is quicker than to wait for one another. */
 static Activations prepare_all(Decoder *d, Place *place, const Matrix *matrix, const Source *source, int n) {
-    Activations view = n == 1 ? d->scratch[place->worker].in : d->shared;
+    Scratch *scratch = &d->scratch[place->worker];
+    Activations view = n == 1 ? scratch->in : d->shared;
+    view.together = n == 1 ? 1 : d->kernels->together;
+    view.unpacked = scratch->unpacked;
     int from, to;
     if (n > 1) {
+        int64_t preparing = clock_start(d, place);
         while (phase_take(place, n, &from, &to)) {
             Activations mine = view;
             for (int p = from; p < to; p++)
@@ -137,6 +141,7 @@ static Activations prepare_all(Decoder *d, Place *place, const Matrix *matrix, c
             phase_done(place, to - from);
         }
         phase_finish(place, n);
+        clock_stop(preparing, &d->profile.prepare_ns);
     }
     /* Everyone knows these without being told, so nobody writes to what all read. */
     view.cols = matrix->cols;
@@ -229,6 +234,7 @@ static void attention_of_one(const Job *job, Place *place, int layer, int row) {
     int position = job->start + row, positions = position + 1, group = s->heads / s->kv_heads;
     int length = stretch_length(positions), stretches = stretch_count(positions);
     int total = s->kv_heads * stretches, first_item, end;
+    int most = d->kernels->most_queries;
     float scale = 1.0f / sqrtf((float)d->head_dim);
     int limits[MAX_QUERIES];
     while (phase_take(place, total, &first_item, &end)) {
@@ -239,8 +245,8 @@ static void attention_of_one(const Job *job, Place *place, int layer, int row) {
             if (to == positions) remember(d, layer, kv_head, token, qkv, scratch->queries);
             HeadCache cache = head_cache(d, token->history, layer, kv_head);
             for (int i = 0; i < MAX_QUERIES; i++) limits[i] = to;
-            for (int done = 0; done < group; done += MAX_QUERIES) {
-                int rows = group - done < MAX_QUERIES ? group - done : MAX_QUERIES;
+            for (int done = 0; done < group; done += most) {
+                int rows = group - done < most ? group - done : most;
                 int head = kv_head * group + done, part = stretch * s->heads + head;
                 for (int r = 0; r < rows; r++)
                     rotate(d, position, qkv + (head + r) * d->head_dim,
@@ -279,8 +285,9 @@ static void attend_span(const Job *job, Scratch *scratch, int layer, int kv_head
     float largest[MAX_QUERIES], sums[MAX_QUERIES];
     int limits[MAX_QUERIES];
     float *outcome = scratch->queries + MAX_QUERIES * d->padded_dim;
-    for (int row = 0; rows_left > 0; row += MAX_QUERIES, rows_left -= MAX_QUERIES) {
-        int rows = rows_left < MAX_QUERIES ? rows_left : MAX_QUERIES;
+    int most = d->kernels->most_queries;
+    for (int row = 0; rows_left > 0; row += most, rows_left -= most) {
+        int rows = rows_left < most ? rows_left : most;
         for (int r = 0; r < rows; r++) {
             int p = (row + r) / group, head = kv_head * group + (row + r) % group;
             limits[r] = tokens[p].position + 1;
