@@ -1,6 +1,6 @@
 """Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
 
-python -m benchmarks speed [--json] [--gguf PATH] [--write docs/results/speed.md]
+python -m benchmarks speed [--json] [--gguf PATH] [--write docs/results/speed.md] [--profile]
 
 Contestants take turns in rounds, and medians are reported, so that a busy machine is fair to all. An
 action of ours is all of it: scores, mask, sampling, the canvas and its text. A token of llama.cpp is its
@@ -23,6 +23,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -522,6 +523,9 @@ class SpeedOptions:
     write: Annotated[
         Path | None, Option("also write the result to this Markdown file", metavar="OUT")
     ] = None
+    profile: Annotated[
+        bool, Option("say where an action's time goes, of the default model alone")
+    ] = False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -535,6 +539,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_command(chosen: SpeedOptions) -> None:
+    if chosen.profile:
+        import_module("benchmarks.speed.profile").show(
+            chosen.threads or min(cores(), 2), chosen.json
+        )
+        return
     result = run(
         chosen.json,
         gguf=chosen.gguf,
