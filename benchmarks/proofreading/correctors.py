@@ -48,13 +48,14 @@ class Unchanged:
 class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
-    def __init__(self, name: str, model: str | None) -> None:
-        from reviser.proofreading.proofreader import Proofreader
+    def __init__(self, name: str, model: str | None, confidence: float | None = None) -> None:
+        from reviser.proofreading.proofreader import CONFIDENCE, Proofreader
         from reviser.session.engine import load_engine
 
         self.name = name
         engine = load_engine(model)
-        self._proofreader = Proofreader(engine.policy, engine.tokenizer)
+        dial = CONFIDENCE if confidence is None else confidence
+        self._proofreader = Proofreader(engine.policy, engine.tokenizer, confidence=dial)
 
     def correct(self, texts: list[str]) -> list[str]:
         from reviser.proofreading.proofreader import Draft
@@ -173,21 +174,24 @@ _NAMES: dict[str, Callable[[], Corrector]] = {
 }
 NAMES = tuple(_NAMES)
 _OTHER = re.compile(r"(file|model):(?:([^=]+)=)?(.+)")
+_AT = re.compile(r"reviser@(0(?:\.\d+)?|1(?:\.0+)?)")
 
 
 @cache
 def _program(given: str) -> Corrector:
     """A program, started once for all sets."""
+    if at := _AT.fullmatch(given):
+        return Reviser(given, None, float(at[1]))
     match = _OTHER.fullmatch(given)
     return Reviser(shown_name(given), match[3]) if match else _NAMES[given]()
 
 
 def check_name(given: str) -> None:
     """Refuse a corrector that there cannot be."""
-    if given not in _NAMES and not _OTHER.fullmatch(given):
+    if given not in _NAMES and not _OTHER.fullmatch(given) and not _AT.fullmatch(given):
         raise ReviserError(
             f"there is no corrector {given}; there are {', '.join(NAMES)}, "
-            "model:NAME=MODEL and file:NAME=PATH"
+            "reviser@CONFIDENCE, model:NAME=MODEL and file:NAME=PATH"
         )
 
 

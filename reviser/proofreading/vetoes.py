@@ -70,6 +70,8 @@ class Guard:
             reason = "it is not sure enough"
         elif abs(len(_words(proposal.new)) - len(_words(proposal.old))) > MOST_WORDS:
             reason = "it writes or erases too much"
+        elif _contracts(old, new):
+            reason = "it only contracts words, or writes a contraction out"
         elif _doubles(proposal, paragraph.text):
             reason = "it says a word twice"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
@@ -169,6 +171,20 @@ def _beside(proposal: Proposal, text: str) -> tuple[str, str]:
     cut = before.find(" ", max(0, len(before) - _NEAR)) if len(before) > _NEAR else 0
     end = after.rfind(" ", 0, _NEAR) if len(after) > _NEAR else len(after)
     return before[max(cut, 0) :], after[: end if end >= 0 else len(after)]
+
+
+def _contracts(old: str, new: str) -> bool:
+    """Whether both say the same, one with a contraction: that is a matter of style."""
+    return old.casefold() != new.casefold() and _written_out(old) == _written_out(new)
+
+
+def _written_out(text: str) -> str:
+    """A text without contractions of "not"."""
+    text = re.sub(r"\bcan not\b", "cannot", text.casefold().replace("’", "'"))
+    text = re.sub(r"\bcan't\b", "cannot", text)
+    text = re.sub(r"\bwon't\b", "will not", text)
+    text = re.sub(r"\bshan't\b", "shall not", text)
+    return re.sub(r"n't\b", " not", text)
 
 
 def _doubles(proposal: Proposal, text: str) -> bool:

@@ -48,6 +48,12 @@ def test_the_model_that_comes_along_gives_back_as_many_sentences() -> None:
     assert made[1] == "All is well."
 
 
+def test_the_model_that_comes_along_takes_a_confidence() -> None:
+    wrong = ["I has recieved you're letter yesterday."]
+    assert corrector("reviser@1.0", "jfleg-dev").correct(wrong) == wrong
+    assert corrector("reviser@0.3", "jfleg-dev").correct(wrong) != wrong
+
+
 def test_lines_made_elsewhere(tmp_path: Path) -> None:
     file = tmp_path / "jfleg-dev.txt"
     file.write_text("One.\n\nThree. \n", "utf-8")
@@ -61,8 +67,9 @@ def test_names_of_correctors(tmp_path: Path) -> None:
     assert corrector(f"file:mine={tmp_path}", "jfleg-dev").correct(["a"]) == ["One."]
     with pytest.raises(NotInstalled, match=r"has no bea-dev\.txt"):
         corrector(f"file:mine={tmp_path}", "bea-dev")
-    with pytest.raises(ReviserError, match="there is no corrector nobody"):
-        corrector("nobody", "jfleg-dev")
+    for name in ("nobody", "reviser@2", "reviser@sure"):
+        with pytest.raises(ReviserError, match=f"there is no corrector {name}"):
+            corrector(name, "jfleg-dev")
     named = ["harper", "file:mine=x.txt", "file:out/x.txt", "model:small=models/a"]
     assert [shown_name(name) for name in named] == ["harper", "mine", "x", "small"]
 

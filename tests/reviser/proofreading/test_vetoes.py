@@ -30,6 +30,9 @@ def proposal(old: str, new: str, confidence: float = 0.6) -> Proposal:
     ("text", "old", "new"),
     [
         ("It was in 1985 that it rained.", "1985", "1986"),
+        ("If you do not want it, say so.", "do not", "don't"),
+        ("Users can’t change their names.", "can’t", "cannot"),
+        ("They won't come back here.", "won't", "will not"),
         ("It costs 1,000 a year, or so.", "1,000", "1000"),
         ("We met at 10:30 in the hall.", "10:30", "10.30"),
         ("There were 2 000 people there.", "2 000", "2000"),
@@ -61,6 +64,8 @@ def test_these_are_never_changed(text: str, old: str, new: str) -> None:
         ("See https://example.org for teh rest.", "teh", "the"),
         ("Nobody has 2 dog or more.", "2 dog", "2 dogs"),
         ("IT WAS TEH END OF IT.", "TEH", "THE"),
+        ("They dont come back here.", "dont", "don't"),
+        ("She don't come back here.", "don't", "doesn't"),
     ],
 )
 def test_what_is_beside_them_is(text: str, old: str, new: str) -> None:
