@@ -82,7 +82,7 @@ def profile(threads: int) -> dict[str, Any]:
     texts = [ids[at : at + TEXT_LENGTH] for at in range(0, len(ids), TEXT_LENGTH)]
     with NativeBatch(decoder, TEXTS, TEXT_LENGTH) as batch:
         together = spent(decoder, lambda: read_together(batch, texts))
-        alone = spent(decoder, lambda: [read_together(batch, [text]) for text in texts])
+        alone = spent(decoder, lambda: read_alone(batch, texts))
     return {
         "model": engine.name,
         "level": decoder.level,
@@ -119,6 +119,11 @@ def read_together(batch: NativeBatch, texts: list[list[int]]) -> None:
     for row in range(len(texts)):
         batch.clear(row)
     batch.read(range(len(texts)), texts)
+
+
+def read_alone(batch: NativeBatch, texts: list[list[int]]) -> None:
+    for text in texts:
+        read_together(batch, [text])
 
 
 def report(result: dict[str, Any]) -> str:
