@@ -3,6 +3,10 @@
 A model that learns to edit forgets some of what it knew. Where its history is nothing but a text from the beginning on, the
 base that it was made from can say what comes next, and how likely everything else is: far more than the one token of the
 training text. There the loss is the divergence from the base's distribution, and no longer the cross-entropy.
+
+The base knows tokens alone. So the divergence is between the distributions of tokens, whatever the chance to do something
+else than insert. Where the text counts in the loss, the chance to insert anything at all does too, as it would by the
+cross-entropy: what is written before a move or Stop tells how often neither comes.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from training.batches.packing import Rows
 
 _CHUNK = 8192
 
-OfPair = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
+OfPair = Callable[[Tensor, Tensor, int, Tensor], tuple[Tensor, Tensor]]
 
 
 def plain_places(rows: Rows, base_size: int) -> NDArray[np.bool_]:
@@ -39,11 +43,15 @@ def plain_places(rows: Rows, base_size: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Kept:
-    """Places of a batch at which the base is asked: the rows it reads, and the places in all rows and in those."""
+    """Places of a batch at which the base is asked: the rows it reads, and the places in all rows and in those.
+
+    `inserts` says how much the chance to insert a token counts at each place, as a multiple of the divergence.
+    """
 
     rows: Tensor
     places: Tensor
     of_base: Tensor
+    inserts: Tensor
 
 
 class Keeper:
@@ -85,7 +93,15 @@ class Keeper:
         spread = np.arange(asked) * len(row) // max(asked, 1)
         row, column = row[spread], column[spread]
         length = rows.ids.shape[1]
-        parts = (chosen, chosen[row] * length + column, row * length + column)
+        counted = rows.mask[:, 1:][chosen[row], column].astype(np.float32)
+        # Those that are asked stand for all that count.
+        times = float((plain & rows.mask[:, 1:]).sum()) / max(float(counted.sum()), 1.0)
+        parts = (
+            chosen,
+            chosen[row] * length + column,
+            row * length + column,
+            (counted * (times / self.weight)).astype(np.float32),
+        )
         made = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
         return Kept(*made)
 
@@ -106,6 +122,7 @@ class Keeper:
             table,
             known,
             self._table,
+            kept.inserts,
             self._of_pair,
         )
         return summed
@@ -116,7 +133,13 @@ class _ChunkedDivergence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, table: Tensor, known: Tensor, known_table: Tensor, of_pair: OfPair
+        ctx: Any,
+        hidden: Tensor,
+        table: Tensor,
+        known: Tensor,
+        known_table: Tensor,
+        inserts: Tensor,
+        of_pair: OfPair,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden)
@@ -128,7 +151,7 @@ class _ChunkedDivergence(torch.autograd.Function):
             chunk = slice(start, start + _CHUNK)
             part = hidden[chunk]
             wanted = known[chunk] @ known_table.T
-            loss, grad = of_pair(part @ weights.T, wanted, size)
+            loss, grad = of_pair(part @ weights.T, wanted, size, inserts[chunk])
             total += loss
             hidden_grad[chunk] = grad @ weights
             table_grad += grad.T @ part
@@ -146,22 +169,29 @@ class _ChunkedDivergence(torch.autograd.Function):
             None,
             None,
             None,
+            None,
         )
 
 
-def divergence_and_gradient(logits: Tensor, wanted: Tensor, size: int) -> tuple[Tensor, Tensor]:
+def divergence_and_gradient(
+    logits: Tensor, wanted: Tensor, size: int, inserts: Tensor
+) -> tuple[Tensor, Tensor]:
     """The summed divergence of a chunk from what is wanted, and its gradient in the logits.
 
-    Only the first `size` columns of the logits are ids. `wanted` may have fewer columns: those of the base. The others
-    should not be chosen at all.
+    Only the first `size` columns of the logits are ids. `wanted` may have fewer columns, those of the base's tokens: the
+    divergence is among them. `inserts` weighs, row by row, the surprise that one of them comes at all.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
+    known = wanted.shape[1]
+    among_tokens = scores[:, :known].log_softmax(dim=-1)
     shares = scores.log_softmax(dim=-1)
     target = wanted.float().log_softmax(dim=-1)
     chances = target.exp()
-    known = wanted.shape[1]
-    loss = (chances * (target - shares[:, :known])).sum()
-    grad = shares.exp()
-    grad = torch.cat((grad[:, :known] - chances, grad[:, known:]), dim=1)
+    surprise = shares[:, :known].logsumexp(dim=-1).neg()
+    loss = (chances * (target - among_tokens)).sum() + (inserts * surprise).sum()
+    weight = inserts[:, None]
+    tokens = among_tokens.exp()
+    of_all = weight * shares.exp()
+    grad = torch.cat((tokens - chances + of_all[:, :known] - weight * tokens, of_all[:, known:]), 1)
     return loss, grad.to(logits.dtype)

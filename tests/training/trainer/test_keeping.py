@@ -48,14 +48,40 @@ def test_the_gradient_is_that_of_the_divergence() -> None:
     torch.manual_seed(0)
     logits = torch.randn(5, 16, requires_grad=True)
     wanted = torch.randn(5, 10)
-    loss, grad = divergence_and_gradient(logits, wanted, 13)
+    inserts = torch.tensor([0.0, 1.0, 0.5, 0.0, 2.0])
+    loss, grad = divergence_and_gradient(logits, wanted, 13, inserts)
     chances = wanted.softmax(-1)
-    shares = logits[:, :13].log_softmax(-1)
-    plain = (chances * (wanted.log_softmax(-1) - shares[:, :10])).sum()
+    tokens = logits[:, :10].log_softmax(-1)
+    inserting = logits[:, :10].logsumexp(-1) - logits[:, :13].logsumexp(-1)
+    plain = (chances * (wanted.log_softmax(-1) - tokens)).sum() - (inserts * inserting).sum()
     plain.backward()
     assert torch.allclose(loss, plain)
     assert logits.grad is not None
     assert torch.allclose(grad, logits.grad, atol=1e-6)
+
+
+def test_what_is_given_says_nothing_about_moves() -> None:
+    """Where nothing counts, the divergence does not care how likely a move is."""
+    logits = torch.randn(3, 13)
+    wanted = torch.randn(3, 10)
+    likelier = logits.clone()
+    likelier[:, 10:] += 5
+    nothing = torch.zeros(3)
+    loss, grad = divergence_and_gradient(logits, wanted, 13, nothing)
+    other, _ = divergence_and_gradient(likelier, wanted, 13, nothing)
+    assert torch.allclose(loss, other)
+    assert not grad[:, 10:].any()
+
+
+def test_places_that_are_asked_stand_for_all_that_count() -> None:
+    row = rows_of([START, 1, 2, 3, 4, 5, 6, 7, 8])
+    row.mask[0, :3] = False
+    keeper = Keeper(toy(0), BASE, 2.0, most=4)
+    kept = keeper.choose(row, plain_places(row, BASE), torch.device("cpu"))
+    assert len(kept.places) == 4
+    # Six tokens count; the divergence itself is weighed by 2.
+    assert float(kept.inserts.sum()) * keeper.weight == pytest.approx(6)
+    assert set((kept.inserts > 0).tolist()) == {False, True}
 
 
 def toy(seed: int, size: int = 20) -> Reviser:
