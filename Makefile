@@ -16,6 +16,7 @@ TORCH := torch==2.13.0
 .PHONY: demo test test-slow fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
 
 demo: $(DEMO_READY)
+	$(BIN)/reviser revise examples/letter.txt
 	$(BIN)/reviser continue examples/draft.txt
 
 # Two processes for two cores, and one thread of torch in each: more would wait for each other.

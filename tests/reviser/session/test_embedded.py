@@ -1,4 +1,4 @@
-"""The model that comes along: its size, what it says of itself, and that it writes with a cursor."""
+"""The model that comes along: its size, what it says of itself, and that it writes and corrects."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reviser.checkpoints.library import embedded_folder
-from reviser.core.actions import Move
 from reviser.decoding.rollout import Sampler
+from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.session.engine import Engine, load_engine
 from training.samples.mixture import Mixture
 
@@ -27,12 +27,13 @@ def engine() -> Engine:
         return load_engine()
 
 
-def write(engine: Engine, seed: int) -> tuple[str, str | None, int]:
-    """The draft as a run leaves it, how the run ended and how often it moved."""
+def write(engine: Engine, seed: int) -> tuple[str, str | None]:
+    """The draft as a run leaves it, and how the run ended."""
     session = engine.session(DRAFT)
     run = session.continue_(Sampler(seed=seed))
-    moves = sum(isinstance(frame.step.action, Move) for frame in run)
-    return session.text, run.rollout.ending, moves
+    for _ in run:
+        pass
+    return session.text, run.rollout.ending
 
 
 def test_it_is_small_enough_to_come_along() -> None:
@@ -45,7 +46,7 @@ def test_it_names_its_recipe_and_no_machine() -> None:
     description = (embedded_folder() / "config.json").read_text("utf-8")
     metadata = json.loads(description)["metadata"]
     words = metadata["command"].split()
-    recipe = Mixture.load(ROOT / "training" / "recipes" / words[words.index("--mixture") + 1])
+    recipe = Mixture.load(ROOT / words[words.index("--mixture") + 1])
     trained = Mixture.from_dict(metadata["mixture"])
     history = metadata["settings"]["history"]
     assert trained.to_dict() == {**recipe.to_dict(), "max_history": history}
@@ -53,31 +54,31 @@ def test_it_names_its_recipe_and_no_machine() -> None:
     assert metadata["command"] in CARD
 
 
-def test_its_card_tells_every_command_that_its_runs_noted() -> None:
+def test_the_cards_tell_every_command_that_the_runs_noted() -> None:
+    log = ROOT / "docs" / "results" / "log"
+    former = " ".join((log / "former-model.md").read_text("utf-8").replace("\\\n", "").split())
     pages = ("embedded-training.md", "embedded-fourth-run.md", "embedded-last-runs.md")
-    text = "\n".join(
-        (ROOT / "docs" / "results" / "log" / page).read_text("utf-8") for page in pages
-    )
-    commands = re.findall(r"^`(python -m training .*)`$", text, re.MULTILINE)
-    own = [command for command in commands if "--objective ar" not in command]
-    assert len(own) == 6
-    assert [command for command in own if command not in CARD] == []
+    for names, card, runs in ((pages, former, 6), (("proofreader-run.md",), CARD, 1)):
+        text = "\n".join((log / name).read_text("utf-8") for name in names)
+        commands = re.findall(r"^`(python -m training .*)`$", text, re.MULTILINE)
+        own = [command for command in commands if "--objective ar" not in command]
+        assert len(own) == runs
+        assert [command for command in own if command not in card] == []
 
 
 def test_it_may_delete_and_so_revise(engine: Engine) -> None:
     assert engine.policy.vocabulary.revises
 
 
-def test_it_writes_on_with_a_cursor_the_same_for_the_same_seed(engine: Engine) -> None:
+def test_it_writes_on_the_same_for_the_same_seed(engine: Engine) -> None:
     runs = [write(engine, seed) for seed in (1, 2, 3)]
-    for text, _, _ in runs:
+    for text, _ in runs:
         assert text.startswith(DRAFT.rstrip("\n"))
         assert text.endswith("\n")
     # Processors round differently, so what exactly a seed gives is not the same everywhere.
-    assert sum(len(text.split()) - len(DRAFT.split()) for text, _, _ in runs) > 60
-    assert len({text for text, _, _ in runs}) == len(runs)
-    assert any(moves for _, _, moves in runs)
-    assert any(ending == "stop" for _, ending, _ in runs)
+    assert sum(len(text.split()) - len(DRAFT.split()) for text, _ in runs) > 60
+    assert len({text for text, _ in runs}) == len(runs)
+    assert any(ending == "stop" for _, ending in runs)
     assert write(engine, 1) == runs[0]
 
 
@@ -89,3 +90,18 @@ def test_what_it_writes_is_not_glued_to_the_full_stop_before(engine: Engine) -> 
         written = [run.written for _ in run]
         assert any(written)
         assert not [part for part in written if part[:1].isalnum()]
+
+
+def test_it_corrects_a_letter_and_leaves_a_clean_paragraph_alone(engine: Engine) -> None:
+    letter = (ROOT / "examples" / "letter.txt").read_text("utf-8")
+    clean = (
+        "The committee met on Tuesday and agreed on a budget for the coming year. Two members asked for more "
+        "time to read the proposal, and the chair promised to send them a summary by the end of the week."
+    )
+    reader = Proofreader(engine.policy, engine.tokenizer)
+    corrected, left = reader.proofread_all([Draft(letter), Draft(clean)])
+    assert left.text == clean
+    wrong = ("you're", "has recieved", "their are", "untill", "would of", "weak", "dont", "thinked")
+    assert sum(word not in corrected.text for word in wrong) >= 6
+    assert corrected.text.startswith("Hi Anna,")
+    assert corrected.text.endswith("Best regards\nTom\n")
