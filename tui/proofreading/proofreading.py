@@ -86,6 +86,8 @@ class Proofreading:
 
     def read_again(self) -> None:
         """Read the text that is shown soon, also if it is as it was."""
+        if self._reading is not None:
+            self._reading.outdated = True
         self._seen = None
         self._failure = None
         self.wake()
@@ -216,6 +218,7 @@ class Proofreading:
         sheet.mistakes.findings.leave_out(lambda one: one == here)
         where = f"in {path}" if path is not None else "until you quit: this text has no project"
         self._prompts.say(f"{here.says} is ignored here, {where}.", seconds=3)
+        self.read_again()
         self._done()
 
     def add_word(self, owner: Owner) -> None:

@@ -31,6 +31,8 @@ class Reading:
     text: str
     near: int
     version: int
+    # Since it began, words were listed or findings ignored.
+    outdated: bool = False
     complete: bool = False
     over: bool = False
     failure: str | None = None
@@ -40,8 +42,8 @@ class Reading:
 
     @property
     def current(self) -> bool:
-        """Whether the text is still what is read."""
-        return self.draft.version == self.version
+        """Whether the text and the lists are still what they were when it began."""
+        return self.draft.version == self.version and not self.outdated
 
 
 class Found(NamedTuple):
