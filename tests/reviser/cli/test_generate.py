@@ -212,9 +212,16 @@ class Gate:
 
     def wait_for(self, process: subprocess.Popen[bytes]) -> None:
         opened = Path(f"/proc/{process.pid}/fd")
-        while not any(file.exists() and file.samefile(self.path) for file in opened.iterdir()):
+        while not any(map(self._is_it, opened.iterdir())):
             assert process.poll() is None
             time.sleep(0.01)
+
+    def _is_it(self, file: Path) -> bool:
+        try:
+            return file.samefile(self.path)
+        except FileNotFoundError:
+            # Closed since it was listed, or no file with a name.
+            return False
 
     def open(self) -> None:
         """Let the run go on."""
