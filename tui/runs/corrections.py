@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import excerpt
 from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.editing.lists import Lists, Source
 from tui.runs.tree import Node, Option, Produced, Seed, Taken
-from tui.runs.writer import Writer
+from tui.runs.writer import Production, Writer
 from tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
     from reviser.proofreading.proofreader import Change
 
 
-class Corrections:
+class Corrections(Production):
     """The changes that proofreading makes in a part of a text, for one run; a source for `Run`."""
 
     branches = False
@@ -39,71 +35,20 @@ class Corrections:
         lists: Lists,
     ) -> None:
         """Revise what stands between `start` and `end`; `source` says which words and places stay."""
-        self.speed = settings.speed
-        self._writer = writer
+        super().__init__(writer, settings.speed)
         self._text = text
         self._start, self._end = start, end
         self._settings = settings
         self._source = source
         self._lists = lists
-        self._produced: deque[tuple[int, Produced]] = deque()
-        # Each call of `extend` has a number; steps with an old one come again when they are asked for.
-        self._number = 0
-        self._halted = 0
-        self._busy = False
-        self._reading = False
-        self._wake = threading.Event()
         # The rest belongs to the thread.
         self._made = [root]
         self._changes: list[Change] = []
         self._coming: Iterator[Node] | None = None
 
-    @property
-    def busy(self) -> bool:
-        return self._busy
-
-    @property
-    def status(self) -> str:
-        return self._writer.status or ("reading the text" if self._reading else "")
-
-    def extend(self, node: Node, option: Option | None = None, *, once: bool = False) -> None:
-        self._number += 1
-        self._busy = True
-        self._reading = True
-        self._wake.clear()
-        self._writer.submit(partial(self._produce, self._number, node, once))
-
-    def stop(self) -> None:
-        """Produce no more; what is being read still is, and waits to be asked for."""
-        self._halted = self._number
-        self._busy = False
-        self._reading = False
-        self._wake.set()
-
-    def collect(self) -> list[Produced]:
-        found = []
-        while self._produced:
-            number, produced = self._produced.popleft()
-            if number == self._number:
-                found.append(produced)
-        return found
-
     # In the thread
 
-    def _produce(self, number: int, node: Node, once: bool) -> None:
-        try:
-            self._write(number, node, once)
-        except ReviserError as error:
-            self._produced.append((number, Produced(failure=str(error))))
-        except Exception as error:
-            # A thread that dies in silence would leave the run waiting for ever.
-            reason = f"the model failed: {type(error).__name__}: {error}"
-            self._produced.append((number, Produced(failure=reason)))
-        if number == self._number:
-            self._busy = False
-            self._reading = False
-
-    def _write(self, number: int, node: Node, once: bool) -> None:
+    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
         while number == self._number and number != self._halted:
             made = self._after(node)
             if made is None:

@@ -112,29 +112,12 @@ class Leg:
     tail: str
 
 
-class Live:
-    """New steps from the model, for one run; a source for `Run`."""
+class Production:
+    """Steps of one run, made in the model's thread and collected by the app; what makes them is a subclass's."""
 
-    branches = True
-
-    def __init__(
-        self,
-        writer: Writer,
-        task: Task,
-        text: str,
-        start: int,
-        end: int,
-        root: Node,
-        settings: Settings,
-    ) -> None:
-        """Write in the place of `start` to `end`, between what is there, or revise what is there."""
-        self.speed = settings.speed
+    def __init__(self, writer: Writer, speed: int) -> None:
+        self.speed = speed
         self._writer = writer
-        self._task = task
-        self._text = text
-        self._start, self._end = start, end
-        self._settings = settings
-        self._root = root
         self._produced: deque[tuple[int, Produced]] = deque()
         # Each call of `extend` has a number; steps with an old one are not wanted any more.
         self._number = 0
@@ -142,15 +125,6 @@ class Live:
         self._busy = False
         self._reading = False
         self._wake = threading.Event()
-        # The rest belongs to the thread.
-        self._session: Session | None = None
-        self._passages: list[tuple[int, int]] = [(start, end)]
-        self._legs: dict[Node, Leg] = {}
-        self._leg: Leg | None = None
-        self._generation: Generation | None = None
-        self._origin = 0
-        self._trailing_space = 0
-        self._at = root
 
     @property
     def busy(self) -> bool:
@@ -198,6 +172,43 @@ class Live:
 
     def _fail(self, number: int, reason: str) -> None:
         self._produced.append((number, Produced(failure=reason)))
+
+    def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
+        """Make the steps after a node, until the call of that number is over."""
+        raise NotImplementedError
+
+
+class Live(Production):
+    """New steps from the model, for one run; a source for `Run`."""
+
+    branches = True
+
+    def __init__(
+        self,
+        writer: Writer,
+        task: Task,
+        text: str,
+        start: int,
+        end: int,
+        root: Node,
+        settings: Settings,
+    ) -> None:
+        """Write in the place of `start` to `end`, between what is there, or revise what is there."""
+        super().__init__(writer, settings.speed)
+        self._task = task
+        self._text = text
+        self._start, self._end = start, end
+        self._settings = settings
+        self._root = root
+        # The rest belongs to the thread.
+        self._session: Session | None = None
+        self._passages: list[tuple[int, int]] = [(start, end)]
+        self._legs: dict[Node, Leg] = {}
+        self._leg: Leg | None = None
+        self._generation: Generation | None = None
+        self._origin = 0
+        self._trailing_space = 0
+        self._at = root
 
     def _write(self, number: int, node: Node, option: Option | None, once: bool) -> None:
         if not self._wanted(number):
