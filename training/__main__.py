@@ -12,6 +12,7 @@ COMMANDS = {
     "edits": "read edits from diffs, and check their trajectories",
     "mistakes": "put the mistakes that people make into texts, as edits that correct them",
     "base_texts": "let a base model write everyday texts, as token shards",
+    "optional_pieces": "find pieces that texts can do without, for steps back",
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",
@@ -24,6 +25,7 @@ _MODULES = {
     "edits": "training.edits.edits",
     "mistakes": "training.edits.mistakes.command",
     "base_texts": "training.data.base_texts",
+    "optional_pieces": "training.data.optional_pieces",
     "generator": "training.samples.generator",
     "batches": "training.batches.loader",
     "run": "training.trainer.run",
@@ -35,7 +37,7 @@ _MODULES = {
 def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("", "-h", "--help"):
-        listed = "\n".join(f"  {known:<10} {what}" for known, what in COMMANDS.items())
+        listed = "\n".join(f"  {known:<16} {what}" for known, what in COMMANDS.items())
         print(
             f"usage: python -m training NAME …\n{listed}", file=sys.stdout if name else sys.stderr
         )

@@ -11,7 +11,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
 from training.data.corpus import Corpus
-from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
 
 BASE = 40
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")
@@ -39,7 +39,7 @@ def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Tas
     text = draw(st.lists(st.integers(0, BASE - 1), min_size=1, max_size=90))
     first, last = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     given_ends = draw(st.booleans())
-    kind = RICH if rich else draw(st.sampled_from([PLAIN, PAPER, STRUCTURED, LOCAL]))
+    kind = RICH if rich else draw(st.sampled_from([PLAIN, PAPER, STRUCTURED, LOCAL, ELABORATED]))
     task = Task(
         kind,
         first,
@@ -47,6 +47,7 @@ def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Tas
         draw(st.sampled_from([0.3, 0.8, 0.95, 1.0])),
         draw(st.sampled_from([0.0, 3.0, 25.0])),
         draw(st.sampled_from([(5, 3, 2), (1, 0, 0), (0, 4, 1)])),
+        draw(st.lists(st.sampled_from([0, 0, 1, 7]), min_size=len(text), max_size=len(text))),
     )
     return text, task
 

@@ -104,10 +104,15 @@ class Manifest:
 
 @dataclass(frozen=True)
 class Shard:
-    """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1]."""
+    """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1].
+
+    `optional`, where it was measured, has for each token the length of a piece that ends before it and that the text can do
+    without, or 0 (see `training.data.optional_pieces`).
+    """
 
     tokens: Tokens
     offsets: NDArray[np.int64]
+    optional: NDArray[np.uint8] | None = None
 
 
 def tokens_path(folder: Path, name: str) -> Path:
@@ -116,6 +121,10 @@ def tokens_path(folder: Path, name: str) -> Path:
 
 def offsets_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.offsets.npy"
+
+
+def optional_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.optional.npy"
 
 
 def shard_is_whole(folder: Path, entry: ShardEntry) -> bool:
@@ -131,7 +140,11 @@ def _open_shard(folder: Path, name: str) -> Shard:
     try:
         # A plain array over the map: the compiled code does not know memory maps as such.
         tokens = np.asarray(np.load(tokens_path(folder, name), mmap_mode="r"))
-        return Shard(tokens, np.load(offsets_path(folder, name)))
+        found = optional_path(folder, name)
+        optional = np.asarray(np.load(found, mmap_mode="r")) if found.exists() else None
+        if optional is not None and (optional.shape != tokens.shape or optional.dtype != np.uint8):
+            raise ReviserError(f"{found} was not made for the tokens beside it")
+        return Shard(tokens, np.load(offsets_path(folder, name)), optional)
     except (OSError, ValueError) as error:
         raise ReviserError(f"shard {name} in {folder} cannot be read: {error}") from None
 

@@ -23,6 +23,7 @@ from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import State, below, chance, compiled, folded
 from training.samples.obfuscation import (
     ATTEMPTS,
+    ELABORATED,
     LOCAL,
     PAPER,
     PLAIN,
@@ -31,7 +32,7 @@ from training.samples.obfuscation import (
     Task,
     make_sample,
 )
-from training.samples.policies import PIECES, REACH_BACK, Pieces, tokens_between
+from training.samples.policies import ELABORATING_REACH, PIECES, REACH_BACK, Pieces, tokens_between
 
 Tokens = NDArray[np.int32]
 
@@ -279,6 +280,60 @@ def _local(
 
 
 @compiled
+def _elaborated(
+    text: Tokens,
+    classes: Classes,
+    revisions: float,
+    optional: NDArray[np.uint8],
+    state: State,
+    buffer: Tokens,
+    out: Tokens,
+    room: int,
+    first_move_id: int,
+) -> int:
+    rest = text.size
+    right = _fill(text, rest, buffer)
+    between = _tokens_between(revisions)
+    at = out.size - 1
+    last = at - room
+    reached = rest
+    while rest > 0:
+        # What is still there before the last step back is as in the text, so `optional` tells of it.
+        left = max(min(rest - 1 - below(state, between), reached), 0)
+        while _boundary(buffer, rest, right, rest, classes, left) < SENTENCE:
+            left -= 1
+        if at - (rest - left) < last:
+            return FAILED
+        while rest > left:
+            at -= 1
+            rest -= 1
+            out[at] = buffer[rest]
+        reached = rest
+        if rest < 2:
+            continue
+        end = rest - 1 - below(state, min(ELABORATING_REACH, rest - 1))
+        while end < rest and not 0 < optional[end] <= end:
+            end += 1
+        if end == rest:
+            continue
+        start = end - int(optional[end])
+        at = _travel(out, at, last, end - rest, first_move_id)
+        if at == FAILED or at - (end - start) < last:
+            return FAILED
+        for deleted in range(end - 1, start - 1, -1):
+            at -= 1
+            out[at] = buffer[deleted]
+        for kept in range(end, rest):
+            buffer[kept - (end - start)] = buffer[kept]
+        rest -= end - start
+        at = _travel(out, at, last, rest - start, first_move_id)
+        if at == FAILED:
+            return FAILED
+        reached = start
+    return at
+
+
+@compiled
 def _seed(
     text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens
 ) -> int:
@@ -309,6 +364,7 @@ def _generate(
     prefixes: NDArray[np.int32],
     suffixes: NDArray[np.int32],
     p_deletes: NDArray[np.float64],
+    optional: NDArray[np.uint8],
     revisions: float,
     pieces: Pieces,
     names: State,
@@ -347,6 +403,12 @@ def _generate(
                 first = _local(
                     gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
                 )
+            elif kind == ELABORATED:
+                begin = offsets[sample] + prefixes[sample]
+                known = optional[begin : begin + gap.size]
+                first = _elaborated(
+                    gap, classes, revisions, known, state, buffer, out, room, first_move_id
+                )
             else:
                 first = _structured(
                     gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
@@ -372,10 +434,16 @@ class Texts:
     prefixes: NDArray[np.int32]
     suffixes: NDArray[np.int32]
     p_deletes: NDArray[np.float64]
+    optional: NDArray[np.uint8]
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]], tasks: Sequence[Task]) -> Texts:
         sizes = [len(text) for text in texts]
+        optional = [
+            length
+            for task, size in zip(tasks, sizes, strict=True)
+            for length in task.optional or [0] * size
+        ]
         return cls(
             np.array([token for text in texts for token in text], dtype=np.int32),
             np.cumsum([0, *sizes], dtype=np.int64),
@@ -383,6 +451,7 @@ class Texts:
             np.array([task.prefix for task in tasks], dtype=np.int32),
             np.array([task.suffix for task in tasks], dtype=np.int32),
             np.array([task.p_delete for task in tasks], dtype=np.float64),
+            np.array(optional, dtype=np.uint8),
         )
 
     def __len__(self) -> int:
@@ -471,6 +540,7 @@ class Generator:
             texts.prefixes,
             texts.suffixes,
             texts.p_deletes,
+            texts.optional,
             float(self.revisions),
             self.pieces,
             names,

@@ -31,12 +31,13 @@ class Mixture:
     infill: float = 0.2
     rich: float = 0.0
     local: float = 0.0
+    elaborated: float = 0.0
 
     p_delete: Weighted = ((1.0, 0.8),)
     """(weight, probability of Delete), one drawn for each sample."""
 
     revisions: float = 3.0
-    """Mean number of revisions in 100 tokens of a structured or local sample."""
+    """Mean number of revisions in 100 tokens of a structured, local or elaborated sample."""
 
     pieces: Pieces = PIECES
     """How often such a revision writes some words, a clause or a sentence; whole numbers."""
@@ -126,7 +127,7 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        return (*self.writing, self.infill, self.rich)
+        return (*self.writing, self.infill, self.rich, self.elaborated)
 
     @property
     def writing(self) -> tuple[float, ...]:

@@ -15,10 +15,10 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
 from training.data.boundaries import Classes
 from training.data.randomness import Random
-from training.samples.policies import PIECES, Pieces, local, paper, plain, structured
+from training.samples.policies import PIECES, Pieces, elaborated, local, paper, plain, structured
 from training.samples.rich import rich
 
-PLAIN, PAPER, STRUCTURED, RICH, LOCAL = range(5)
+PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED = range(6)
 ATTEMPTS = 16
 
 Policy = Callable[[Canvas], Iterator[Action]]
@@ -29,7 +29,8 @@ class Task:
     """What is to become of a text: how much of each end is given, and how the rest is written.
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
-    `revisions` and `pieces` for the structured and the local one.
+    `revisions` and `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the
+    text, for the elaborated one.
     """
 
     kind: int = PAPER
@@ -38,6 +39,7 @@ class Task:
     p_delete: float = 0.8
     revisions: float = 3.0
     pieces: Pieces = PIECES
+    optional: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes
         return lambda canvas: structured(canvas, random, classes, task.revisions, task.pieces)
     if task.kind == LOCAL:
         return lambda canvas: local(canvas, random, classes, task.revisions, task.pieces)
+    if task.kind == ELABORATED:
+        return lambda canvas: elaborated(canvas, random, classes, task.revisions, task.optional)
     return lambda canvas: rich(canvas, random, vocabulary, task.p_delete)
 
 

@@ -6,7 +6,7 @@ These are the reference; `training.samples.generator` is the same, draw for draw
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from reviser.core.actions import Action, Delete, Move
 from reviser.core.canvas import Canvas
@@ -18,8 +18,9 @@ from training.data.randomness import Random
 Pieces = tuple[int, int, int]
 PIECES: Pieces = (5, 3, 2)
 
-# How many tokens before the end a local revision may go.
+# How many tokens before the end a local revision may go, and an elaborating one.
 REACH_BACK = 32
+ELABORATING_REACH = 64
 
 
 def plain(canvas: Canvas) -> Iterator[Action]:
@@ -103,6 +104,38 @@ def local(
         start = end
         for _ in range(units):
             start = _previous_boundary(canvas, classes, start, level)
+        yield from _travel(canvas, end)
+        yield from [Delete()] * (end - start)
+        yield from _travel(canvas, canvas.high)
+        reached = start
+
+
+def elaborated(
+    canvas: Canvas, random: Random, classes: Classes, revisions: float, optional: Sequence[int]
+) -> Iterator[Action]:
+    """Takes the text away from its end, and at ends of sentences now and then an optional piece a little before.
+
+    Restored, that is writing on from left to right; after a sentence, now and then a step back to put in what the text
+    could do without. So every draft on the way there reads well. `optional` has for each token of the whole text the length
+    of such a piece that ends before the token, or 0. Steps back are as far as those of `local`, or twice that.
+    """
+    place(canvas, canvas.high)
+    reached = canvas.high
+    while canvas.high > canvas.low:
+        drawn = canvas.high - 1 - random.below(tokens_between(revisions))
+        left = max(min(drawn, reached), canvas.low)
+        while _strength(canvas, classes, left) < SENTENCE:
+            left -= 1
+        yield from [Delete()] * (canvas.high - left)
+        reached, rest = left, canvas.high - canvas.low
+        if rest < 2:
+            continue
+        end = canvas.high - 1 - random.below(min(ELABORATING_REACH, rest - 1))
+        while end < canvas.high and not 0 < optional[end] <= end - canvas.low:
+            end += 1
+        if end == canvas.high:
+            continue
+        start = end - optional[end]
         yield from _travel(canvas, end)
         yield from [Delete()] * (end - start)
         yield from _travel(canvas, canvas.high)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,13 @@ from training.data.corpus import Corpus, Tokens
 from training.data.randomness import State, below, chance, compiled, folded, key, share, shuffled
 from training.samples.generator import LONGEST, Generator, Histories, Texts
 from training.samples.mixture import Mixture
-from training.samples.obfuscation import LOCAL, PAPER, PLAIN, RICH, STRUCTURED
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED
 
 _CUT, _SHUFFLE, _SAMPLE = range(3)
 _INFILL = 4
-_KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH], dtype=np.uint8)
+_KIND_OF_SHARE = np.array(
+    [PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORATED], dtype=np.uint8
+)
 
 _strength = compiled(strength)
 
@@ -163,12 +166,12 @@ def _sources(
 
 @compiled
 def _gather(
-    tokens: Tokens,
+    tokens: NDArray[Any],
     shard: int,
     shards: NDArray[np.int32],
     starts: NDArray[np.int64],
     offsets: NDArray[np.int64],
-    out: NDArray[np.int32],
+    out: NDArray[Any],
 ) -> None:
     """Copy the windows of one shard to where they go."""
     for window in range(starts.size):
@@ -197,6 +200,11 @@ class Samples:
     ) -> None:
         if vocabulary.base_size < corpus.tokenizer.size:
             raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
+        if mixture.elaborated and any(shard.optional is None for shard in corpus.shards):
+            raise ReviserError(
+                "the mixture has elaborated samples, but optional pieces were not looked for in all texts "
+                "(python -m training optional_pieces)"
+            )
         self.corpus = corpus
         self.vocabulary = vocabulary
         self.mixture = mixture
@@ -249,10 +257,13 @@ class Samples:
             [np.zeros(1, np.int64), np.cumsum(cut.sizes[chosen], dtype=np.int64)]
         )
         tokens = np.empty(offsets[-1], dtype=np.int32)
+        optional = np.zeros(offsets[-1], dtype=np.uint8)
         shards, starts = cut.shards[chosen], cut.starts[chosen]
         for number in np.unique(shards):
             shard = self.corpus.shards[number]
             _gather(shard.tokens, number, shards, starts, offsets, tokens)
+            if shard.optional is not None:
+                _gather(shard.optional, number, shards, starts, offsets, optional)
         texts = Texts(
             tokens,
             offsets,
@@ -260,6 +271,7 @@ class Samples:
             cut.prefixes[chosen],
             cut.suffixes[chosen],
             cut.p_deletes[chosen],
+            optional,
         )
         return texts, names
 
@@ -305,13 +317,14 @@ class Samples:
 
         The fifth is drawn anew, which is cheaper than to leave so much room in every history.
         """
-        expansions = np.ones((5, len(self._p_deletes)))
+        expansions = np.ones((6, len(self._p_deletes)))
         mixture = self.mixture
         shares = {
             PAPER: mixture.paper,
             STRUCTURED: mixture.structured,
             LOCAL: mixture.local,
             RICH: mixture.rich,
+            ELABORATED: mixture.elaborated,
         }
         for kind in (kind for kind, weight in shares.items() if weight):
             for p, p_delete in enumerate(self._p_deletes[:, 1]):
@@ -319,7 +332,9 @@ class Samples:
         return expansions
 
     def _measure_expansion(self, kind: int, p_delete: float) -> float:
-        tokens = self.corpus.shards[0].tokens
+        shard = self.corpus.shards[0]
+        tokens = shard.tokens
+        optional = np.zeros(len(tokens), np.uint8) if shard.optional is None else shard.optional
         size = min(self.mixture.max_history // 2, len(tokens))
         count = 16 if kind == RICH else 256
         starts = np.arange(count) * (len(tokens) - size) // count
@@ -330,6 +345,7 @@ class Samples:
             np.zeros(count, dtype=np.int32),
             np.zeros(count, dtype=np.int32),
             np.full(count, p_delete),
+            np.concatenate([optional[at : at + size] for at in starts]),
         )
         generate = self._generator(int(size * (2 + 4 / p_delete)) + 2)
         lengths = np.sort(generate(texts, np.arange(count, dtype=np.uint64)).lengths)

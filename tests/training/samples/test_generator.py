@@ -22,6 +22,7 @@ from tests.training.histories import (
 )
 from training.samples.generator import Generator, Texts
 from training.samples.obfuscation import (
+    ELABORATED,
     LOCAL,
     PAPER,
     PLAIN,
@@ -58,10 +59,10 @@ def test_compiled_equals_reference(
 
 
 @pytest.mark.parametrize("suffix", [0, 700])
-@pytest.mark.parametrize("kind", [PLAIN, PAPER, STRUCTURED, LOCAL])
+@pytest.mark.parametrize("kind", [PLAIN, PAPER, STRUCTURED, LOCAL, ELABORATED])
 def test_long_texts(kind: int, suffix: int) -> None:
     text = np.random.default_rng(1).integers(0, BASE, size=2000).tolist()
-    task = Task(kind, 30, suffix)
+    task = Task(kind, 30, suffix, optional=[0, 0, 0, 0, 5] * 400)
     made = Generator(PAPER_VOCABULARY, CLASSES, 5000)(Texts.of([text], [task]), _names(1))
     ids = made.ids[0, : made.lengths[0]].tolist()
     assert ids == make_sample(PAPER_VOCABULARY, text, task, 0, CLASSES, 5000).ids

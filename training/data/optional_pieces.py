@@ -1,0 +1,315 @@
+"""Finds pieces that a text can do without: sentences, clauses and words whose absence a base model hardly notices.
+
+    python -m training optional_pieces SHARDS --base MODEL
+
+A person who goes back to add something leaves a text that reads well without it. So a step back should write such a piece. For
+each candidate, the base says how much less likely the text after it becomes if the candidate is left out: its price, in nats.
+Pieces up to a price are written beside the tokens of each shard; elaborated samples put them in later (see
+`training.samples.policies.elaborated`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from reviser.model import Reviser
+from training.data.boundaries import (
+    CLAUSE,
+    CLAUSE_END,
+    SENTENCE,
+    WORD,
+    Classes,
+    strength,
+)
+from training.data.corpus import Corpus, Manifest, Shard, Tokens, optional_path
+from training.data.randomness import below, chance, compiled, folded, key
+from training.data.shards import write_array
+
+# Of sentences, clauses, clauses with the mark before them, and words; in tokens.
+_SHORTEST = (4, 2, 2, 1)
+_LONGEST = (60, 30, 30, 12)
+_SHARES = (0.4, 0.2, 0.2, 0.2)
+_MOST_WORDS = 3
+# What the base reads before a piece, and what it is asked about after it.
+_BEFORE, _AFTER = 64, 16
+_LEAST_BEFORE, _LEAST_AFTER = 8, 4
+_ROW = 1024
+_CHUNK = 8192
+
+_strength = compiled(strength)
+
+Pieces = NDArray[np.int64]
+"""One candidate a row: where the text that is read begins, where the piece begins and ends, and where the text ends."""
+
+
+@compiled
+def _words_before(
+    tokens: Tokens, classes: Classes, low: int, end: int, words: int
+) -> tuple[int, int]:
+    """The last so many words before `end`, if there are as many after `low`."""
+    begin = end
+    while words > 0 and begin > low:
+        begin -= 1
+        words -= _boundary(tokens, classes, low, begin) >= WORD
+    return begin, end
+
+
+@compiled
+def _boundary(tokens: Tokens, classes: Classes, low: int, at: int) -> int:
+    if at == low:
+        return SENTENCE
+    return _strength(int(classes[tokens[at - 1]]), int(classes[tokens[at]]))
+
+
+@compiled
+def _candidates(
+    tokens: Tokens,
+    offsets: NDArray[np.int64],
+    classes: Classes,
+    name: np.uint64,
+    share: NDArray[np.float64],
+    out: Pieces,
+) -> int:
+    """Draw candidates, each kind with its share: sentences, clauses, clauses with the mark before them, words.
+
+    Returns how many there are. As many are written as `out` has room for.
+    """
+    state = np.empty(1, dtype=np.uint64)
+    spans = np.zeros((4, 2), dtype=np.int64)
+    count = 0
+    for document in range(offsets.size - 1):
+        state[0] = folded(name, document)
+        low, high = offsets[document], offsets[document + 1]
+        sentence = clause = low
+        for at in range(low + 1, high - _LEAST_AFTER):
+            here = _boundary(tokens, classes, low, at)
+            if here < WORD:
+                continue
+            spans[:] = at
+            spans[3] = _words_before(tokens, classes, low, at, 1 + below(state, _MOST_WORDS))
+            if here >= CLAUSE:
+                spans[1] = clause, at
+                # ", which is old" of "The house, which is old, burned."
+                if clause > low and classes[tokens[clause - 1]] & CLAUSE_END:
+                    spans[2] = clause - 1, at - 1
+                clause = at
+            if here == SENTENCE:
+                spans[0] = sentence, at
+                sentence = at
+            for kind in range(4):
+                begin, end = spans[kind]
+                fits = _SHORTEST[kind] <= end - begin <= _LONGEST[kind]
+                if fits and begin - low >= _LEAST_BEFORE and chance(state, share[kind]):
+                    if count < len(out):
+                        out[count] = max(begin - _BEFORE, low), begin, end, min(end + _AFTER, high)
+                    count += 1
+    return count
+
+
+@compiled
+def _lay_out(
+    tokens: Tokens,
+    pieces: Pieces,
+    first: int,
+    without: bool,
+    ids: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    places: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    owners: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Fill rows with candidates from `first` on, with or without their pieces.
+
+    Returns the first candidate that found no room, and how many tokens are asked about. A text begins after the end of
+    another, which is token 0.
+    """
+    rows, width = ids.shape
+    row = at = asked = 0
+    one = first
+    while one < pieces.shape[0]:
+        begin, piece, end, stop = pieces[one]
+        size = 1 + stop - begin - (end - piece if without else 0)
+        if at + size > width:
+            row, at = row + 1, 0
+        if row == rows:
+            break
+        start = at
+        ids[row, at] = 0
+        positions[row, at] = 0
+        at += 1
+        for source in range(begin, stop):
+            if without and piece <= source < end:
+                continue
+            if source >= end:
+                places[asked] = row * width + at - 1
+                targets[asked] = tokens[source]
+                owners[asked] = one
+                asked += 1
+            ids[row, at] = tokens[source]
+            positions[row, at] = at - start
+            at += 1
+        one += 1
+    return one, asked
+
+
+@dataclass(frozen=True)
+class Search:
+    """How many candidates are looked at, and which of them are taken."""
+
+    per_hundred: float = 4.0
+    """Candidates in 100 tokens, about."""
+    most: float = 1.0
+    """The highest price, in nats."""
+    rows: int = 64
+    """Rows of 1,024 tokens that the base reads at once."""
+    seed: int = 0
+
+
+def candidates(shard: Shard, classes: Classes, search: Search, number: int = 0) -> Pieces:
+    """The candidates of a shard: of sentences as many as of clauses, and of words half as many."""
+    name = np.uint64(key(search.seed, number))
+    none = np.empty((0, 4), dtype=np.int64)
+    counts = np.zeros(4)
+    for kind in range(4):
+        alone = np.zeros(4)
+        alone[kind] = 1.0
+        counts[kind] = _candidates(shard.tokens, shard.offsets, classes, name, alone, none)
+    wanted = np.array(_SHARES) * search.per_hundred / 100 * len(shard.tokens)
+    share = np.minimum(wanted / np.maximum(counts, 1), 1.0)
+    count = _candidates(shard.tokens, shard.offsets, classes, name, share, none)
+    found = np.empty((count, 4), dtype=np.int64)
+    _candidates(shard.tokens, shard.offsets, classes, name, share, found)
+    return found
+
+
+class Pricing:
+    """A base model that says how much less likely a text becomes without a piece."""
+
+    def __init__(self, base: Reviser, base_size: int, device: torch.device) -> None:
+        self._base = base.to(device).eval().requires_grad_(False)
+        self._kind = torch.bfloat16 if device.type == "cuda" else torch.float32
+        head = base.embedding if base.head is None else base.head
+        self._table = head.weight[:base_size].to(self._kind)
+        self._device = device
+
+    def __call__(self, tokens: Tokens, pieces: Pieces, rows: int) -> NDArray[np.float64]:
+        """The price of each candidate."""
+        prices = np.zeros(len(pieces))
+        for without, sign in ((True, 1), (False, -1)):
+            read = 0
+            while read < len(pieces):
+                after, surprise = self._surprise(tokens, pieces, read, without, rows)
+                prices[read:after] += sign * surprise
+                read = after
+        return prices
+
+    @torch.no_grad()
+    def _surprise(
+        self, tokens: Tokens, pieces: Pieces, first: int, without: bool, rows: int
+    ) -> tuple[int, NDArray[np.float64]]:
+        """The summed surprise, in nats, at what follows each of some candidates from `first` on, and where to go on."""
+        ids = np.zeros((rows, _ROW), dtype=np.int64)
+        positions = np.zeros_like(ids)
+        places, targets, owners = (np.empty(ids.size, dtype=np.int64) for _ in range(3))
+        after, asked = _lay_out(
+            tokens, pieces, first, without, ids, positions, places, targets, owners
+        )
+        half = torch.autocast(self._device.type, torch.bfloat16, self._kind == torch.bfloat16)
+        with half:
+            states = self._base.hidden_packed(self._there(ids), self._there(positions))
+        states = states.flatten(0, 1).to(self._kind)
+        of_each = []
+        for start in range(0, asked, _CHUNK):
+            chunk = slice(start, min(start + _CHUNK, asked))
+            scores = (states[self._there(places[chunk])] @ self._table.T).float()
+            wanted = scores.gather(1, self._there(targets[chunk])[:, None])[:, 0]
+            of_each.append(scores.logsumexp(dim=-1) - wanted)
+        surprise = torch.cat(of_each).cpu().numpy()
+        summed = np.zeros(after - first)
+        np.add.at(summed, owners[:asked] - first, surprise)
+        return after, summed
+
+    def _there(self, array: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+
+def chosen_pieces(
+    size: int, pieces: Pieces, prices: NDArray[np.float64], most: float
+) -> NDArray[np.uint8]:
+    """For each token, the length of the cheapest piece that ends before it and costs at most so much, or 0."""
+    lengths = np.zeros(size, dtype=np.uint8)
+    # The cheapest is written last.
+    for one in np.argsort(-prices, kind="stable"):
+        if prices[one] <= most:
+            lengths[pieces[one, 2]] = pieces[one, 2] - pieces[one, 1]
+    return lengths
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Which shards are searched, and by which model."""
+
+    shards: Annotated[Path, Argument("folder of token shards")]
+    base: Annotated[str, Option("the model that prices: a folder, a hub id or a GGUF file")]
+    per_hundred: Annotated[float, Option("candidates in 100 tokens")] = Search.per_hundred
+    most: Annotated[float, Option("the highest price of a piece, in nats")] = Search.most
+    rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = Search.rows
+    seed: Annotated[int, Option("of the drawing of candidates")] = 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        SearchOptions,
+        run,
+        arguments,
+        prog="python -m training optional_pieces",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: SearchOptions) -> None:
+    from reviser.checkpoints.importing import import_model
+
+    if chosen.per_hundred <= 0 or chosen.rows < 1:
+        raise ReviserError("--per-hundred is above 0, and --rows is 1 or more")
+    search = Search(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
+    corpus = Corpus.open(chosen.shards)
+    base = import_model(chosen.base)
+    if base.vocabulary.base_size < corpus.tokenizer.size:
+        raise ReviserError("the base has fewer tokens than the shards")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    pricing = Pricing(base.model, corpus.tokenizer.size, device)
+    manifest = Manifest.load(chosen.shards)
+    names = [shard.name for source in manifest.sources for shard in source.shards]
+    told = []
+    for number, (name, shard) in enumerate(zip(names, corpus.shards, strict=True)):
+        began = time.perf_counter()
+        pieces = candidates(shard, corpus.classes, search, number)
+        prices = pricing(shard.tokens, pieces, search.rows)
+        lengths = chosen_pieces(len(shard.tokens), pieces, prices, search.most)
+        write_array(optional_path(chosen.shards, name), lengths)
+        taken = int((lengths > 0).sum())
+        print(
+            f"{name}: {len(pieces):,} candidates, {taken:,} optional pieces in {len(shard.tokens):,} tokens, "
+            f"{time.perf_counter() - began:.0f} s",
+            flush=True,
+        )
+        told.append({"shard": name, "candidates": len(pieces), "optional": taken})
+    facts = {"base": Path(chosen.base).name, "search": vars(search), "shards": told}
+    write_atomically(
+        chosen.shards / "optional_pieces.json", (json.dumps(facts, indent=1) + "\n").encode()
+    )
