@@ -42,7 +42,7 @@ from training.data.shards import write_array
 # Of sentences, clauses, clauses with the mark before them, and words; in tokens.
 _SHORTEST = (4, 2, 2, 1)
 _LONGEST = (60, 30, 30, 12)
-_SHARES = (0.4, 0.2, 0.2, 0.2)
+_SHARES = (0.6, 0.1, 0.25, 0.05)
 _MOST_WORDS = 3
 # What the base reads before a piece, and what it is asked about after it.
 _BEFORE, _AFTER = 64, 16
@@ -172,7 +172,7 @@ class Search:
 
     per_hundred: float = 4.0
     """Candidates in 100 tokens, about."""
-    most: float = 1.0
+    most: float = 3.0
     """The highest price, in nats."""
     rows: int = 64
     """Rows of 1,024 tokens that the base reads at once."""
@@ -180,7 +180,7 @@ class Search:
 
 
 def candidates(shard: Shard, classes: Classes, search: Search, number: int = 0) -> Pieces:
-    """The candidates of a shard: of sentences as many as of clauses, and of words half as many."""
+    """The candidates of a shard: mostly sentences, few words."""
     name = np.uint64(key(search.seed, number))
     none = np.empty((0, 4), dtype=np.int64)
     counts = np.zeros(4)
