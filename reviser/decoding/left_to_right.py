@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from reviser.core.errors import ReviserError
@@ -38,6 +39,15 @@ class _Reads(Protocol):
     def chances(self, ids: Sequence[int], last: int) -> list[float]: ...
 
 
+def can_read(policy: Policy) -> bool:
+    """Whether there is a reading by the model of a policy."""
+    try:
+        left_to_right(policy)
+    except ReviserError:
+        return False
+    return True
+
+
 def left_to_right(policy: Policy) -> Reading:
     """A reading by the model of a policy; the history that the policy keeps stays as it is."""
     if isinstance(policy, ModelPolicy):
@@ -55,14 +65,24 @@ class NativeReading:
     """Reads in a row beside the native decoder's own history; what two texts begin with is read once."""
 
     def __init__(self, decoder: NativeDecoder, vocabulary: Vocabulary) -> None:
+        self._decoder = decoder
+        self._vocabulary = vocabulary
+        self._room = min(READABLE, decoder.capacity)
+        self._seen: list[int] = []
+
+    @cached_property
+    def _row(self) -> NativeBatch:
+        # Most runs read nothing, so the memory is taken by the first that does.
         from reviser.native.batch import NativeBatch
+
+        return NativeBatch(self._decoder, 1, self._room)
+
+    @cached_property
+    def _rules(self) -> OvertypingRules:
         from reviser.proofreading.overtyping import OvertypingRules
 
-        self._room = min(READABLE, decoder.capacity)
-        self._row: NativeBatch = NativeBatch(decoder, 1, self._room)
         # What the library tells of a text's next id besides its chance is for proofreading; nobody looks at it here.
-        self._rules: OvertypingRules = OvertypingRules(replace(vocabulary, overtypes=True))
-        self._seen: list[int] = []
+        return OvertypingRules(replace(self._vocabulary, overtypes=True))
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:
         if not 0 < last < len(ids) or len(ids) > self._room:

@@ -72,8 +72,9 @@ class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
     Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which
-    move is chosen, and after a move whether another one follows. It does not change how likely the first move is.
-    None means one temperature for all, as in the paper. The same seed makes the same choices from the same logits.
+    move is chosen, and after a move whether another one follows. It does not change how likely the first move is: its
+    odds are `move_odds` times those that the model gives. A `move_temperature` of None means one temperature for all, and the
+    model's own odds, as in the paper. The same seed makes the same choices from the same logits.
     """
 
     def __init__(
@@ -85,11 +86,14 @@ class Sampler:
         seed: int | None = None,
         *,
         move_temperature: float | None = MOVE_TEMPERATURE,
+        move_odds: float = 1.0,
     ) -> None:
         if not 0 <= temperature < math.inf:
             raise ReviserError("the temperature must be 0 or more, and finite")
         if move_temperature is not None and not 0 < move_temperature < math.inf:
             raise ReviserError("the temperature of moves must be above 0, and finite")
+        if not 0 <= move_odds < math.inf:
+            raise ReviserError("the odds of moves must be 0 or more, and finite")
         if top_k is not None and top_k < 1:
             raise ReviserError("top-k must be 1 or more")
         if not 0 < top_p <= 1:
@@ -102,6 +106,7 @@ class Sampler:
         self.min_p = min_p
         self.seed = seed
         self.move_temperature = move_temperature
+        self.move_odds = move_odds
         self._random = np.random.default_rng(seed)
 
     @classmethod
@@ -130,10 +135,12 @@ class Sampler:
             keep = self._cut(probabilities)
             candidates, probabilities = candidates[:keep], probabilities[:keep]
             probabilities /= probabilities.sum()
-        if self.move_temperature is not None and self.move_temperature < self.temperature:
-            power = self.temperature / self.move_temperature
+        if self.move_temperature is not None and not greedy:
+            power = max(self.temperature / self.move_temperature, 1.0)
             moves = valid.vocabulary.move_ids
-            probabilities = with_surer_moves(candidates, probabilities, moves, power, moving)
+            probabilities = with_surer_moves(
+                candidates, probabilities, moves, power, moving, self.move_odds
+            )
         picked = 0 if greedy else _draw(probabilities, self._random.random())
         id, probability = int(candidates[picked]), float(probabilities[picked])
         if self.move_temperature is not None:
@@ -157,11 +164,12 @@ def with_surer_moves(
     moves: range,
     power: float,
     moving: bool,
+    odds: float = 1.0,
 ) -> NDArray[np.float64]:
     """The probabilities with those of moves raised to a power.
 
-    Moves keep what they have together. Once `moving`, to stay and do something else is one more choice among
-    them, and what that is stays as likely as before, compared with its like.
+    The odds of a move, whichever it is, become `odds` times what they were. Once `moving`, they do not; to stay and do
+    something else is then one more choice among the moves, and what that is stays as likely as before, compared with its like.
     """
     going = (candidates >= moves.start) & (candidates < moves.stop)
     of_moves = np.where(going, probabilities, 0.0)
@@ -171,7 +179,10 @@ def with_surer_moves(
     surer: NDArray[np.float64]
     if not moving:
         raised = (of_moves / highest) ** power
-        surer = np.where(going, raised * (of_moves.sum() / raised.sum()), probabilities)
+        together = float(of_moves.sum())
+        wanted = odds * together / (1 + (odds - 1) * together)
+        others = (1 - wanted) / (1 - together) if together < 1 else 1.0
+        surer = np.where(going, raised * (wanted / raised.sum()), probabilities * others)
         return surer
     raised = of_moves**power
     staying = float(probabilities[~going].sum())

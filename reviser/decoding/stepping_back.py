@@ -2,8 +2,12 @@
 
 A step back is a move backward and what is changed there, up to the next move. Before the first of its actions is taken, all
 of them are chosen, as they would be anyway. Then the model reads the sentence that they change from left to right, as it was
-and as it would be. The step is made if the tokens from there on are at least as likely on average as they were, and what stands
-behind it at least as likely as without it. Else the run goes on as if no move backward had been possible.
+and as it would be. The step is made if the tokens from there on are about as likely on average as they were, and what stands
+behind it about as likely as without it. Else the run goes on as if no move backward had been possible.
+
+Small models know what they want to insert better than how many tokens back its place is. So what is inserted may be put a few tokens
+beside the place that the moves lead to: a sentence between two sentences, anything else where it reads best. From there the
+run goes straight back to the end.
 """
 
 from __future__ import annotations
@@ -25,12 +29,23 @@ from reviser.decoding.lookahead import copy_of
 from reviser.decoding.rollout import Choice, Policy, Rollout, Sampler, Step
 
 # Tokens that are read before what is changed: from the start of a sentence, but so many at the least and the most.
-_LEAST_BEFORE: Final = 24
+_LEAST_BEFORE: Final = 20
 _BEFORE: Final = 40
 # Tokens that are read behind it: to the end of their sentence, but so many at the most.
-_BEHIND: Final = 24
+_BEHIND: Final = 16
+# How much less likely a text may become by a step back, in nats: a token on average, and what stands behind it altogether. What
+# is inserted in training makes about as little difference to what stands behind it (`training.data.optional_pieces`). A phrase
+# may make less of a difference than a sentence: within a sentence it is easier to break something.
+ON_AVERAGE: Final = 0.8
+BEHIND: Final = 2.5
+OF_PHRASES: Final = 0.4
+# How many times the odds of a first move are those that the model gives: most steps back are thought through in vain.
+ODDS: Final = 8.0
 # Actions of a step back that are thought through at the most.
 _LONGEST: Final = 96
+# How many tokens beside the place that moves lead to a sentence may be put, and anything else.
+_BESIDE_FOR_SENTENCES: Final = 6
+_BESIDE: Final = 1
 
 
 @dataclass(frozen=True)
@@ -39,10 +54,13 @@ class Comparison:
 
     on_average: float
     behind: float
+    tolerance: float = OF_PHRASES
+    """Share of the greatest losses that is allowed: 1 for whole sentences."""
 
     @property
     def reads_as_well(self) -> bool:
-        return self.on_average >= 0 and self.behind >= 0
+        lost, behind = self.tolerance * ON_AVERAGE, self.tolerance * BEHIND
+        return self.on_average >= -lost and self.behind >= -behind
 
 
 class Comparing:
@@ -67,6 +85,47 @@ class Comparing:
             fmean(made or [0.0]) - fmean(without or [0.0]),
             sum(made[len(made) - shared :]) - sum(without[len(without) - shared :]),
         )
+
+    def insertions(
+        self, old: Sequence[int], piece: Sequence[int], places: Sequence[int]
+    ) -> list[Comparison]:
+        """Compare a text with what it would be with a piece in each of some places, all near each other."""
+        start = self._sentence_start(old, min(places))
+        end = self._sentence_end(old, max(places))
+        without = self._chances(old[start:end], end - min(places))
+        tolerance = 1.0 if self._ends_sentence(piece[-1]) else OF_PHRASES
+        found = []
+        for place in places:
+            new = [*old[start:place], *piece, *old[place:end]]
+            made = self._chances(new, len(piece) + end - place)
+            behind = without[place - min(places) :]
+            gained = sum(made[len(piece) :]) - sum(behind)
+            on_average = fmean(made) - fmean(behind or [0.0])
+            found.append(Comparison(on_average, gained, tolerance))
+        return found
+
+    def places(
+        self, tokens: Sequence[int], piece: Sequence[int], at: int, room: range
+    ) -> list[int]:
+        """Where in `room` a piece may be put that was written at `at`, the nearest place first.
+
+        What ends a sentence belongs between two sentences, if there is such a place nearby.
+        """
+        if self._ends_sentence(piece[-1]):
+            nearby = range(-_BESIDE_FOR_SENTENCES, _BESIDE_FOR_SENTENCES + 1)
+            found = [
+                at + by
+                for by in sorted(nearby, key=abs)
+                if at + by in room and (at + by == 0 or self._ends_sentence(tokens[at + by - 1]))
+            ]
+            return found[:1]
+        nearby = range(-_BESIDE, _BESIDE + 1)
+        found = [at + by for by in sorted(nearby, key=abs) if at + by in room]
+        return [place for place in found if self._begins_word(tokens[place])]
+
+    def _begins_word(self, token: int) -> bool:
+        text = self._tokenizer.token_bytes(token)
+        return not text[:1].isalnum() and text[:1].isascii()
 
     def _chances(self, tokens: Sequence[int], last: int) -> list[float]:
         return self._reading.chances([self._start_id, *tokens], last) if last else []
@@ -103,7 +162,7 @@ def _difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int]:
 class CheckedRollout(Rollout):
     """A rollout that makes a step back only if the text reads as well with it.
 
-    `made` and `refused` count steps back. What is chosen depends on the seed alone, as ever.
+    `made` and `refused` count steps back. What is chosen depends on the seed alone, as ever. The sampler's odds of moves are raised.
     """
 
     def __init__(
@@ -118,6 +177,7 @@ class CheckedRollout(Rollout):
         reading: Reading | None = None,
     ) -> None:
         super().__init__(policy, canvas, history, sampler, max_actions=max_actions)
+        self.sampler.move_odds = ODDS
         vocabulary = policy.vocabulary
         reading = reading or left_to_right(policy)
         self._comparing = Comparing(reading, vocabulary.start_id, tokenizer)
@@ -150,7 +210,8 @@ class CheckedRollout(Rollout):
                 scores[list(self._backward)] = -np.inf
                 choice = self.sampler.choose(scores, valid, moving=moving)
             else:
-                self._planned.extend(plan)
+                choice, *planned = plan
+                self._planned.extend(planned)
         return self._carry_out(choice, self.canvas.action(choice.id))
 
     def take(self, id: int, action: Action | None = None) -> Step:
@@ -162,8 +223,50 @@ class CheckedRollout(Rollout):
         return super().take_back()
 
     def _think_through(self, first: Choice) -> list[Choice] | None:
-        """The actions that follow a move backward up to the next move, or None if they are better not taken."""
+        """A step back from its first move on, or None if it is better not made."""
         drawn = self.sampler.state
+        plan, imagined, whole = self._imagine(first)
+        wanted = self._landed(plan, imagined) if whole else None
+        if wanted is None:
+            self.refused += 1
+            self.sampler.state = drawn
+            return None
+        self.made += 1
+        return wanted
+
+    def _landed(self, plan: list[Choice], imagined: Canvas) -> list[Choice] | None:
+        """What of a plan is to be done, where the text reads best with it; None if it reads as well nowhere."""
+        moves = self.canvas.vocabulary.move_ids
+        tokens = self.canvas.tokens
+        way = next(at for at, choice in enumerate(plan) if choice.id not in moves)
+        piece = [choice.id for choice in plan[way:]]
+        landed = imagined.cursor - len(piece)
+        if imagined.tokens[:landed] + piece + imagined.tokens[
+            imagined.cursor :
+        ] != imagined.tokens or (len(imagined.tokens) != len(tokens) + len(piece)):
+            # It does not only insert: as it is, or not at all.
+            return plan if self._comparing.compare(tokens, imagined.tokens).reads_as_well else None
+        places = self._comparing.places(
+            tokens, piece, landed, range(self.canvas.low, self.canvas.high)
+        )
+        found = self._comparing.insertions(tokens, piece, places) if places else []
+        fitting = [
+            (one.behind, place)
+            for one, place in zip(found, places, strict=True)
+            if one.reads_as_well
+        ]
+        if not fitting:
+            return None
+        vocabulary, place = self.canvas.vocabulary, max(fitting)[1]
+        going = vocabulary.moves(place - self.canvas.cursor)
+        if place != landed:
+            plan = [*(_certain(vocabulary.id(move)) for move in going), *plan[way:]]
+        back = vocabulary.moves(self.canvas.high - place)
+        planned = [*plan, *(_certain(vocabulary.id(move)) for move in back)]
+        return planned if self.actions_taken + len(planned) <= self.max_actions else None
+
+    def _imagine(self, first: Choice) -> tuple[list[Choice], Canvas, bool]:
+        """The actions of a step back, the canvas after them, and whether they change anything and came to an end."""
         imagined, history = copy_of(self.canvas), list(self.history)
         plan: list[Choice] = []
         choice, changes = first, 0
@@ -176,22 +279,15 @@ class CheckedRollout(Rollout):
             taken = len(history) - self.seeded
             at_end = moved and imagined.cursor == imagined.high
             if at_end or taken >= self.max_actions or len(plan) >= _LONGEST:
-                break
+                return plan, imagined, False
             scores = self.policy.scores(history, imagined)
             if scores is None:
-                break
-            before = self.sampler.state
+                return plan, imagined, False
             choice = self.sampler.choose(scores, imagined.valid_actions(), moving=moved)
             moves_on = changes and choice.id in imagined.vocabulary.move_ids
             if moves_on or isinstance(imagined.action(choice.id), Stop):
-                # The next step of the run chooses this again.
-                self.sampler.state = before
-                break
-        if not changes:
-            return plan[1:]
-        if self._comparing.compare(self.canvas.tokens, imagined.tokens).reads_as_well:
-            self.made += 1
-            return plan[1:]
-        self.refused += 1
-        self.sampler.state = drawn
-        return None
+                return plan, imagined, changes > 0
+
+
+def _certain(id: int) -> Choice:
+    return Choice(id, 1.0, np.array([id]), np.ones(1))

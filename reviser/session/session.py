@@ -19,7 +19,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.left_to_right import Reading, left_to_right
+from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
 from reviser.decoding.spacing import Spaced, ends_sentence
@@ -102,11 +102,12 @@ class Session:
         sampler: Sampler | None = None,
         *,
         max_actions: int = DEFAULT_ACTIONS,
-        check_steps_back: bool = False,
+        check_steps_back: bool = True,
     ) -> Generation:
         """Write on at the end of the document; a final line ending stays the final one.
 
-        With `check_steps_back` it goes back to insert something only where the text reads as well with it.
+        With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy that cannot read
+        a text from left to right does without.
         """
         self._leave_run()
         end = end_of_writing(self._text)
@@ -121,13 +122,16 @@ class Session:
         sampler: Sampler | None = None,
         *,
         max_actions: int = DEFAULT_ACTIONS,
+        check_steps_back: bool = True,
     ) -> Generation:
         """Write between character offsets `start` and `end`; the text between them makes room first."""
         self._leave_run()
         end = start if end is None else end
         if not 0 <= start <= end <= len(self._text):
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
-        return self._start(start, end, sampler, max_actions, sees_suffix=True)
+        return self._start(
+            start, end, sampler, max_actions, sees_suffix=True, checks=check_steps_back
+        )
 
     def revise(
         self,
@@ -228,7 +232,7 @@ class Session:
             policy = Spaced(policy, self.tokenizer)
         if margin:
             policy = LookaheadPolicy(policy, margin, limit=allowed)
-        if checks:
+        if checks and can_read(self.policy):
             reading = self._reading = self._reading or left_to_right(self.policy)
             rollout: Rollout = CheckedRollout(
                 policy,

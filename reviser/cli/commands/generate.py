@@ -84,7 +84,7 @@ ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model."
 CheckStepsBackOption = Annotated[
     bool,
     typer.Option(
-        "--check-steps-back",
+        "--check-steps-back/--no-check-steps-back",
         help="Go back to insert something only where the text reads as well with it.",
     ),
 ]
@@ -135,7 +135,7 @@ class WritingOptions:
 class ContinueOptions(WritingOptions):
     """Whether steps back are checked, too."""
 
-    check_steps_back: CheckStepsBackOption = False
+    check_steps_back: CheckStepsBackOption = True
 
 
 def continue_(options: ContinueOptions) -> None:

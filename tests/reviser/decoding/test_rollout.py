@@ -246,3 +246,19 @@ def test_seeding_history_writes_what_the_canvas_shows(prefix: list[int], suffix:
     assert history[0] == VOCABULARY.start_id
     assert again.tokens == canvas.tokens == prefix + suffix
     assert again.cursor == canvas.cursor == canvas.low == canvas.high == len(prefix)
+
+
+def test_odds_of_moves_by_the_numbers() -> None:
+    logits = np.full(VOCABULARY.size, -np.inf, dtype=np.float32)
+    logits[[0, 1, FIRST_MOVE, FIRST_MOVE + 1]] = np.log([0.6, 0.2, 0.15, 0.05])
+    sampler = Sampler(temperature=1.0, move_temperature=1.0, move_odds=4.0)
+    found = sampler.choose(logits, everything())
+    chances = dict(zip(found.candidates.tolist(), found.probabilities.tolist(), strict=True))
+    # Odds of 1 to 4 become 1 to 1; what is chosen among moves and among tokens stays as it was.
+    assert chances == pytest.approx({0: 0.375, 1: 0.125, FIRST_MOVE: 0.375, FIRST_MOVE + 1: 0.125})
+    on_the_way = sampler.choose(logits, everything(), moving=True)
+    assert on_the_way.probabilities == pytest.approx([0.6, 0.2, 0.15, 0.05])
+    never = Sampler(temperature=1.0, move_odds=0.0).choose(logits, everything())
+    assert never.probabilities[:2] == pytest.approx([0.75, 0.25])
+    with pytest.raises(ReviserError, match="odds of moves"):
+        Sampler(move_odds=-1.0)

@@ -15,7 +15,14 @@ from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import Decoder, ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, ScriptedPolicy, seed
-from reviser.decoding.stepping_back import CheckedRollout, Comparing
+from reviser.decoding.stepping_back import (
+    BEHIND,
+    ODDS,
+    ON_AVERAGE,
+    CheckedRollout,
+    Comparing,
+    Comparison,
+)
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.native import NativeDecoder
 from reviser.session.engine import Engine
@@ -83,8 +90,9 @@ def test_a_step_back_that_was_made_reads_as_well(engine: Engine) -> None:
             # Of the step back before this move all has been made; of one that begins with it, nothing.
             if before is not None and before != run.canvas.tokens:
                 found = compared.compare(before, run.canvas.tokens)
-                assert found.on_average >= -1e-3
-                assert found.behind >= -1e-3
+                # The text that is read begins and ends a little elsewhere than where the place was still open.
+                assert found.on_average >= -ON_AVERAGE - 0.2
+                assert found.behind >= -BEHIND - 0.2
                 seen += 1
                 before = None
             if run.made > made:
@@ -115,8 +123,9 @@ def test_what_is_compared() -> None:
     assert (costly.on_average, costly.behind) == (fmean([-3, -1]) + 1, 0)
     assert not costly.reads_as_well
     # Likely words that what follows does not go with.
-    broken = Comparing(Weighted({mat: 0.1}, {(mat, sat): 1.5}), 0, tokenizer).compare(old, new)
-    assert broken.on_average > 0 > broken.behind
+    broken = Comparing(Weighted({mat: 0.1}, {(mat, sat): 2.5}), 0, tokenizer).compare(old, new)
+    assert broken.on_average > -0.4
+    assert broken.behind == -1.5
     assert not broken.reads_as_well
     fitting = Comparing(Weighted({mat: 1.0}, {(mat, sat): 0.5}), 0, tokenizer).compare(old, new)
     assert fitting.reads_as_well
@@ -124,11 +133,74 @@ def test_what_is_compared() -> None:
     assert same.reads_as_well
 
 
+def test_a_phrase_may_cost_less_than_a_sentence() -> None:
+    for loss, phrase, sentence in ((0.9, True, True), (1.1, False, True), (2.6, False, False)):
+        assert Comparison(0.0, -loss).reads_as_well is phrase
+        assert Comparison(0.0, -loss, 1.0).reads_as_well is sentence
+    assert not Comparison(-0.9, 0.0, 1.0).reads_as_well
+    assert not Comparison(-0.4, 0.0).reads_as_well
+
+
+def test_insertions_are_compared_as_whole_texts_are() -> None:
+    tokenizer = ToyTokenizer()
+    the, cat, sat, mat = (tokenizer.encode(word)[0] for word in (" the", " cat", " sat", " mat"))
+    old, piece, places = [the, cat, sat, the], [mat, mat], [1, 2, 3]
+    reading = Weighted({mat: 2.0, cat: 0.5}, {(mat, sat): 0.25, (mat, the): 4.0})
+    comparing = Comparing(reading, 0, tokenizer)
+    for place, found in zip(places, comparing.insertions(old, piece, places), strict=True):
+        whole = comparing.compare(old, [*old[:place], *piece, *old[place:]])
+        assert found.behind == pytest.approx(whole.behind)
+        assert found.on_average == pytest.approx(whole.on_average)
+
+
+def test_where_a_piece_may_be_put() -> None:
+    tokenizer = ToyTokenizer()
+    text = tokenizer.encode("It was late. The cat sat. It was")
+    words = [tokenizer.token_bytes(id).decode() for id in text]
+    comparing = Comparing(Weighted({}, {}), 0, tokenizer)
+    sentence, phrase = tokenizer.encode(" The mat."), tokenizer.encode(" the mat")
+    for at in range(1, len(text)):
+        places = comparing.places(text, sentence, at, range(1, len(text)))
+        if places:
+            assert words[places[0] - 1].endswith(".")
+        near = comparing.places(text, phrase, at, range(1, len(text)))
+        assert all(abs(place - at) <= 1 and 0 < place < len(text) for place in near)
+    assert comparing.places(text, sentence, 4, range(0)) == []
+
+
+def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
+    """Moves that lead one token too far back are mended."""
+    tokenizer = ToyTokenizer()
+    text = tokenizer.encode("It was late. The cat sat.")
+    piece = tokenizer.encode(" The mat.")
+    words = [tokenizer.token_bytes(id).decode() for id in text]
+    place = 1 + next(at for at, word in enumerate(words[:-1]) if word.endswith("."))
+    for missed in (-1, 0, 1):
+        canvas, history = seed(VOCABULARY, [])
+        going = VOCABULARY.moves(place + missed - len(text))
+        script = [*text, *map(VOCABULARY.id, going), *piece]
+        script += [VOCABULARY.id(Move(1)), VOCABULARY.stop_id]
+        run = CheckedRollout(
+            ScriptedPolicy(VOCABULARY, script),
+            canvas,
+            history,
+            tokenizer,
+            Sampler.greedy(),
+            reading=Weighted({}, {}),
+        )
+        steps = [next(run) for _ in range(len(text) + 1)]
+        while run.canvas.cursor < run.canvas.length:
+            steps.append(next(run))
+        assert run.canvas.tokens == [*text[:place], *piece, *text[place:]]
+        assert run.made == 1
+
+
 def test_without_steps_back_it_is_the_same_run(engine: Engine) -> None:
     same = 0
     for number in range(20):
         canvas, history = seed(engine.policy.vocabulary, engine.tokenizer.encode(TEXT))
-        plain = Rollout(engine.policy, canvas, history, Sampler(seed=number), max_actions=5)
+        sampler = Sampler(seed=number, move_odds=ODDS)
+        plain = Rollout(engine.policy, canvas, history, sampler, max_actions=5)
         ids = [step.id for step in plain]
         if not set(ids) & backward(engine):
             same += 1
