@@ -13,7 +13,7 @@ PACKAGE := pyproject.toml setup.py $(NATIVE_SOURCES)
 # A range would let pip choose a build with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
+.PHONY: demo test test-slow test-distributed fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
 
 demo: $(DEMO_READY)
 	$(BIN)/reviser revise examples/letter.txt
@@ -25,6 +25,10 @@ test: $(KERNELS_READY) lint
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# Training runs of two and four processes, saved by some and resumed by others, one of them killed: some minutes.
+test-distributed: $(READY)
+	$(BIN)/pytest tests/training/distributed
 
 # The tests of properties, on new and mostly more examples at every run: for what the suite's own examples miss.
 fuzz: $(READY)

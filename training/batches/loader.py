@@ -99,8 +99,9 @@ class Loader:
     """An endless stream of batches of `batch` rows, to be entered at any batch.
 
     Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
-    and a batch is as long as its longest. `rank` of `world` gets every `world`-th chapter. `repeats` marks in the
-    rows what would be said again.
+    and a batch is as long as its longest. Chapters are dealt out to `lanes`, as many as the `world` has processes
+    or a multiple, and `rank` takes its share of them: a batch of the whole world is then the same rows for any
+    number of processes that divides the lanes. `repeats` marks in the rows what would be said again.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class Loader:
         pack: bool = True,
         rank: int = 0,
         world: int = 1,
+        lanes: int | None = None,
         workers: int = 2,
         multiple: int = 8,
         repeats: Repeats | None = None,
@@ -126,6 +128,13 @@ class Loader:
         self.pack = pack
         self.rank = rank
         self.world = world
+        self.lanes = lanes or world
+        own = self.lanes // world
+        if self.lanes % world or batch % own or (own > 1 and not pack):
+            raise ReviserError(
+                f"{world} processes cannot share {self.lanes} lanes of data with {batch} rows each"
+            )
+        self._own_lanes = range(rank * own, (rank + 1) * own)
         self.workers = workers
         self.multiple = multiple
         self.repeats = repeats
@@ -140,37 +149,41 @@ class Loader:
 
     def batches(self, first: int = 0) -> Iterator[Rows]:
         """Batches from number `first` on, without end; what comes before is not made."""
-        for rows in self._packed(first) if self.pack else self._bucketed(first):
+        stream = self._packed if self.pack else self._bucketed
+        for parts in zip(*(stream(first, lane) for lane in self._own_lanes), strict=True):
+            rows = Rows.joined(parts)
             self.places += rows.ids.size
             self.padding += rows.padding
             yield rows
 
-    def _packed(self, first: int) -> Iterator[Rows]:
-        """Batches cut from the stream of rows, across the ends of chapters."""
-        chapter, skipped = divmod(first * self.batch, self.chapters.size)
+    def _packed(self, first: int, lane: int) -> Iterator[Rows]:
+        """The part of a lane in batches, cut from its stream of rows, across the ends of chapters."""
+        size = self.batch // len(self._own_lanes)
+        chapter, skipped = divmod(first * size, self.chapters.size)
         held: list[Rows] = []
-        for rows in self._ahead(self._packed_chapter, chapter):
+        for rows in self._ahead(self._packed_chapter, chapter, lane):
             held.append(rows[skipped:])
             skipped = 0
-            while sum(map(len, held)) >= self.batch:
+            while sum(map(len, held)) >= size:
                 rest = Rows.joined(held)
-                held = [rest[self.batch :]]
-                yield rest[: self.batch]
+                held = [rest[size:]]
+                yield rest[:size]
 
-    def _bucketed(self, first: int) -> Iterator[Rows]:
+    def _bucketed(self, first: int, lane: int) -> Iterator[Rows]:
         chapter, skipped = divmod(first, self.chapters.size)
-        for batches in self._ahead(self._bucketed_chapter, chapter):
+        for batches in self._ahead(self._bucketed_chapter, chapter, lane):
             yield from batches[skipped:]
             skipped = 0
 
-    def _ahead(self, make: Callable[[int], Made], first: int) -> Iterator[Made]:
-        """Chapters of this rank from `first` on, some made while an earlier one is used."""
+    def _ahead(self, make: Callable[[int], Made], first: int, lane: int) -> Iterator[Made]:
+        """Chapters of a lane from `first` on, some made while an earlier one is used."""
         running: deque[Future[Made]] = deque()
-        with ThreadPoolExecutor(self.workers, "batches") as pool:
+        workers = max(1, self.workers // len(self._own_lanes))
+        with ThreadPoolExecutor(workers, "batches") as pool:
             try:
                 for number in count(first):
-                    running.append(pool.submit(make, self.rank + self.world * number))
-                    if len(running) > self.workers:
+                    running.append(pool.submit(make, lane + self.lanes * number))
+                    if len(running) > workers:
                         began = time.perf_counter()
                         made = running.popleft().result()
                         self.waited += time.perf_counter() - began

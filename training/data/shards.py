@@ -5,7 +5,7 @@ python -m training data OUT --tokenizer gpt2 SOURCE…
 A source is a JSONL file (`.jsonl`, one object with a `text` a line), any other file (one document), a
 folder of such files, or `hf:NAME@CONFIG#SPLIT`, a data set of the Hugging Face hub. Files may be
 compressed (`.xz`, `.gz`, `.zst`). Sources that are already in OUT are skipped, so an interrupted
-run goes on where it was.
+run goes on where it was. Several processes may take a part each (`--part`), to be joined (`--join`).
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from training.data.corpus import (
     shard_is_whole,
     tokens_path,
 )
+from training.data.parts import Part, join_parts
 from training.data.sources import HUB, documents, expand, source_digest
 from training.edits.files import read_edits
 
@@ -75,13 +76,16 @@ class Options:
     """Whether sources hold edits (see `training.edits.files`); each then gives four documents."""
     wrapped: float = 0.0
     """Share of the texts whose lines are wrapped, as people wrap them in mails and commit messages."""
+    part: Part | None = None
+    """Which of the documents of each source; None for all."""
 
     def of_source(self) -> dict[str, Any]:
         """What of this changes which texts a source gives."""
         told: dict[str, Any] = {"field": self.field, "limit": self.limit}
         if self.edits:
             told |= {"edits": True}
-        return told | {"wrapped": self.wrapped} if self.wrapped else told
+        told |= {"wrapped": self.wrapped} if self.wrapped else {}
+        return told | {"part": str(self.part)} if self.part else told
 
 
 def tokenise(
@@ -206,7 +210,7 @@ def _in_order(pool: Executor, chunks: Iterable[list[str]], ahead: int) -> Iterat
 def _texts(source: str, options: Options) -> Iterator[str]:
     """The documents to take of a source; those of an edit stand side by side."""
     if not options.edits:
-        texts = islice(documents(source, options.field), options.limit)
+        texts = islice(documents(source, options.field, options.part), options.limit)
         return (wrapped(text, options.wrapped) for text in texts) if options.wrapped else texts
     return (part for edit in islice(read_edits(source), options.limit) for part in edit.parts)
 
@@ -407,10 +411,16 @@ class TokeniseOptions:
     pack: Annotated[Path | None, Option("write OUT there as xz files", metavar="FOLDER")] = None
     unpack: Annotated[Path | None, Option("fill OUT from xz files", metavar="FOLDER")] = None
     part_tokens: Annotated[int, Option("size of an xz file")] = PART_TOKENS
+    part: Annotated[
+        str | None,
+        Option("tokenise one part alone, INDEX/COUNT, or rank: as the environment says"),
+    ] = None
+    join: Annotated[bool, Option("make one folder of the parts in OUT")] = False
 
     def reading(self) -> Options:
+        part = Part.said(self.part) if self.part else None
         return Options(
-            self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped
+            self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped, part
         )
 
 
@@ -425,6 +435,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: TokeniseOptions) -> None:
+    if chosen.part:
+        chosen = _of_part(chosen, Part.said(chosen.part))
+        if not chosen.sources:
+            raise ReviserError("--part needs sources to take a part of")
+    if chosen.join:
+        join_parts(chosen.out)
     if chosen.unpack:
         unpack(chosen.unpack, chosen.out)
     if chosen.sources:
@@ -437,6 +453,17 @@ def run(chosen: TokeniseOptions) -> None:
         pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
     manifest = Manifest.load(chosen.out)
     print(f"{chosen.out}: {manifest.documents:,} documents, {manifest.tokens:,} tokens")
+
+
+def _of_part(chosen: TokeniseOptions, part: Part) -> TokeniseOptions:
+    """The options of one part: whole files where there are enough for all parts, else some documents of each."""
+    if chosen.edits or chosen.join or chosen.pack or chosen.unpack:
+        raise ReviserError("--part is for texts alone, and not with --join, --pack or --unpack")
+    sources = tuple(expand(chosen.sources))
+    out = chosen.out / part.folder
+    if len(sources) >= part.count and not any(source.startswith(HUB) for source in sources):
+        return replace(chosen, out=out, sources=tuple(part.of(sources)), part=None)
+    return replace(chosen, out=out, sources=sources, part=str(part))
 
 
 def _to_stderr(line: str) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from reviser.core.errors import ReviserError
+from training.data.parts import Part
 
 HUB = "hf:"
 
@@ -38,11 +39,17 @@ def source_digest(source: str) -> str:
         raise ReviserError(f"{source} cannot be read: {error.strerror}") from None
 
 
-def documents(source: str, field: str = "text") -> Iterator[str]:
-    """The texts of a source, one document after the other."""
+def documents(source: str, field: str = "text", part: Part | None = None) -> Iterator[str]:
+    """The texts of a source, or of a part of it, one document after the other."""
     if source.startswith(HUB):
-        yield from _hub_documents(source, field)
-        return
+        yield from _hub_documents(source, field, part)
+    elif part is not None:
+        yield from part.of(_documents_of_file(source, field))
+    else:
+        yield from _documents_of_file(source, field)
+
+
+def _documents_of_file(source: str, field: str) -> Iterator[str]:
     path = Path(source)
     bare = path.with_suffix("") if path.suffix in (".xz", ".gz", ".zst") else path
     try:
@@ -93,8 +100,11 @@ def _json_lines(lines: Iterable[str], source: str, field: str) -> Iterator[str]:
         yield text
 
 
-def _hub_documents(source: str, field: str) -> Iterator[str]:
-    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`."""
+def _hub_documents(source: str, field: str, part: Part | None) -> Iterator[str]:
+    """`hf:NAME@CONFIG#SPLIT`, streamed; the configuration may be left out, the split is then `train`.
+
+    Of a data set in as many files as there are parts, or a multiple, a part reads no others than its own.
+    """
     try:
         datasets = import_module("datasets")
     except ImportError:
@@ -104,9 +114,11 @@ def _hub_documents(source: str, field: str) -> Iterator[str]:
     rest, _, split = source.removeprefix(HUB).partition("#")
     name, _, config = rest.partition("@")
     try:
-        for row in datasets.load_dataset(
-            name, config or None, split=split or "train", streaming=True
-        ):
+        rows = datasets.load_dataset(name, config or None, split=split or "train", streaming=True)
+        if part is not None:
+            divide = import_module("datasets.distributed").split_dataset_by_node
+            rows = divide(rows, rank=part.index, world_size=part.count)
+        for row in rows:
             yield row[field]
     except KeyError:
         raise ReviserError(f"{source} has no field {field}") from None

@@ -37,6 +37,9 @@ class RunOptions:
     ] = None
     mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
     resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    elastic: Annotated[
+        bool, Option("go on from the last checkpoint if there is one, else begin: for restarts")
+    ] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
     changes: Annotated[
         Mapping[str, Any], Group(Settings, help=HELP, without=("model", "betas"))

@@ -36,6 +36,14 @@ class World:
         dist.all_reduce(summed)
         return float(summed)
 
+    def told(self, text: str) -> str:
+        """What the leader says; the others' text is not heard."""
+        if self.size == 1:
+            return text
+        said = [text]
+        dist.broadcast_object_list(said, src=0)
+        return said[0]
+
     def wait(self) -> None:
         if self.size > 1:
             dist.barrier()

@@ -38,10 +38,13 @@ from training.trainer.parallel import World, join_world
 from training.trainer.saving import (
     RunFacts,
     check_out,
+    has_checkpoint,
+    lanes_of,
     resume,
     save_result,
     save_run,
     save_settings,
+    tidy,
 )
 from training.trainer.settings import Settings
 from training.trainer.trainer import Measured, Trainer, interruptible
@@ -61,6 +64,7 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
         row_length=settings.row_length,
         rank=world.rank,
         world=world.size,
+        lanes=settings.lanes,
         workers=workers,
         repeats=Repeats(samples.vocabulary, settings.repeats_of) if settings.repeats else None,
     )
@@ -313,9 +317,30 @@ def evaluation_rows(
     return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
+def goes_on(options: RunOptions, world: World) -> bool:
+    """Whether the run goes on from a checkpoint; all processes say the same."""
+    if world.leads:
+        tidy(options.out)
+    world.wait()
+    return options.resume or (options.elastic and has_checkpoint(options.out))
+
+
+def in_lanes(settings: Settings, world: World, resumed: Path | None) -> Settings:
+    """The settings with their number of lanes: the one they say, that of the run to go on with, or one a process."""
+    lanes = settings.lanes or (lanes_of(resumed) if resumed else None) or world.size
+    if lanes % world.size:
+        raise ReviserError(
+            f"the data of this run is dealt out to {lanes} lanes: start a number of processes that divides "
+            f"{lanes}, not {world.size}"
+        )
+    return dataclasses.replace(settings, lanes=lanes)
+
+
 def train(options: RunOptions, settings: Settings, world: World) -> None:
     """Run `settings` to the end, or until asked to stop; either way the run is saved."""
     out = options.out
+    resumed = goes_on(options, world)
+    settings = in_lanes(settings, world, out if resumed else None)
     torch.manual_seed(settings.seed + world.rank)
     torch.set_float32_matmul_precision("high")
     corpus = Corpus.open(options.data)
@@ -337,7 +362,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
         moves=parts.vocabulary.move_ids,
         keeper=keeper_of(settings, options.base or options.init, parts.vocabulary),
     )
-    if options.resume:
+    if resumed:
         resume(out, trainer)
     facts: RunFacts = {
         "settings": settings.to_dict(),
@@ -363,6 +388,8 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     view = make_view() if world.leads else PlainView()
     with view, interruptible() as asked:
         reporter = Reporter(trainer, log, view)
+        if resumed:
+            reporter.say(f"goes on from step {trainer.progress.step}")
         finished = run_steps(trainer, reporter, examiner, out, parts, facts, asked)
         if finished:
             examiner.examine(trainer, reporter)
@@ -407,7 +434,7 @@ def run_steps(
 def run(options: RunOptions) -> None:
     """Train as the options say, alone or as one of several processes."""
     settings = options.settings()
-    check_out(options.out, resumed=options.resume)
+    check_out(options.out, resumed=options.resume or options.elastic)
     with join_world(settings.parallel) as world:
         train(options, settings, world)
 

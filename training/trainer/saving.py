@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -12,6 +15,8 @@ from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
+from training.distributed.checkpoints import has_shards, load_shards, load_whole, save_shards
+from training.trainer.parallel import World
 from training.trainer.trainer import Trainer
 
 LATEST = "latest"
@@ -49,22 +54,62 @@ def check_out(out: Path, *, resumed: bool) -> None:
 def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> None:
     """Replace the run's latest checkpoint, whole or not at all."""
     weights = gathered_weights(trainer)
-    if not trainer.world.leads:
+    with _made_together(out / LATEST, trainer.world) as folder:
+        if trainer.world.size > 1:
+            save_shards(folder, trainer)
+        else:
+            torch.save(trainer.state(), folder / _STATE)
+        if trainer.world.leads:
+            _save_model(folder / "model", trainer, weights, parts, facts)
         trainer.world.wait()
-        return
-    with made_whole(out / LATEST, replace=True) as folder:
-        _save_model(folder / "model", trainer, weights, parts, facts)
-        torch.save(trainer.state(), folder / _STATE)
     trainer.world.wait()
+
+
+@contextmanager
+def _made_together(target: Path, world: World) -> Iterator[Path]:
+    """A folder that all processes write into, and that takes its place when the leader's block ends well."""
+    if not world.leads:
+        yield target.parent / world.told("")
+        return
+    with made_whole(target, replace=True) as folder:
+        world.told(folder.name)
+        yield folder
+
+
+def has_checkpoint(out: Path) -> bool:
+    return (out / LATEST).is_dir()
+
+
+def tidy(out: Path) -> None:
+    """Drop what a run that was killed as it saved left half done.
+
+    If it was killed in the instant between two names, the checkpoint before is still whole, and gets its own back.
+    """
+    for aside in sorted(out.glob(f".{LATEST}.*.old")):
+        if not has_checkpoint(out) and (aside / LATEST).is_dir():
+            (aside / LATEST).replace(out / LATEST)
+        shutil.rmtree(aside, ignore_errors=True)
+    for half in out.glob(f".{LATEST}.*.tmp"):
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def lanes_of(out: Path) -> int | None:
+    """How many streams the data of a run is dealt out to, where its settings say so."""
+    try:
+        settings = json.loads((out / _SETTINGS).read_text("utf-8"))["settings"]
+    except (OSError, ValueError, KeyError):
+        return None
+    lanes: int | None = settings.get("lanes")
+    return lanes
 
 
 def save_result(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> Path:
     """The finished model (its average, if one was kept) in `out/model`."""
     weights = gathered_weights(trainer)
+    if trainer.average is not None:
+        weights |= _gathered(trainer.average, trainer.world)
     target = out / RESULT
     if trainer.world.leads:
-        if trainer.average is not None:
-            weights = dict(trainer.average.state_dict())
         _save_model(target, trainer, weights, parts, facts, replace=True)
     trainer.world.wait()
     return target
@@ -87,11 +132,16 @@ def _save_model(
 
 
 def gathered_weights(trainer: Trainer) -> dict[str, torch.Tensor]:
-    """The model's weights, whole, on the CPU; sharded ones are put together by all processes."""
+    """The model's weights, whole, on the CPU; sharded ones are put together by all processes, for the leader."""
+    return _gathered(trainer.model.state_dict(), trainer.world)
+
+
+def _gathered(tensors: dict[str, torch.Tensor], world: World) -> dict[str, torch.Tensor]:
     weights = {}
-    for name, value in trainer.model.state_dict().items():
+    for name, value in tensors.items():
         whole = value.full_tensor() if hasattr(value, "full_tensor") else value
-        weights[name] = whole.detach().cpu()
+        if world.leads:
+            weights[name] = whole.detach().cpu()
     return weights
 
 
@@ -100,7 +150,13 @@ def resume(out: Path, trainer: Trainer) -> None:
     folder = out / LATEST
     if not folder.is_dir():
         raise ReviserError(f"{out} has no checkpoint to resume from")
-    saved = load(folder / "model").model
-    trainer.model.load_state_dict(saved.state_dict())
+    if has_shards(folder):
+        load_shards(folder, trainer)
+        return
+    weights = load(folder / "model").model.state_dict()
     state = torch.load(folder / _STATE, map_location="cpu", weights_only=True)
+    if trainer.world.kind == "fsdp":
+        load_whole(trainer, weights, state)
+        return
+    trainer.model.load_state_dict(weights)
     trainer.restore(state)

@@ -56,6 +56,9 @@ class Settings:
     evaluate_every: int = 500
     checkpoint_every: int = 1000
     parallel: Literal["none", "ddp", "fsdp"] = "none"
+    lanes: int | None = None
+    """How many streams the data is dealt out to. A run keeps its lanes for life, so that it sees the same rows when it
+    goes on with another number of processes, which must divide this one. By default as many as it begins with."""
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
@@ -76,6 +79,10 @@ class Settings:
             raise ReviserError("the weight of what is kept is 0 or more")
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
+        if self.lanes is not None and (self.lanes < 1 or self.rows % self.lanes):
+            raise ReviserError(
+                f"{self.rows} rows cannot be dealt out to {self.lanes} lanes of data evenly"
+            )
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -125,6 +132,7 @@ HELP = {
     "evaluate_every": "steps between evaluations on --held-out",
     "checkpoint_every": "steps between checkpoints",
     "parallel": "none, ddp or fsdp; start with torchrun",
+    "lanes": "streams of data, which the processes share; as many as a run begins with, unless said",
 }
 
 # The paper trains on 30 billion actions: 64 rows of 256, or 16 rows of 512 four times over.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import signal
 import time
 from collections.abc import Iterator
@@ -156,7 +155,7 @@ class Trainer:
         self.objective = self.make_objective()
         self.shared = share(self.objective, self.model.blocks, self.world)
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
-        self.average = _average_of(self.model) if settings.ema else None
+        self.average = average_of(self.model) if settings.ema else None
         bits = settings.round_bits
         self.rounding = (
             Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
@@ -294,8 +293,8 @@ class Trainer:
             return
         decay = min(self.settings.ema or 0.0, (1 + self.progress.step) / (10 + self.progress.step))
         with torch.no_grad():
-            for kept, new in zip(self.average.parameters(), self.model.parameters(), strict=True):
-                kept.lerp_(new, 1 - decay)
+            for name, new in self.model.named_parameters():
+                self.average[name].lerp_(new, 1 - decay)
 
     @torch.no_grad()
     def evaluate(self, batches: list[Rows]) -> float:
@@ -312,24 +311,32 @@ class Trainer:
 
     def state(self) -> dict[str, Any]:
         """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
-        generators: dict[str, Any] = {"cpu": torch.get_rng_state()}
-        if self.world.device.type == "cuda":
-            generators["cuda"] = torch.cuda.get_rng_state(self.world.device)
         return {
             "progress": vars(self.progress).copy(),
             "optimizer": self.optimizer.state_dict(),
-            "average": None if self.average is None else self.average.state_dict(),
-            "generators": generators,
+            "average": self.average,
+            "generators": self.generators(),
         }
+
+    def generators(self) -> dict[str, Tensor]:
+        """The states of this process's sources of chance."""
+        states = {"cpu": torch.get_rng_state()}
+        if self.world.device.type == "cuda":
+            states["cuda"] = torch.cuda.get_rng_state(self.world.device)
+        return states
+
+    def restore_generators(self, states: dict[str, Tensor]) -> None:
+        torch.set_rng_state(states["cpu"].cpu())
+        if "cuda" in states and self.world.device.type == "cuda":
+            torch.cuda.set_rng_state(states["cuda"].cpu(), self.world.device)
 
     def restore(self, state: dict[str, Any]) -> None:
         self.progress = Progress(**state["progress"])
         self.optimizer.load_state_dict(state["optimizer"])
         if self.average is not None and state["average"] is not None:
-            self.average.load_state_dict(state["average"])
-        torch.set_rng_state(state["generators"]["cpu"].cpu())
-        if "cuda" in state["generators"] and self.world.device.type == "cuda":
-            torch.cuda.set_rng_state(state["generators"]["cuda"].cpu(), self.world.device)
+            for name, kept in self.average.items():
+                kept.copy_(state["average"][name])
+        self.restore_generators(state["generators"])
 
 
 def inputs_of(
@@ -389,9 +396,9 @@ def clip(
     return norm
 
 
-def _average_of(model: Reviser) -> Reviser:
-    average = copy.deepcopy(model).eval()
-    return average.requires_grad_(False)
+def average_of(model: Reviser) -> dict[str, Tensor]:
+    """A copy of the weights to keep their average in; of sharded weights each process keeps its part."""
+    return {name: weight.detach().clone() for name, weight in model.named_parameters()}
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Checkpoints that several processes write and read together."""
