@@ -250,7 +250,8 @@ def set_model(ls: ReviserServer, *arguments: Any) -> Status:
 
     model = _target(ls, arguments).model
     try:
-        if model:
+        # Whether a server is there shows when it is first asked.
+        if model and not model.startswith("openai:"):
             find_model(model)
     except ReviserError as error:
         raise invalid(str(error)) from None

@@ -70,8 +70,10 @@ def find_model(name_or_path: str | Path | None = None) -> Path:
     if name_or_path is None:
         name_or_path = os.environ.get("REVISER_MODEL") or None
     if name_or_path is None:
-        return _default_model()
+        return default_model()
     text = str(name_or_path)
+    if text.startswith("openai:"):
+        raise ReviserError(f"{text} is a server, and this needs the files of a model")
     path = Path(text).expanduser()
     if _is_model(path):
         return path
@@ -94,7 +96,8 @@ def _is_model(folder: Path) -> bool:
     return (folder / _CONFIG_FILE).is_file()
 
 
-def _default_model() -> Path:
+def default_model() -> Path:
+    """The folder of the model that is used when none is named, whatever the environment says."""
     known = {entry.name: entry.folder for entry in list_models()}
     if DEFAULT in known:
         return known[DEFAULT]

@@ -6,6 +6,7 @@ torch. Any other model, or a machine without the native library, needs torch.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +42,16 @@ class Engine:
 
 
 def load_engine(model: str | Path | None = None, *, threads: int | None = None) -> Engine:
-    """The engine of the model of that name or path; by default the one that `find_model` chooses."""
+    """The engine of the model of that name or path; by default the one that `find_model` chooses.
+
+    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md).
+    """
+    named = str(model or os.environ.get("REVISER_MODEL") or "")
+    if named.startswith("openai:"):
+        from reviser.remote.connecting import connect
+
+        remote = connect(named, CAPACITY)
+        return Engine(remote.name, remote.policy, remote.tokenizer)
     folder = find_model(model)
     description = describe(folder)
     if description.quantisation is not None and available():

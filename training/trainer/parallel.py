@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch._C._distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 from reviser.core.errors import ReviserError
 
@@ -63,7 +65,13 @@ def join_world(kind: str) -> Iterator[World]:
     if size == 1:
         yield World(0, 1, device, "none")
         return
-    dist.init_process_group("nccl" if cuda else "gloo")
+    store, rank, size = next(rendezvous("env://"))
+    if os.environ.get("GROUP_WORLD_SIZE") == "1":
+        # The agent on this machine keeps its store from one restart to the next, and with it the addresses of processes
+        # that are gone. (Agents of several machines count restarts apart: see docs/training.md.)
+        store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
+    kind_of_links = "nccl" if cuda else "gloo"
+    dist.init_process_group(kind_of_links, store=store, rank=rank, world_size=size)
     try:
         yield World(rank, size, device, kind)
     finally:

@@ -1,4 +1,4 @@
-"""`reviser lsp` and `reviser serve`: the language server, and an engine that several of them share."""
+"""`reviser lsp` and `reviser serve`: the language server, and engines that several programs share."""
 
 from __future__ import annotations
 
@@ -49,15 +49,84 @@ def serve(
         Path | None,
         typer.Option(help="Where to listen; by default a place of yours alone.", metavar="PATH"),
     ] = None,
+    backend: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            help="Write with a model that runs there: vllm (or openai) and the address of its server.",
+            metavar="KIND URL",
+            show_default=False,
+        ),
+    ] = None,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            help="Serve a model of this machine instead, as an OpenAI-compatible completions endpoint.",
+            metavar="[HOST:]PORT",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="With --http: name or folder of the model."),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(help="With --http: documents kept in memory at once.", min=1, max=128)
+    ] = 64,
+    threads: Annotated[
+        int | None, typer.Option(help="With --http: threads for the model.", min=1)
+    ] = None,
 ) -> None:
     """Run one engine for several editors; it ends when the last of them has gone.
 
-    Language servers with the setting sharedEngine start it by themselves.
+    Language servers with the setting sharedEngine start it by themselves. With --backend it writes with a model on
+    another server, for all editors whose settings name no model. With --http it serves programs over the
+    network instead: reviser continue --model openai:http://HOST:PORT, here or elsewhere, writes with it.
     """
+    if http is not None:
+        _serve_http(http, model, rows, threads, backend=backend is not None, socket=socket)
+        return
+    if model is not None or threads is not None:
+        raise ReviserError(
+            "--model and --threads are for --http; editors' settings name their model"
+        )
+    if backend is not None:
+        _check_backend(*backend)
     worker = load_extra("lsp_server.worker.process", "lsp")
     if socket is not None and not socket.absolute().parent.is_dir():
         raise ReviserError(f"there is no folder {socket.parent}")
     worker.serve_socket(socket or worker.socket_path())
+
+
+def _serve_http(
+    http: str,
+    model: str | None,
+    rows: int,
+    threads: int | None,
+    *,
+    backend: bool,
+    socket: Path | None,
+) -> None:
+    from reviser.remote.server import serve as answer
+    from reviser.session.engine import load_engine
+
+    if backend or socket is not None:
+        raise ReviserError("choose one of --http, and --backend or --socket")
+    if (model or "").startswith("openai:"):
+        raise ReviserError("--http serves a model of this machine, not another server's")
+    host, port = _address(http)
+    answer(load_engine(model, threads=threads), host, port, rows=rows)
+
+
+def _check_backend(kind: str, url: str) -> None:
+    """See that the model is there, and make it the one that is used where none is named."""
+    import os
+
+    from reviser.session.engine import load_engine
+
+    if kind not in ("vllm", "openai"):
+        raise ReviserError(f"there is no backend {kind}; choose vllm or openai")
+    named = url if url.startswith("openai:") else f"openai:{url}"
+    load_engine(named)
+    os.environ["REVISER_MODEL"] = named
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -1,0 +1,214 @@
+"""The mask of valid actions for vLLM: one logits processor for a whole engine, computed for all requests at once.
+
+vLLM keeps a batch of requests that come, go and change places, and tells a processor so before each step
+(`update_state`); then it hands over the scores of the whole batch (`apply`). The processor keeps five numbers for
+each request: cursor, length, the two protected ends and the greatest length. All that the mask asks follows from them,
+so the mask of a batch is a few comparisons of tensors, whatever the number of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from reviser.core.canvas import Canvas
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch import Rules
+from reviser.integrations.following import Follower, exported_vocabulary
+
+try:
+    from vllm.v1.sample.logits_processor import (  # type: ignore[import-not-found]
+        LogitsProcessor as _VllmProcessor,
+    )
+except ImportError:
+    # vLLM accepts subclasses of its own class alone; without vLLM nobody asks.
+    _VllmProcessor = object
+
+_REQUEST_OPTIONS = ("prefix", "suffix", "max_length")
+_NEVER = 1 << 30
+
+
+class VllmRequestMask:
+    """A logits processor for one request of vLLM: called with prompt ids, output ids and scores."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        prefix: int | None = None,
+        suffix: int = 0,
+        max_length: int | None = None,
+    ) -> None:
+        self._follow = partial(
+            Follower, vocabulary, prefix=prefix, suffix=suffix, max_length=max_length
+        )
+        self._follower: Follower | None = None
+        self._seen = 0
+
+    def __call__(
+        self, prompt_token_ids: Sequence[int], output_token_ids: Sequence[int], logits: Tensor
+    ) -> Tensor:
+        if self._follower is None:
+            self._follower = self._follow(prompt_token_ids)
+        self._follower.take(output_token_ids[self._seen :])
+        self._seen = len(output_token_ids)
+        mask = torch.from_numpy(~self._follower.mask()).to(logits.device)
+        invalid = torch.ones(logits.shape[-1], dtype=torch.bool, device=logits.device)
+        invalid[: len(mask)] = mask
+        return logits.masked_fill(invalid, -torch.inf)
+
+
+class BatchUpdate(Protocol):
+    """What changed in a batch of vLLM; to be taken in the order removed, added, moved."""
+
+    @property
+    def removed(self) -> Sequence[int]: ...
+    @property
+    def added(self) -> Sequence[tuple[int, Any, list[int] | None, list[int]]]: ...
+    @property
+    def moved(self) -> Sequence[tuple[int, int, Any]]: ...
+
+
+@dataclass
+class _Request:
+    """What the mask asks of a request's canvas. `output` is vLLM's own list, which grows."""
+
+    cursor: int
+    length: int
+    low: int
+    suffix: int
+    max_length: int
+    output: list[int]
+    stopped: bool = False
+    seen: int = field(default=0)
+
+    @classmethod
+    def of(cls, canvas: Canvas, output: list[int]) -> _Request:
+        return cls(
+            canvas.cursor,
+            canvas.length,
+            canvas.low,
+            canvas.suffix,
+            _NEVER if canvas.max_length is None else canvas.max_length,
+            output,
+            canvas.stopped,
+        )
+
+    @property
+    def room(self) -> tuple[int, int, int]:
+        """Tokens before and behind the cursor that may be changed, and how many more fit."""
+        before = self.cursor - self.low
+        behind = self.length - self.suffix - self.cursor
+        return before, behind, self.max_length - self.length
+
+
+class VllmMask(_VllmProcessor):  # type: ignore[misc]
+    """A logits processor for a whole engine of vLLM: `LLM(..., logits_processors=[VllmMask])`.
+
+    It masks every request. A request may set `prefix`, `suffix` and `max_length` in the `extra_args`
+    of its sampling parameters.
+    """
+
+    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None:
+        self.vocabulary = exported_vocabulary(vllm_config.model_config.hf_config)
+        scheduling = getattr(vllm_config, "scheduler_config", None)
+        if getattr(scheduling, "async_scheduling", False):
+            raise ReviserError(
+                "the mask needs every id before the next is chosen: start vLLM with --no-async-scheduling"
+            )
+        self._pinned = is_pin_memory
+        self._rules = Rules.of(self.vocabulary, device)
+        # Lists: for the one new id of a request the host is quicker with numbers than with tensors.
+        self._step: list[int] = self._rules.step.tolist()
+        self._growth: list[int] = self._rules.growth.tolist()
+        self._requests: dict[int, _Request] = {}
+
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        """Refuse a request whose options make no sense, before it reaches the engine."""
+        for name, value in _request_options(sampling_params).items():
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ValueError(f"{name} must be a number of tokens, not {value!r}")
+
+    def is_argmax_invariant(self) -> bool:
+        """The likeliest id may be an invalid one."""
+        return False
+
+    def update_state(self, batch_update: BatchUpdate | None) -> None:
+        """Follow requests as they come, go and change places."""
+        if batch_update is None:
+            return
+        for index in batch_update.removed:
+            self._requests.pop(index, None)
+        for index, params, prompt, output in batch_update.added:
+            self._requests[index] = self._request(prompt or [], output, params)
+        for source, target, direction in batch_update.moved:
+            moved, displaced = self._requests.pop(source, None), self._requests.pop(target, None)
+            if moved is not None:
+                self._requests[target] = moved
+            if displaced is not None and direction.name == "SWAP":
+                self._requests[source] = displaced
+
+    def _request(self, prompt: list[int], output: list[int], params: Any) -> _Request:
+        try:
+            canvas = Follower(self.vocabulary, prompt, **_request_options(params)).canvas
+        except ReviserError:
+            # An error here would end the engine for everybody. Such a request gets nothing but Stop.
+            return _Request(0, 0, 0, 0, 0, output, stopped=True)
+        return _Request.of(canvas, output)
+
+    def apply(self, logits: Tensor) -> Tensor:
+        """Mask the scores (requests, ids) in place."""
+        if not self._requests:
+            return logits
+        rows = sorted(self._requests)
+        requests = [self._requests[row] for row in rows]
+        for request in requests:
+            self._follow(request)
+        numbers = torch.tensor(
+            [[row, *request.room] for row, request in zip(rows, requests, strict=True)]
+        )
+        if self._pinned:
+            numbers = numbers.pin_memory()
+        places, before, behind, room = numbers.to(logits.device, non_blocking=True).T
+        # Ids beyond the vocabulary are padding.
+        invalid = torch.ones(len(rows), logits.shape[-1], dtype=torch.bool, device=logits.device)
+        invalid[:, : self.vocabulary.size] = ~self._rules.valid(before, behind, room)
+        if over := [place for place, request in enumerate(requests) if request.stopped]:
+            # After a Stop only another Stop: engines need something to choose.
+            invalid[over] = True
+            invalid[over, self.vocabulary.stop_id] = False
+        whole = len(rows) == len(logits) and rows[-1] == len(rows) - 1
+        if whole:
+            return logits.masked_fill_(invalid, -torch.inf)
+        logits[places] = logits[places].masked_fill(invalid, -torch.inf)
+        return logits
+
+    def _follow(self, request: _Request) -> None:
+        """Carry out what was chosen since the last step."""
+        new = request.output[request.seen :]
+        request.seen = len(request.output)
+        self._take(request, new)
+
+    def _take(self, request: _Request, ids: Iterable[int]) -> None:
+        for id in ids:
+            if request.stopped:
+                return
+            if id < 0:
+                raise ReviserError("an id is not known yet; turn off asynchronous scheduling")
+            if id == self.vocabulary.stop_id:
+                request.stopped = True
+                return
+            request.cursor += self._step[id]
+            request.length += self._growth[id]
+
+
+def _request_options(sampling_params: Any) -> dict[str, Any]:
+    given = getattr(sampling_params, "extra_args", None) or {}
+    return {name: given[name] for name in _REQUEST_OPTIONS if name in given}

@@ -1,0 +1,164 @@
+"""Histories of many requests, scored together: what was read before is kept in rows and not read again."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from reviser.core.canvas import Canvas
+from reviser.core.errors import ReviserError
+from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.decoding.rollout import Scores
+from reviser.native.batch import NativeBatch
+from reviser.native.decoder import NativeDecoder
+from reviser.session.session import SessionPolicy
+
+ROWS = 64
+"""Histories that are kept, and scored together, at the most."""
+# A row is taken over by a history that shares at least half of it, and more than a few words.
+_LEAST_SHARED = 8
+
+
+@dataclass
+class Wanted:
+    """A history whose next id is to be scored."""
+
+    history: list[int]
+    canvas: Canvas
+    scores: Future[Scores] = field(default_factory=Future)
+
+
+class Scorer(Protocol):
+    """Scores several histories at once; each answer is an array of its own."""
+
+    def score(self, wanted: Sequence[Wanted]) -> list[Scores]: ...
+
+
+class OneByOne:
+    """For models that cannot read several histories together."""
+
+    def __init__(self, policy: SessionPolicy) -> None:
+        self._policy = policy
+
+    def score(self, wanted: Sequence[Wanted]) -> list[Scores]:
+        answers = []
+        for each in wanted:
+            scores = self._policy.scores(each.history, each.canvas)
+            assert scores is not None
+            answers.append(scores.copy())
+        return answers
+
+
+@dataclass
+class _Row:
+    seen: list[int] = field(default_factory=list)
+    used: int = 0
+
+
+class Rows:
+    """Rows of the native decoder. A history goes into the row that holds the most of it."""
+
+    def __init__(self, decoder: NativeDecoder, rows: int = ROWS) -> None:
+        self._batch = NativeBatch(decoder, rows)
+        self._rows = [_Row() for _ in range(rows)]
+        self._clock = 0
+        self.read = 0
+        """Ids that went through the model so far."""
+
+    def score(self, wanted: Sequence[Wanted]) -> list[Scores]:
+        self._clock += 1
+        places = []
+        for each in wanted:
+            place = self._place(each.history)
+            self._rows[place].used = self._clock
+            places.append(place)
+        rests = [self._cut(place, each.history) for place, each in zip(places, wanted, strict=True)]
+        # The last id by itself: reading many at once rounds a little otherwise, and what a client gets should not
+        # depend on how much of its history was kept.
+        ahead = [
+            (place, rest[:-1]) for place, rest in zip(places, rests, strict=True) if len(rest) > 1
+        ]
+        if ahead:
+            self._read([place for place, _ in ahead], [ids for _, ids in ahead])
+        scores = self._read(places, [rest[-1:] for rest in rests])
+        return [row.copy() for row in scores]
+
+    def _read(self, places: list[int], texts: list[list[int]]) -> Scores:
+        scores = self._batch.read(places, texts)
+        for place, text in zip(places, texts, strict=True):
+            self._rows[place].seen += text
+            self.read += len(text)
+        return scores
+
+    def _place(self, history: list[int]) -> int:
+        free = [place for place, row in enumerate(self._rows) if row.used < self._clock]
+        best, most = -1, 0
+        for place in free:
+            seen = self._rows[place].seen
+            shared = shared_length(seen, history)
+            if shared > most and shared >= max(_LEAST_SHARED, len(seen) // 2):
+                best, most = place, shared
+        return best if best >= 0 else min(free, key=lambda place: self._rows[place].used)
+
+    def _cut(self, place: int, history: list[int]) -> list[int]:
+        """Keep what a row shares with a history, and return what is left to read: one id at least."""
+        row = self._rows[place]
+        shared = min(shared_length(row.seen, history), len(history) - 1)
+        self._batch.truncate(place, shared)
+        del row.seen[shared:]
+        return history[shared:]
+
+
+def scorer_of(policy: SessionPolicy, rows: int = ROWS) -> Scorer:
+    """What scores best here. One row is the engine as it is, with the same scores to the last bit.
+
+    More than one are read by other kernels, which round a little otherwise.
+    """
+    if rows > 1 and isinstance(policy, ModelPolicy) and isinstance(policy.decoder, NativeDecoder):
+        return Rows(policy.decoder, rows)
+    return OneByOne(policy)
+
+
+class Batcher:
+    """A thread that scores whatever is wanted at the moment, all together; the rest waits for its next turn."""
+
+    def __init__(self, scorer: Scorer, rows: int = ROWS) -> None:
+        self._scorer = scorer
+        self._most = rows
+        self._queue: queue.SimpleQueue[Wanted | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
+        self._thread.start()
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        """The scores after a history; waits for its turn."""
+        wanted = Wanted(list(history), canvas)
+        self._queue.put(wanted)
+        return wanted.scores.result()
+
+    def close(self) -> None:
+        self._queue.put(None)
+
+    def _work(self) -> None:
+        while True:
+            first = self._queue.get()
+            if first is None:
+                return
+            together = [first]
+            while len(together) < self._most and not self._queue.empty():
+                another = self._queue.get()
+                if another is None:
+                    return
+                together.append(another)
+            try:
+                answers = self._scorer.score(together)
+            except Exception as error:  # whoever waits hears of it; the next turn goes on
+                told = error if isinstance(error, ReviserError) else ReviserError(repr(error))
+                for each in together:
+                    each.scores.set_exception(told)
+                continue
+            for each, scores in zip(together, answers, strict=True):
+                each.scores.set_result(scores)
