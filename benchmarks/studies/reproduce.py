@@ -6,7 +6,8 @@ All four have the same trunk (layers, width, heads, MLP), see the same texts and
 of the same size under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include
 its moves, as in the paper. What is finished is kept in OUT, so a second call goes on where the first ended
 (`--train AR` does one part alone); `--measure OUT` measures what a run has written by further evaluators,
-without its models.
+without its models. `--scale bench` and `bench-warm` are larger, with a fifth model and several budgets, and are carried
+out in stages, on any machines and days (`benchmarks.reproduction`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
@@ -80,6 +82,10 @@ from training.trainer.settings import Settings, preset_settings
 Say = Callable[[str], None]
 _HELD_OUT_SHARE = 10
 _RECORD = "reproduction.json"
+# Scales that are carried out in stages, by `benchmarks.reproduction`, which is built of what is here.
+STAGED = ("bench", "bench-warm", "bench-tiny")
+STAGES = ("prepare", "train", "generate", "judge", "report", "cut", "join")
+STAGED_NAMES = ("Reviser", "Reviser-ours", "AR", "SEDD", "MDLM")
 
 
 @dataclass(frozen=True)
@@ -236,7 +242,7 @@ def train_models(
 ) -> tuple[Path, dict[str, TrainingRecord]]:
     """Train these of the four; returns the file of texts to be continued, and how training went."""
     out.mkdir(parents=True, exist_ok=True)
-    corpus, prompts = prepare(out / "data", texts, scale, say)
+    corpus, prompts = prepare(out / "data", texts, scale.setup, scale.workers, say)
     return prompts, {name: train_model(name, scale, corpus, out / "models", say) for name in names}
 
 
@@ -250,7 +256,9 @@ def _resolved(out: Path, source: str) -> str:
     return f"{head}{mark}{model_folder(out, name)}" if name in NAMES else source
 
 
-def prepare(folder: Path, texts: Texts, scale: Scale, say: Say) -> tuple[Path, Path]:
+def prepare(
+    folder: Path, texts: Texts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
+) -> tuple[Path, Path]:
     """Token shards to train on and a file of passages to be continued, none of them trained on."""
     data, held_out = texts.data, texts.held_out
     folder.mkdir(parents=True, exist_ok=True)
@@ -260,7 +268,6 @@ def prepare(folder: Path, texts: Texts, scale: Scale, say: Say) -> tuple[Path, P
     passages_file = folder / "held-out.jsonl"
     if not passages_file.exists():
         kept = filter(_is_held_out, _texts(data)) if held_out is None else _texts([held_out])
-        setup = scale.setup
         cut = (part for text in kept for part in passages(text, setup.shortest, setup.longest))
         _write_texts(passages_file, cut)
     if shards is not None:
@@ -270,7 +277,7 @@ def prepare(folder: Path, texts: Texts, scale: Scale, say: Say) -> tuple[Path, P
         sources = [str(folder / "train.jsonl")]
         if not Path(sources[0]).exists():
             _write_texts(Path(sources[0]), (x for x in _texts(data) if not _is_held_out(x)))
-    tokenise(folder / "tokens", sources, "gpt2", Options(workers=scale.workers), say)
+    tokenise(folder / "tokens", sources, tokenizer, Options(workers=workers), say)
     return folder / "tokens", passages_file
 
 
@@ -536,7 +543,7 @@ def _write_json(path: Path, data: Any) -> None:
 class ReproduceOptions:
     """How large a reproduction is, and what it is trained and measured on."""
 
-    scale: Annotated[str, Option("how large", choices=tuple(SCALES))] = "smoke"
+    scale: Annotated[str, Option("how large", choices=(*SCALES, *STAGED))] = "smoke"
     out: Annotated[Path | None, Option("folder of the reproduction")] = None
     data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
     held_out: Annotated[
@@ -553,6 +560,18 @@ class ReproduceOptions:
     features: Annotated[tuple[str, ...], Option("further ones for MAUVE")] = ()
     measure: Annotated[Path | None, Option("measure what a run has written", metavar="OUT")] = None
     write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+    stage: Annotated[
+        tuple[str, ...],
+        Option("bench: these stages alone", choices=STAGES, together=True),
+    ] = ()
+    model: Annotated[
+        tuple[str, ...], Option("bench: these models alone", choices=STAGED_NAMES, together=True)
+    ] = ()
+    minutes: Annotated[float | None, Option("bench: stop then; the same command goes on")] = None
+    init: Annotated[str | None, Option("bench-warm: what all models start from")] = None
+    tokenizer: Annotated[str | None, Option("bench-warm: its tokenizer.json, for texts")] = None
+    critic: Annotated[Path | None, Option("bench: file of the critic, a GGUF")] = None
+    slice_mb: Annotated[int, Option("bench: megabytes of a slice, for --stage cut")] = 15
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     words: Words = ()
 
@@ -567,7 +586,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
 
+def run_stages(chosen: ReproduceOptions) -> None:
+    """A reproduction in stages (`benchmarks.reproduction`), which is made of parts of this one."""
+    staged = import_module("benchmarks.reproduction.command")
+    scales = import_module("benchmarks.reproduction.scales")
+    wish = staged.Wish(
+        chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
+        Texts(chosen.data, chosen.held_out),
+        chosen.stage or staged.STAGES,
+        chosen.model or scales.NAMES,
+        chosen.minutes,
+        chosen.init,
+        chosen.tokenizer,
+        chosen.critic,
+        chosen.evaluator,
+        chosen.features,
+        chosen.slice_mb,
+        chosen.write,
+        shlex.join(["python", "-m", "benchmarks", "reproduce", *chosen.words]),
+    )
+    scale = scales.SCALES[chosen.scale]
+    if chosen.prompts:
+        scale = dataclasses.replace(
+            scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts)
+        )
+    if chosen.steps or chosen.train or chosen.measure or chosen.judge:
+        raise ReviserError("--steps, --train, --measure and --judge are not for this scale")
+    done = staged.carry_out(wish, scale)
+    print("done" if done else "not done yet: the same command goes on")
+
+
 def run(chosen: ReproduceOptions) -> None:
+    if chosen.scale in STAGED:
+        run_stages(chosen)
+        return
+    if chosen.stage or chosen.model or chosen.minutes or chosen.init or chosen.critic:
+        raise ReviserError(f"--stage and the like are for the scales {', '.join(STAGED)}")
     scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
     out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"
     measures = Measures(chosen.evaluator, chosen.judge, chosen.features)

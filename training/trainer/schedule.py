@@ -1,4 +1,4 @@
-"""The learning rate over a run: linear warmup, then a cosine down to the final rate."""
+"""The learning rate over a run: linear warmup, then a cosine down to the final rate, or a plateau and a fall at its end."""
 
 from __future__ import annotations
 
@@ -18,9 +18,17 @@ class Rates(Protocol):
 
 
 def learning_rate(settings: Rates, step: int, progress: float) -> float:
-    """The rate at `step`, when the share `progress` (0 to 1) of the run is done."""
-    cosine = 0.5 * (1 + math.cos(math.pi * min(max(progress, 0.0), 1.0)))
-    rate = settings.final_rate + (settings.peak_rate - settings.final_rate) * cosine
+    """The rate at `step`, when the share `progress` (0 to 1) of the run is done.
+
+    Settings that have a `cooldown` let it fall in that share alone, at the end.
+    """
+    cooldown: float | None = getattr(settings, "cooldown", None)
+    done = min(max(progress, 0.0), 1.0)
+    if cooldown is None:
+        height = 0.5 * (1 + math.cos(math.pi * done))
+    else:
+        height = min(1.0, (1 - done) / cooldown)
+    rate = settings.final_rate + (settings.peak_rate - settings.final_rate) * height
     if step < settings.warmup_steps:
         return rate * (step + 1) / settings.warmup_steps
     return rate

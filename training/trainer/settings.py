@@ -27,6 +27,9 @@ class Settings:
     peak_rate: float = 1e-4
     final_rate: float = 2e-5
     warmup_steps: int = 2000
+    cooldown: float | None = None
+    """The share of the run at its end in which the rate falls, in a line, after a plateau; None for a cosine. Runs of several
+    lengths then have their beginnings in common, and only their ends need be trained apart."""
     betas: tuple[float, float] = (0.9, 0.95)
     epsilon: float = 1e-8
     weight_decay: float = 0.1
@@ -75,6 +78,8 @@ class Settings:
             raise ReviserError("a choice after a move counts at least once")
         if self.repeats < 0 or not 1 <= self.repeats_of <= 4:
             raise ReviserError("repetitions are of 1 to 4 tokens, made unlikely by 0 or more")
+        if self.cooldown is not None and not 0 < self.cooldown <= 1:
+            raise ReviserError("the rate falls in a share of the run, above 0 and up to 1")
         if self.keep < 0:
             raise ReviserError("the weight of what is kept is 0 or more")
         if self.rows < 1 or self.accumulate < 1:
@@ -113,6 +118,7 @@ HELP = {
     "peak_rate": "learning rate after the warmup",
     "final_rate": "learning rate at the end",
     "warmup_steps": "steps in which the rate rises",
+    "cooldown": "share of the run at its end in which the rate falls, after a plateau; by default a cosine",
     "epsilon": "AdamW's epsilon",
     "weight_decay": "AdamW's decay, of matrices alone",
     "clip": "largest norm of a gradient",

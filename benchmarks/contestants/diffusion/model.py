@@ -57,6 +57,10 @@ class DiffusionConfig:
     scaled: bool = True
     noise: Literal["loglinear", "geometric"] = "loglinear"
     noise_range: tuple[float, float] = (1e-4, 20.0)
+    kv_heads: int | None = None
+    """Of a model that was turned from a left-to-right one (`adapted`), which has no `time` and no modulation."""
+    norm_eps: float = 1e-5
+    rope_theta: float = 10_000.0
 
     def __post_init__(self) -> None:
         if self.width % self.heads or (self.width // self.heads) % 2:
@@ -79,6 +83,11 @@ class DiffusionConfig:
             tied=trunk.tied,
             timed=kind == "sedd",
         )
+
+    @property
+    def adapted(self) -> bool:
+        """Whether the trunk is that of a pretrained decoder."""
+        return self.kv_heads is not None
 
     @property
     def mask_id(self) -> int:
@@ -174,7 +183,7 @@ class Attention(nn.Module):
     def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], sight: Sight) -> Tensor:
         qkv = self.qkv(x).unflatten(-1, (3, self.heads, -1)).transpose(1, 3)
         q, k, v = qkv.unbind(dim=2)
-        q, k = _rotate(q, *rope), _rotate(k, *rope)
+        q, k = rotated(q, *rope), rotated(k, *rope)
         if sight.blocks is not None:
             from torch.nn.attention.flex_attention import flex_attention
 
@@ -185,7 +194,7 @@ class Attention(nn.Module):
         return out
 
 
-def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     a, b = x.float().chunk(2, dim=-1)
     return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1).to(x.dtype)
 
@@ -285,7 +294,7 @@ class DiffusionTransformer(nn.Module):
     def _rope(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         size = self.config.width // self.config.heads
         even = torch.arange(0, size, 2, dtype=torch.float32, device=positions.device)
-        angle = positions[:, None, :, None].float() * 10_000.0 ** (-even / size)
+        angle = positions[:, None, :, None].float() * self.config.rope_theta ** (-even / size)
         return angle.cos(), angle.sin()
 
     def output(self, hidden: Tensor, sigma: Tensor) -> Tensor:

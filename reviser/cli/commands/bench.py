@@ -92,7 +92,7 @@ def report(
 
 @command_with(app, "benchmarks.studies.reproduce", options="ReproduceOptions", extra="all")
 def reproduce(options: object) -> None:
-    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke or lab."""
+    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm."""
     load_extra("benchmarks.studies.reproduce", "all").run(options)
 
 

@@ -1,0 +1,195 @@
+"""The stages of a reproduction, one by one or all: prepare, train, generate, judge, report; cut and join carry them.
+
+python -m benchmarks reproduce --scale bench --stage train --model AR --minutes 9 --data SHARDS --held-out TEXTS --out OUT
+
+What was done is never done again: a stage goes on where it ended, on another machine too, once OUT was carried there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.protocol.runs import Bars
+from benchmarks.report.provenance import surroundings
+from benchmarks.reproduction.judging import Judges, judge, say_missing
+from benchmarks.reproduction.page import page
+from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
+from benchmarks.reproduction.slices import MEGABYTE, cut, join
+from benchmarks.reproduction.texts import generate, run_folder
+from benchmarks.reproduction.training import Places, train
+from benchmarks.studies.reproduce import PlainBars, Texts, prepare
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+
+STAGES = ("prepare", "train", "generate", "judge", "report")
+_LOG = "stages.jsonl"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of one call."""
+
+    out: Path
+    texts: Texts
+    stages: tuple[str, ...] = STAGES
+    models: tuple[Name, ...] = NAMES
+    minutes: float | None = None
+    init: str | None = None
+    tokenizer: str | None = None
+    critic: Path | None = None
+    evaluators: Sequence[str] = ()
+    features: Sequence[str] = ()
+    slice_megabytes: int = 15
+    write: Path | None = None
+    command: str = ""
+
+
+def carry_out(wish: Wish, scale: StagedScale, bars: Bars | None = None) -> bool:
+    """Do the stages that are asked for; False if time was up before all were done."""
+    shown = bars or PlainBars()
+    # Where there is no package index, asking it again and again would only take time.
+    os.environ.setdefault("PIP_RETRIES", "0")
+    os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
+    wish.out.mkdir(parents=True, exist_ok=True)
+    deadline = None if wish.minutes is None else time.monotonic() + 60 * wish.minutes
+    stages = _Stages(wish, scale, shown, deadline)
+    for stage in wish.stages:
+        began = time.monotonic()
+        done = getattr(stages, stage)()
+        _note(wish, stage, done, time.monotonic() - began)
+        if not done:
+            return False
+    return True
+
+
+class _Stages:
+    """Each method is a stage; it says whether it is done."""
+
+    def __init__(self, wish: Wish, scale: StagedScale, bars: Bars, deadline: float | None) -> None:
+        self._wish = wish
+        self._scale = scale
+        self._bars = bars
+        self._deadline = deadline
+
+    def prepare(self) -> bool:
+        self._prepared()
+        return True
+
+    def _prepared(self) -> tuple[Path, Path]:
+        wish, scale = self._wish, self._scale
+        tokenizer = wish.tokenizer or ("gpt2" if not scale.warm else None)
+        if tokenizer is None:
+            tokenizer = _tokenizer_of(wish)
+        folder = wish.out / "data"
+        return prepare(folder, wish.texts, scale.setup, scale.workers, self._bars.say, tokenizer)
+
+    def train(self) -> bool:
+        corpus, _ = self._prepared()
+        for name in self._wish.models:
+            left = self._left()
+            if left is not None and left <= 0:
+                return False
+            wish = self._wish
+            if not train(
+                *(name, self._scale, wish.out, corpus),
+                init=wish.init,
+                minutes=left,
+                say=self._bars.say,
+            ):
+                return False
+        return True
+
+    def generate(self) -> bool:
+        prompts = self._prompts()
+        done = True
+        for name in self._wish.models:
+            for budget in self._scale.budgets:
+                left = self._left()
+                if left is not None and left <= 0:
+                    self._bars.say("time is up; the same command goes on")
+                    return False
+                done &= generate(name, self._scale, self._wish.out, prompts, budget, self._bars)
+        return done
+
+    def _prompts(self) -> Path:
+        """The texts to be continued, which may have been carried here without those to train on."""
+        kept = self._wish.out / "data" / "held-out.jsonl"
+        return kept if kept.exists() else self._prepared()[1]
+
+    def judge(self) -> bool:
+        wish = self._wish
+        chosen = Judges(wish.critic, wish.evaluators, wish.features)
+        judged = 0
+        for budget in self._scale.budgets:
+            if not (run_folder(wish.out, budget).path / "generations").is_dir():
+                self._bars.say(f"nobody has written at {label(budget)} yet")
+                continue
+            say_missing(judge(self._scale, wish.out, budget, chosen, self._bars), self._bars)
+            judged += 1
+        if not judged:
+            raise ReviserError(f"{wish.out} holds no texts to judge")
+        return True
+
+    def report(self) -> bool:
+        wish = self._wish
+        text = page(wish.out, self._scale, _head(wish.out))
+        target = wish.write or wish.out / "report.md"
+        write_atomically(target, text.encode())
+        self._bars.say(f"wrote {target}")
+        return True
+
+    def cut(self) -> bool:
+        size = self._wish.slice_megabytes * MEGABYTE
+        for name in self._wish.models:
+            folder = Places(self._wish.out, name).folder
+            if folder.is_dir():
+                count = cut(folder, self._wish.out / "slices" / name.lower(), size)
+                self._bars.say(f"{name}: {count} slices")
+        return True
+
+    def join(self) -> bool:
+        for name in self._wish.models:
+            slices = self._wish.out / "slices" / name.lower()
+            if slices.is_dir():
+                count = join(slices, Places(self._wish.out, name).folder)
+                self._bars.say(f"{name}: {count} files")
+        return True
+
+    def _left(self) -> float | None:
+        """Minutes until time is up."""
+        return None if self._deadline is None else (self._deadline - time.monotonic()) / 60
+
+
+def _tokenizer_of(wish: Wish) -> str:
+    """The tokenizer of the model to start from, where that is a folder of ours."""
+    found = Path(wish.init or "") / "tokenizer.json"
+    if wish.init is None or not found.is_file():
+        raise ReviserError(
+            "name the tokenizer.json of the model to start from: --tokenizer (or give token shards)"
+        )
+    return str(found)
+
+
+def _note(wish: Wish, stage: str, done: bool, seconds: float) -> None:
+    """Keep what was done where and when: a table may come from several machines."""
+    entry = {"stage": stage, "models": wish.models, "done": done, "seconds": round(seconds, 1)}
+    entry |= {"command": wish.command} | surroundings()
+    with (wish.out / _LOG).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def _head(out: Path) -> str:
+    """Every stage that led here: its command, machine, date and commit."""
+    path = out / _LOG
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    told: dict[str, float] = {}
+    for entry in map(json.loads, lines):
+        where = f"{entry['Hardware']}, {entry['Date']}, commit {entry['Commit']}"
+        key = f"- {entry['stage']}: `{entry['command']}` ({where})"
+        told[key] = told.get(key, 0.0) + entry["seconds"]
+    return "\n".join(f"{key}: {seconds / 60:.1f} minutes" for key, seconds in told.items())

@@ -1,0 +1,227 @@
+"""What was written at a budget, measured: perplexities with medians and short texts apart, MAUVE, and arenas by two judges."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from benchmarks.everyday.critic import Critic, Opinion, Preference
+from benchmarks.measures.arena import judge_matches, matches, score, wilson
+from benchmarks.protocol.records import Generation, Judgement, Scored, read_records, write_records
+from benchmarks.protocol.results import MissingEntry
+from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, key_of
+from benchmarks.reproduction.scales import StagedScale, label
+from benchmarks.reproduction.texts import run_folder, written_names
+from benchmarks.reproduction.training import Places
+from benchmarks.studies.reproduce import KeptSuite
+from benchmarks.suite import Plan, Written, finite
+from reviser.core.errors import ReviserError
+from reviser.scoring.judges import Answer, Case
+
+SHORT = 10
+"""Characters under which a continuation says nothing."""
+_SECONDS_OF_ARENA = "judgements-critic.jsonl"
+
+
+class CriticJudge:
+    """The critic as a judge of an arena. It reads one continuation at a time, so the order can change nothing.
+
+    What it thinks of a text is kept: a text in several arenas is read once.
+    """
+
+    def __init__(self, critic: Critic, cache: Cache) -> None:
+        self.name = f"critic:{critic.name}"
+        self.fingerprint = f"critic:{critic.fingerprint}"
+        self._critic = critic
+        self._cache = cache
+
+    def answers(self, cases: Sequence[Case]) -> list[Answer]:
+        return [self._answer(case) for case in cases]
+
+    def _answer(self, case: Case) -> Answer:
+        blank = [not text.strip() for text in (case.a, case.b)]
+        if any(blank):
+            return "tie" if all(blank) else ("B" if blank[0] else "A")
+        preference = Preference.between(self._opinion(case, case.a), self._opinion(case, case.b))
+        points = preference.points
+        return "tie" if points == 0.5 else ("A" if points else "B")
+
+    def _opinion(self, case: Case, text: str) -> Opinion:
+        key = key_of(kind="opinion", critic=self.fingerprint, opening=case.prompt, text=text)
+        kept = self._cache.get(key)
+        if kept is None:
+            kept = asdict(self._critic.opinion(case.prompt, text))
+            self._cache.put(key, kept)
+        return Opinion(tuple(kept["praise"]), kept["cost"], kept["help"])
+
+
+@dataclass(frozen=True)
+class Judges:
+    """What measures, beside what a scale says."""
+
+    critic: Path | None = None
+    evaluators: Sequence[str] = ()
+    features: Sequence[str] = ()
+
+
+def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars) -> dict[str, Any]:
+    """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the folder."""
+    folder = run_folder(out, budget)
+    names = written_names(folder)
+    if not names:
+        raise ReviserError(f"nobody has written at {label(budget)} yet: {folder.path} has no texts")
+    plan = Plan(
+        scale.setup,
+        tuple(f"{name}={Places(out, name).model(budget)}" for name in names),
+        tuple(_resolved(out, scale, one) for one in (*scale.evaluators, *chosen.evaluators)),
+        tuple(_resolved(out, scale, one) for one in scale.judges) if len(names) > 1 else (),
+        both_ways=True,
+        features=(*scale.features, *chosen.features),
+    )
+    with Cache(out / "cache.sqlite") as cache:
+        suite = KeptSuite(plan, folder, cache, bars)
+        kept = suite.written()
+        perplexities = suite.perplexities(kept)
+        arenas = [dict(row) for row in suite.arenas(kept)] if plan.judges else []
+        mauve = suite.mauve(kept)
+        missing: list[MissingEntry] = list(suite.missing)
+        arenas += _critics_arenas(scale, suite, kept, chosen.critic, missing)
+    results = {
+        "budget": budget,
+        "names": names,
+        "texts": {entry.name: len(entry.all) for entry in kept},
+        "perplexity": [dict(row) | _beside(folder, row, kept) for row in perplexities],
+        "arena": arenas,
+        "agreement": _agreement(folder),
+        "mauve": mauve,
+        "facts": [_facts(folder, entry.name) for entry in kept],
+        "missing": missing,
+    }
+    folder.write_json("judged.json", finite(results))
+    return dict(json.loads((folder.path / "judged.json").read_text("utf-8")))
+
+
+def _resolved(out: Path, scale: StagedScale, source: str) -> str:
+    """An evaluator or judge named after one of the models, as the folder of its largest budget; else as it is."""
+    head, mark, name = source.rpartition(":")
+    if name in ("AR", "MDLM"):
+        return f"{head}{mark}{Places(out, name).model(scale.budgets[-1])}"  # type: ignore[arg-type]
+    return source
+
+
+def _facts(folder: RunFolder, name: str) -> Any:
+    path = folder.path / "facts" / f"{file_name(name)}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {"name": name}
+
+
+def _beside(folder: RunFolder, row: Any, kept: Sequence[Written]) -> dict[str, Any]:
+    """How many texts are too short to say anything, and the mean without them.
+
+    The paper filters nothing that models write, so its mean is over all texts that have a token. A single odd one can
+    rule it, so the median and this stand beside it.
+    """
+    (entry,) = (one for one in kept if one.name == row["contestant"])
+    lengths = {(one.prompt_id, one.seed): _length(one) for one in entry.all}
+    path = folder.path / "perplexities" / f"{file_name(row['evaluator'])}.jsonl"
+    scored = [
+        one
+        for one in read_records(path, Scored)
+        if one.contestant == row["contestant"] and one.tokens
+    ]
+    each = [(math.exp(one.nats / one.tokens), lengths[one.prompt_id, one.seed]) for one in scored]
+    long = [value for value, length in each if length >= SHORT]
+    return {
+        "short": sum(length < SHORT for length in lengths.values()),
+        "without_short": fmean(long) if long else None,
+        "median_without_short": median(long) if long else None,
+    }
+
+
+def _length(one: Generation) -> int:
+    return len(one.continuation.strip())
+
+
+def _critics_arenas(
+    scale: StagedScale,
+    suite: KeptSuite,
+    kept: Sequence[Written],
+    path: Path | None,
+    missing: list[MissingEntry],
+) -> list[dict[str, Any]]:
+    """The first model against the others before the critic, in both orders, on some prompts of the first seed."""
+    what = "an arena judged by the critic"
+    models = [entry for entry in kept if entry.name == suite.plan.named_models()[0][0]]
+    if path is None or not models or len(kept) < 2:
+        why = "name its file with --critic" if path is None else "too few models have written"
+        missing.append({"what": what, "why": why})
+        return []
+    try:
+        critic = CriticJudge(Critic.load(path), suite.cache)
+    except (ReviserError, ImportError, OSError) as error:
+        missing.append({"what": what, "why": str(error)})
+        return []
+    seed = min(suite.prompts)
+    shown = {prompt.id for prompt in suite.prompts[seed][: scale.critic_prompts]}
+
+    def some(entry: Written) -> list[Generation]:
+        return [one for one in entry.all if one.seed == seed and one.prompt_id in shown]
+
+    (first,) = models
+    judgements: list[Judgement] = []
+    for other in kept:
+        if other is first:
+            continue
+        met = matches(suite.prompts[seed], some(first), some(other))
+        with suite.bars.task(f"the critic: {other.name}", 2 * len(met)) as progress:
+            judgements += judge_matches(critic, met, both_ways=True, progress=progress)
+    write_records(suite.folder.file(_SECONDS_OF_ARENA), judgements)
+    seconds = dict.fromkeys(entry.second for entry in judgements)
+    return [
+        asdict(score([entry for entry in judgements if entry.second == second]))
+        for second in seconds
+    ]
+
+
+def _agreement(folder: RunFolder) -> list[dict[str, Any]]:
+    """How often the critic and a likelihood prefer the same text, where both prefer one."""
+    paths = [folder.path / name for name in (_SECONDS_OF_ARENA, "judgements.jsonl")]
+    if not all(path.exists() for path in paths):
+        return []
+    by_critic, others = (_verdicts(read_records(path, Judgement)) for path in paths)
+    rows = []
+    for other in dict.fromkeys(key[3] for key in others):
+        for second in dict.fromkeys(key[2] for key in by_critic):
+            same = asked = 0
+            for (prompt, seed, met, _), verdict in by_critic.items():
+                said = others.get((prompt, seed, met, other))
+                if met == second and verdict in ("first", "second") and said in ("first", "second"):
+                    asked += 1
+                    same += verdict == said
+            if asked:
+                rows.append({"second": second, "judge": other} | asdict(wilson(same, asked)))
+    return rows
+
+
+def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str], str]:
+    """One verdict for each example: what both orders agree on."""
+    found: dict[tuple[str, int, str, str], str] = {}
+    for one in judgements:
+        key = (one.prompt_id, one.seed, one.second, one.judge)
+        found[key] = one.verdict if found.get(key, one.verdict) == one.verdict else "tie"
+    return found
+
+
+def all_judged(out: Path, scale: StagedScale) -> list[dict[str, Any]]:
+    """The results of all budgets that were judged."""
+    paths = [run_folder(out, budget).path / "judged.json" for budget in scale.budgets]
+    return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
+
+
+def say_missing(results: dict[str, Any], bars: Bars) -> None:
+    for entry in results["missing"]:
+        bars.say(f"without {entry['what']}: {entry['why']}")

@@ -1,0 +1,133 @@
+"""The five models before their first step, each with its trainer: from random weights, or from one pretrained model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from benchmarks.contestants.diffusion.adapted import adapted
+from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, save_diffusion
+from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
+from benchmarks.reproduction.scales import Name, StagedScale
+from reviser.checkpoints.building import build_model
+from reviser.checkpoints.home import Checkpoint, save
+from reviser.core.errors import ReviserError
+from reviser.core.vocabulary import Vocabulary
+from reviser.model import preset, resize_vocabulary
+from training.batches.loader import Loader
+from training.data.corpus import Corpus
+from training.samples.mixture import Mixture
+from training.samples.samples import Samples
+from training.trainer.parallel import World
+from training.trainer.run import loader_of, starting_point
+from training.trainer.settings import Settings
+from training.trainer.trainer import Trainer
+
+OURS = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
+_PLAIN = frozenset({"insert", "stop"})
+
+Save = Callable[[Path, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model about to be trained; `save` writes it as it is then."""
+
+    trainer: Trainer
+    save: Save
+    mixture: Mixture
+
+
+def start(
+    name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World
+) -> Start:
+    """The model of that name, untrained."""
+    if scale.warm and init is None:
+        raise ReviserError("name the pretrained model that all five start from: --init")
+    opened = Corpus.open(corpus)
+    torch.manual_seed(settings.seed)
+    torch.set_float32_matmul_precision("high")
+    if name in ("SEDD", "MDLM"):
+        kind: Literal["sedd", "mdlm"] = "sedd" if name == "SEDD" else "mdlm"
+        return _diffusion(kind, settings, opened, init, world, scale.workers)
+    own = dataclasses.replace(settings, objective="ar" if name == "AR" else "reviser")
+    parts = starting_point(own, opened.tokenizer.name, init)
+    mixture = _mixture(name, settings.history)
+    samples = Samples(opened, parts.vocabulary, mixture, settings.seed)
+    loader = loader_of(samples, own, world, scale.workers)
+    trainer = Trainer(own, parts.model, loader, world, moves=parts.vocabulary.move_ids)
+    return Start(trainer, _saves_own(trainer, parts), mixture)
+
+
+def _mixture(name: Name, history: int) -> Mixture:
+    if name == "AR":
+        return Mixture.left_to_right(history)
+    if name == "Reviser":
+        return Mixture.as_in_the_paper(history)
+    return dataclasses.replace(Mixture.load(OURS), max_history=history)
+
+
+def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
+    def write(folder: Path, metadata: dict[str, Any]) -> None:
+        weights = {name: value.detach().cpu() for name, value in trainer.model.state_dict().items()}
+        model = build_model(trainer.model.config, weights)
+        tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
+        save(folder, model, parts.vocabulary, tokenizer, metadata=metadata, replace=True)
+
+    return write
+
+
+def _diffusion(
+    kind: Literal["sedd", "mdlm"],
+    settings: Settings,
+    corpus: Corpus,
+    init: str | None,
+    world: World,
+    workers: int,
+) -> Start:
+    """SEDD or MDLM, on the very rows of the left-to-right baseline."""
+    # A vocabulary of inserts and Stop alone, as the baseline's.
+    plain = dataclasses.replace(settings, objective="ar")
+    parts = starting_point(plain, corpus.tokenizer.name, init)
+    vocabulary = dataclasses.replace(parts.vocabulary, kinds=_PLAIN)
+    if init is None:
+        trunk = preset(settings.model, vocab_size=vocabulary.size, dropout=settings.dropout)
+        made = fresh_diffusion(kind, trunk, vocabulary, parts.tokenizer, parts.tokenizer_json)
+    else:
+        made = _turned(kind, parts, vocabulary)
+    mixture = Mixture.left_to_right(settings.history)
+    samples = Samples(corpus, vocabulary, mixture, settings.seed)
+    source: Loader = loader_of(samples, settings, world, workers)
+    trainer = DiffusionTrainer(settings, made.model, source, world)
+
+    def write(folder: Path, metadata: dict[str, Any]) -> None:
+        made.model.eval()
+        save_diffusion(folder, dataclasses.replace(made, metadata=metadata), replace=True)
+        made.model.train()
+
+    return Start(trainer, write, mixture)
+
+
+def _turned(
+    kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary
+) -> DiffusionModel:
+    """A pretrained model as a diffusion model: one more id, the mask, behind all others."""
+    resize_vocabulary(parts.model, vocabulary.size + 1)
+    return DiffusionModel(
+        adapted(kind, parts.model),
+        parts.tokenizer,
+        start=(vocabulary.start_id,),
+        ends=frozenset({vocabulary.stop_id}),
+        closing=1,
+        tokenizer_json=parts.tokenizer_json,
+    )
+
+
+def parameters(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())

@@ -1,0 +1,309 @@
+"""A reproduction in stages, whole and small: cut short and carried on, branched, judged twice over, never done again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from benchmarks.protocol.records import Generation, Judgement, read_records, write_records
+from benchmarks.reproduction.command import Wish, carry_out
+from benchmarks.reproduction.judging import Judges, judge
+from benchmarks.reproduction.page import over_budgets, trend
+from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
+from benchmarks.reproduction.texts import run_folder
+from benchmarks.reproduction.training import Places, train
+from benchmarks.studies.reproduce import PlainBars, Texts, main
+from reviser.checkpoints.home import save_checkpoint
+from reviser.core.errors import ReviserError
+from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, write_gguf
+from tests.reviser.checkpoints.parts import toy_checkpoint
+from training.data.shards import tokenise
+
+SMALL = dataclasses.replace(SCALES["bench-tiny"], budgets=(384, 640))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Heard(PlainBars):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    texts = [f"The cat number {n} sat on a mat, and looked at dog {n + 1}." for n in range(300)]
+    (folder / "a.jsonl").write_text("".join(json.dumps({"text": t * 4}) + "\n" for t in texts))
+    tokenise(folder / "tokens", [str(folder / "a.jsonl")], "gpt2")
+    return folder / "tokens"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """All stages at once, with a critic; and the critic's file."""
+    folder = tmp_path_factory.mktemp("made")
+    critic = write_gguf(folder / "critic.gguf", tiny_model())
+    out = folder / "out"
+    assert carry_out(Wish(out, Texts(), critic=critic, command="test"), SMALL, Heard())
+    return out, critic
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    (file,) = folder.glob("*.safetensors")
+    return load_file(file)
+
+
+def same(one: Path, other: Path) -> bool:
+    a, b = weights(one), weights(other)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "AR",
+        pytest.param("MDLM", marks=pytest.mark.slow),
+        pytest.param("Reviser-ours", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_cut_short_again_and_again_comes_to_the_same(
+    name: Any, corpus: Path, tmp_path: Path
+) -> None:
+    quiet: list[str] = []
+    assert train(name, SMALL, tmp_path / "whole", corpus, say=quiet.append)
+    calls = 1
+    # Without any minutes, a call ends after one step.
+    while not train(name, SMALL, tmp_path / "cut", corpus, minutes=0, say=quiet.append):
+        calls += 1
+    assert calls == (5 - 1) + 1
+    for budget in SMALL.budgets:
+        assert same(
+            Places(tmp_path / "whole", name).model(budget),
+            Places(tmp_path / "cut", name).model(budget),
+        )
+    # A short run that branched off is the run that it would have been by itself.
+    alone = dataclasses.replace(SMALL, budgets=SMALL.budgets[:1])
+    assert train(name, alone, tmp_path / "alone", corpus, say=quiet.append)
+    assert same(
+        Places(tmp_path / "whole", name).model(384), Places(tmp_path / "alone", name).model(384)
+    )
+    # Nothing is left of what was needed on the way.
+    assert not list((tmp_path / "whole").rglob("state.pt"))
+    assert not list((tmp_path / "cut").rglob("state.pt"))
+
+
+def test_a_run_goes_on_elsewhere_from_slices(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    said: list[str] = []
+    assert not train("AR", SMALL, here, corpus, minutes=0, say=said.append)
+    words = ["--scale", "bench-tiny", "--model", "AR", "--slice-mb", "1"]
+    assert main([*words, "--out", str(here), "--stage", "cut"]) == 0
+    parts = sorted((here / "slices" / "ar").glob("*.part"))
+    assert len(parts) > 3
+    assert max(path.stat().st_size for path in parts) <= 1 << 20
+    shutil.copytree(here / "slices", there / "slices")
+    lost = there / "slices" / "ar" / parts[1].name
+    content = lost.read_bytes()
+    lost.unlink()
+    assert main([*words, "--out", str(there), "--stage", "join"]) == 2
+    assert "lacks 1 slices" in capsys.readouterr().err
+    lost.write_bytes(content[:-1] + b"x")
+    assert main([*words, "--out", str(there), "--stage", "join"]) == 2
+    assert "is damaged: carry it again" in capsys.readouterr().err
+    lost.write_bytes(content)
+    assert main([*words, "--out", str(there), "--stage", "join"]) == 0
+    assert train("AR", SMALL, there, corpus, say=said.append)
+    assert train("AR", SMALL, here, corpus, say=said.append)
+    assert same(Places(here, "AR").model(640), Places(there, "AR").model(640))
+
+
+def test_what_was_done_is_not_done_again(made: tuple[Path, Path]) -> None:
+    out, critic = made
+    times = {path: path.stat().st_mtime_ns for path in (out / "models").rglob("*.safetensors")}
+    assert len(times) == 2 * len(NAMES)
+    heard = Heard()
+    assert carry_out(Wish(out, Texts(), critic=critic), SMALL, heard)
+    assert sum("trained already" in line for line in heard.said) == len(NAMES)
+    assert sum("has written already" in line for line in heard.said) == 2 * len(NAMES)
+    assert times == {path: path.stat().st_mtime_ns for path in times}
+    other = dataclasses.replace(SMALL, settings=dataclasses.replace(SMALL.settings, seed=7))
+    with pytest.raises(ReviserError, match="trained with other settings"):
+        carry_out(Wish(out, Texts(), ("train",)), other, heard)
+
+
+def test_all_five_saw_as_many_ids(made: tuple[Path, Path]) -> None:
+    for name in NAMES:
+        for budget in SMALL.budgets:
+            record = json.loads(Places(made[0], name).record(budget).read_text())
+            assert record["ids"] == budget
+            assert record["steps"] == SMALL.steps(budget)
+
+
+def test_two_judges_in_both_orders_and_their_agreement(made: tuple[Path, Path]) -> None:
+    out, _ = made
+    for budget in SMALL.budgets:
+        found = json.loads((run_folder(out, budget).path / "judged.json").read_text())
+        others = {"real text", "Reviser-ours", "AR", "SEDD", "MDLM"}
+        judges = {row["judge"] for row in found["arena"]}
+        assert len(judges) == 2
+        assert {row["second"] for row in found["arena"]} == others
+        by_critic = [row for row in found["arena"] if row["judge"].startswith("critic:")]
+        assert len(by_critic) == 5
+        for row in by_critic:
+            assert row["asked"] == 2 * SMALL.critic_prompts
+            assert row["agreement"]["share"] == 1.0
+        assert {row["second"] for row in found["agreement"]} <= others
+        assert found["agreement"]
+        rows = {row["contestant"]: row for row in found["perplexity"]}
+        assert set(rows) == {"real text", *NAMES}
+        # Every budget is measured by the same evaluator, so that they compare.
+        assert {row["evaluator"] for row in rows.values()} == {"ar-640"}
+        assert found["missing"] == []
+
+
+def test_texts_can_be_judged_without_their_models(made: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "moved"
+    shutil.copytree(made[0] / "texts", out / "texts")
+    scale = dataclasses.replace(SMALL, evaluators=(), judges=())
+    found = judge(scale, out, 640, Judges(made[1]), Heard())
+    assert len(found["arena"]) == 5
+    assert found["perplexity"] == []
+
+
+def test_short_texts_are_told_and_rule_no_mean(made: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "moved"
+    shutil.copytree(made[0], out)
+    path = run_folder(out, 640).path / "generations" / "AR.jsonl"
+    texts = read_records(path, Generation)
+    short = dataclasses.replace(texts[0], continuation=" .", tokens=texts[0].tokens[:1])
+    write_records(path, [short, *texts[1:]])
+    before = json.loads((run_folder(made[0], 640).path / "judged.json").read_text())
+    after = judge(SMALL, out, 640, Judges(made[1]), Heard())
+
+    def of(found: dict[str, Any]) -> Any:
+        (row,) = (row for row in found["perplexity"] if row["contestant"] == "AR")
+        return row
+
+    assert of(after)["short"] == of(before)["short"] + 1
+    assert of(after)["mean"] != of(before)["mean"]
+    assert of(after)["without_short"] is not None
+
+
+def test_the_page_says_where_it_comes_from_and_what_it_shows(made: tuple[Path, Path]) -> None:
+    text = (made[0] / "report.md").read_text("utf-8")
+    assert "- train: `test` (" in text
+    for words in ("## Training", "## 384 ids", "## 640 ids", "## Over budgets", "prefer the same"):
+        assert words in text
+    assert "Reviser: with ten times the ids" in text
+    assert "Not measured" not in text
+    judgements = run_folder(made[0], 640).path / "judgements-critic.jsonl"
+    assert {one.order for one in read_records(judgements, Judgement)} == {"kept", "swapped"}
+
+
+def test_a_missing_critic_is_said(made: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "moved"
+    shutil.copytree(made[0], out)
+    heard = Heard()
+    carry_out(Wish(out, Texts(), ("judge", "report")), SMALL, heard)
+    assert any("name its file with --critic" in line for line in heard.said)
+    assert "an arena judged by the critic: name its file" in (out / "report.md").read_text("utf-8")
+
+
+def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
+    base = save_checkpoint(tmp_path / "base", toy_checkpoint(width=32, heads=2, kv_heads=1))
+    warm = dataclasses.replace(
+        SMALL,
+        settings=dataclasses.replace(SMALL.settings, model="tiny"),
+        warm=True,
+        evaluators=(),
+        judges=(),
+    )
+    out = tmp_path / "out"
+    with pytest.raises(ReviserError, match=r"tokenizer\.json"):
+        carry_out(Wish(out, Texts()), warm, Heard())
+    wish = Wish(out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
+    assert carry_out(wish, warm, Heard())
+    for name in NAMES:
+        record = json.loads(Places(out, name).record(640).read_text())
+        assert record["ids"] == 640
+        texts = run_folder(out, 640).path / "generations" / f"{name}.jsonl"
+        assert len(read_records(texts, Generation)) == 8
+    # They are that model, a few steps on: no weight is far from where it was.
+    old = weights(base)["blocks.0.mlp.down.weight"]
+    for name in ("AR", "MDLM", "SEDD", "Reviser"):
+        new = weights(Places(out, name).model(384))["blocks.0.mlp.down.weight"]
+        assert not torch.equal(old.float(), new.float())
+        assert (old.float() - new.float()).abs().max() < 0.05
+
+
+def test_scales_are_what_they_say() -> None:
+    bench, warm = SCALES["bench"], SCALES["bench-warm"]
+    assert bench.budgets == (72 * MILLION, 200 * MILLION, 700 * MILLION)
+    for scale in (bench, warm):
+        for budget in scale.budgets:
+            assert budget <= scale.steps(budget) * scale.ids_a_step < budget + scale.ids_a_step
+        # A branch leaves the longest run where that is still on its plateau.
+        last = scale.budgets[-1]
+        assert all(scale.branch(budget) <= scale.branch(last) for budget in scale.budgets)
+    trained = bench.steps(bench.budgets[-1]) + sum(
+        bench.steps(budget) - bench.branch(budget) for budget in bench.budgets[:-1]
+    )
+    assert trained * bench.ids_a_step < 760 * MILLION
+    assert label(72 * MILLION) == "72M"
+    with pytest.raises(ReviserError, match="budgets rise"):
+        StagedScale(bench.settings, (2, 1), bench.setup, (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ({10: 2.0}, "no trend"),
+        ({10: 2.0, 100: 2.5}, "does not come nearer"),
+        ({72: 4.6, 200: 4.0, 700: 3.5}, "no prediction"),
+        ({10: 4.0, 100: 2.0}, r"meets AR at 1\.0e\+03 ids"),
+        ({72: 4.0, 200: 4.5, 700: 3.0}, "but not at every step"),
+    ],
+)
+def test_a_trend_is_put_in_words(points: dict[int, float], words: str) -> None:
+    assert re.search(words, trend(points))
+
+
+def test_without_ar_there_is_nothing_to_compare_with() -> None:
+    assert over_budgets([]) == "Nothing is judged yet."
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--scale", "lab", "--stage", "train"], "are for the scales bench"),
+        (["--scale", "bench-tiny", "--steps", "3"], "are not for this scale"),
+        (["--scale", "bench-tiny", "--stage", "judge"], "holds no texts to judge"),
+    ],
+)
+def test_wrong_words_get_a_sentence(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--out", str(tmp_path)]) == 2
+    assert sentence in capsys.readouterr().err
