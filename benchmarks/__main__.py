@@ -25,6 +25,7 @@ COMMANDS = {
     "recipes": ("studies.recipes", "short training runs that differ in one setting"),
     "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
     "revising": ("studies.revision_quality", "how well models revise"),
+    "serving": ("speed.serving", "a server with many documents at once"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "steps_back": ("speed.steps_back", "steps back that are thought through, beside all"),
