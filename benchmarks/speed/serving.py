@@ -28,6 +28,7 @@ from reviser.cli.arguments import Parser
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.remote.client import TIMEOUT_VARIABLE
 from reviser.session.engine import Engine, load_engine
 from reviser.session.session import SessionPolicy
 
@@ -156,6 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--url", help="a server that runs already")
     parser.add_argument("--write", type=Path, help="also write a Markdown file")
     chosen = parser.parse_args(arguments)
+    # Many documents that are opened at once wait for one another.
+    os.environ.setdefault(TIMEOUT_VARIABLE, "600")
     rest = (chosen.documents, chosen.actions, chosen.rounds, chosen.seed)
     load = os.getloadavg()[0]
     if chosen.url:
