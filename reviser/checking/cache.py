@@ -223,7 +223,12 @@ def model_digest(folder: Path, cache: Cache) -> str:
 def program() -> str:
     """What makes the program the one it is: its version, and the code that has a say in what is found."""
     home = Path(reviser.__file__).parent
-    files = sorted(path for part in _PARTS for path in (home / part).rglob("*.py"))
+    files = sorted(
+        path
+        for part in _PARTS
+        for path in (home / part).rglob("*")
+        if path.suffix in (".py", ".json")
+    )
     digests = {
         path.relative_to(home).as_posix(): hashlib.blake2b(path.read_bytes()).hexdigest()
         for path in files

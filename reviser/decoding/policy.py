@@ -34,13 +34,18 @@ class ModelPolicy:
 
     The decoder keeps what it has computed. Asked about another history, the policy rewinds it to what
     the two share, so an undone action, a branch, or one more typed word cost only what differs.
-    `evaluated` counts the ids that went through the model.
+    `evaluated` counts the ids that went through the model. `digest` tells its weights from others, where it is known.
     """
 
     def __init__(
-        self, decoder: Decoder, vocabulary: Vocabulary, max_length: int | None = None
+        self,
+        decoder: Decoder,
+        vocabulary: Vocabulary,
+        max_length: int | None = None,
+        digest: str = "",
     ) -> None:
         self.vocabulary = vocabulary
+        self.digest = digest
         self.max_length = max_length
         self.evaluated = 0
         self._decoder = decoder

@@ -99,7 +99,7 @@ class OvertypingReader:
     is `over`. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
 
     Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
-    also those of less confidence.
+    also those of less confidence. If nothing else than the draft has a chance of `rousing` anywhere, nothing is looked for.
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class OvertypingReader:
         *,
         confidence: float = 0.5,
         least: float = LEAST,
+        rousing: float = 0.0,
     ) -> None:
         self.rules = rules
         self.corrections: list[Correction] = []
@@ -118,6 +119,7 @@ class OvertypingReader:
         self._passage = list(passage)
         self._confidence = confidence
         self._least = max(min(least, confidence), _NEXT_TO_NOTHING)
+        self._rousing = rousing
         self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         # What the model has written, up to and without the draft's token at `_place`.
         self._written = [*history, rules.vocabulary.overtype_id]
@@ -152,9 +154,21 @@ class OvertypingReader:
             raise ReviserError("a reader takes one outlook for each id that it expects")
         if self._change is None:
             self._outlooks = outlooks
+            if self._rousing > self._least and not self._is_roused():
+                self.over = True
+                return
+            self._rousing = 0.0
             self._scan(self._settled)
         else:
             self._go_on(self._change, outlooks[0])
+
+    def _is_roused(self) -> bool:
+        """Whether there is a place where something else than the draft's token has the chance that it takes."""
+        others = (
+            self._best_other(outlook, self._place + number)[1]
+            for number, outlook in enumerate(self._outlooks)
+        )
+        return max(others) >= math.log(self._rousing)
 
     def _scan(self, first: int) -> None:
         """Find the next place where something else than the draft's token is likely enough, and begin a change there."""

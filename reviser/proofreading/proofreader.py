@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
+from reviser.proofreading.calibration import RAW, THOROUGH, Calibration, Search, calibration_for
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
 from reviser.proofreading.project.words import Words
@@ -39,7 +40,7 @@ from reviser.prose import (
 from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
 
 CONFIDENCE: Final = 0.5
-"""How sure a change must be, unless told otherwise; not calibrated yet."""
+"""How sure a change must be, unless told otherwise."""
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 
@@ -117,7 +118,10 @@ def confidence_of(sureness: float) -> float:
 
 
 class Proofreader:
-    """A model that corrects documents, as sure of each change as `confidence` says."""
+    """A model that corrects documents, as sure of each change as `confidence` says.
+
+    Without a `calibration` it takes the one that comes along, if that was fitted for this model.
+    """
 
     def __init__(
         self,
@@ -127,6 +131,7 @@ class Proofreader:
         confidence: float = CONFIDENCE,
         kinds: Collection[Kind] = frozenset(Kind),
         max_actions: int = MOST_ACTIONS,
+        calibration: Calibration | None = None,
     ) -> None:
         if policy.vocabulary.base_size < tokenizer.size:
             raise ReviserError("the model and the tokenizer do not belong together")
@@ -137,6 +142,7 @@ class Proofreader:
         rules_for(policy.vocabulary)
         self._confidence = confidence
         self._kinds = frozenset(kinds)
+        self._calibration = calibration_for(policy) if calibration is None else calibration
         # As many actions, tokens of a passage, and tokens around it: together they fit the model.
         third = min(policy.context, policy.max_length or policy.context) // 3
         self._actions = max(1, min(max_actions, third))
@@ -153,31 +159,53 @@ class Proofreader:
         self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
     ) -> list[Proofread]:
         """Correct several documents, whose sentences are read together."""
-        works = [_Work(draft, self._confidence, self._kinds) for draft in drafts]
-        done, total = 0, 0
+        works = [_Work(draft, self._confidence, self._kinds, self._calibration) for draft in drafts]
+        search = self._calibration.search(self._confidence, self._kinds)
+        done = 0
         for _ in range(LOOKS):
-            found = [
-                (work, passage)
-                for work in works
-                for passage in work.passages(self._tokenizer, self._longest)
-            ]
-            total += len(found)
-            for at in range(0, len(found), AT_ONCE):
-                tell(done, total)
-                some = found[at : at + AT_ONCE]
-                corrections = find_corrections(
-                    self._policy,
-                    [self._with_sides(passage) for _, passage in some],
-                    self._confidence,
-                    self._actions,
-                )
-                for (work, passage), found_there in zip(some, corrections, strict=True):
-                    work.propose(passage, found_there)
-                done += len(some)
+            done = self._look(works, search, done, tell)
             if not sum([work.finish_look() for work in works]):
                 break
-        tell(done, total)
+        tell(done, done)
         return [work.result() for work in works]
+
+    def candidates(
+        self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
+    ) -> list[list[Proposal]]:
+        """What a first look proposes for documents and nothing but the dial could speak against, with the model's own chances.
+
+        The places are those of the document. Nothing is made, so nothing is looked at again.
+        """
+        works = [_Work(draft, 0.0, self._kinds, RAW, calibrated=True) for draft in drafts]
+        done = self._look(works, THOROUGH, 0, tell)
+        tell(done, done)
+        return [work.proposed() for work in works]
+
+    def _look(
+        self, works: Sequence[_Work], search: Search, done: int, tell: Callable[[int, int], None]
+    ) -> int:
+        """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
+        found = [
+            (work, passage)
+            for work in works
+            for passage in work.passages(self._tokenizer, self._longest)
+        ]
+        total = done + len(found)
+        for at in range(0, len(found), AT_ONCE):
+            tell(done, total)
+            some = found[at : at + AT_ONCE]
+            corrections = find_corrections(
+                self._policy,
+                [self._with_sides(passage) for _, passage in some],
+                search.least,
+                self._actions,
+                followed=search.followed,
+                rousing=search.rousing,
+            )
+            for (work, passage), found_there in zip(some, corrections, strict=True):
+                work.propose(passage, found_there)
+            done += len(some)
+        return done
 
     def _with_sides(self, passage: _Passage) -> Passage:
         """A passage as the model is shown it, between what stands beside it in its paragraph."""
@@ -381,15 +409,25 @@ def _as_fragment(paragraph: Paragraph, span: Span, after: str) -> str:
 class _Work:
     """A document between two looks."""
 
-    def __init__(self, draft: Draft, confidence: float, kinds: Collection[Kind]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        confidence: float,
+        kinds: Collection[Kind],
+        calibration: Calibration,
+        *,
+        calibrated: bool | None = None,
+    ) -> None:
         self._draft = draft
+        self._calibration = calibration
         self._text = draft.text
         self._changes: list[Change] = []
         self._sentences = 0
         # Which parts of the text a look reads; None for all.
         self._fresh: list[Span] | None = None
         self._paragraphs = paragraphs(draft.text, draft.format)
-        self._guard = Guard(confidence, kinds, draft.words, names_in(self._paragraphs))
+        even = not calibration.is_raw if calibrated is None else calibrated
+        self._guard = Guard(confidence, kinds, draft.words, names_in(self._paragraphs), even)
         self._proposed: dict[int, list[Proposal]] = {}
         self._former: set[str] = set()
         self._tokenizer: Tokenizer | None = None
@@ -416,7 +454,7 @@ class _Work:
         edits = _edits(passage, self._tokenizer, corrections)
         allowed = [
             proposal
-            for proposal in proposals(paragraph, span, edits)
+            for proposal in self._calibration.judged([*proposals(paragraph, span, edits)])
             if self._guard.objection(proposal, paragraph) is None
             if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
         ]
@@ -426,6 +464,18 @@ class _Work:
             return
         self._former.add(passage.text.strip())
         self._proposed.setdefault(id(paragraph), []).extend(allowed)
+
+    def proposed(self) -> list[Proposal]:
+        """What was taken down in this look, with places in the text."""
+        return [
+            replace(
+                one,
+                start=paragraph.source_offset(one.start),
+                end=paragraph.source_offset(one.end),
+            )
+            for paragraph in self._paragraphs
+            for one in self._proposed.get(id(paragraph), ())
+        ]
 
     def finish_look(self) -> bool:
         """Make the changes of this look that are safe; returns whether there were any."""

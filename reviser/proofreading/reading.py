@@ -43,17 +43,23 @@ def find_corrections(
     passages: Sequence[Passage],
     confidence: float,
     most_actions: int = MOST_ACTIONS,
+    *,
+    followed: float | None = None,
+    rousing: float = 0.0,
 ) -> list[list[Correction]]:
     """The corrections of each passage that the model is at least as sure of as `confidence`, in any order.
 
-    A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`.
+    A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`. The
+    former goes on as if all were made, or those of at least `followed`, and leaves passages alone where nothing has a chance of `rousing`.
     """
     least = max(LEAST_CONFIDENCE, confidence)
+    made = least if followed is None else max(least, followed)
     readers: Sequence[OvertypingReader | Reader]
     rules = rules_for(policy.vocabulary)
     if isinstance(rules, OvertypingRules):
         readers = over = [
-            OvertypingReader(rules, *passage, confidence=least, least=least) for passage in passages
+            OvertypingReader(rules, *passage, confidence=made, least=least, rousing=rousing)
+            for passage in passages
         ]
         overtype(policy, over)
     else:

@@ -42,7 +42,10 @@ _NEAR = 60
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of a paragraph's text from `start` to `end`, from word to word, with its confidence and kind."""
+    """A change of a paragraph's text from `start` to `end`, from word to word, with its confidence and kind.
+
+    `others` is the sum of the model's chances of the other changes in the sentence.
+    """
 
     start: int
     end: int
@@ -50,6 +53,7 @@ class Proposal:
     new: str
     confidence: float
     kind: Kind
+    others: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,15 @@ class Guard:
     kinds: Collection[Kind] = frozenset(Kind)
     words: Words = field(default_factory=Words)
     names: frozenset[str] = frozenset()
+    calibrated: bool = False
+    """Whether the confidence of a change says how often it is right, whatever words it is about."""
 
     def objection(self, proposal: Proposal, paragraph: Paragraph) -> str | None:
         """Why a change is not made, in a few words; None if nothing speaks against it."""
         old, new = _with_surroundings(proposal, paragraph.text)
         if proposal.kind not in self.kinds:
             reason = "its kind is not wanted"
-        elif proposal.confidence < needed(proposal, self.confidence):
+        elif proposal.confidence < self._needed(proposal):
             reason = "it is not sure enough"
         elif abs(len(_words(proposal.new)) - len(_words(proposal.old))) > MOST_WORDS:
             reason = "it writes or erases too much"
@@ -81,6 +87,9 @@ class Guard:
         else:
             return None
         return reason
+
+    def _needed(self, proposal: Proposal) -> float:
+        return self.confidence if self.calibrated else needed(proposal, self.confidence)
 
     def _loses_word(self, proposal: Proposal, text: str) -> bool:
         """Whether a listed word, a name or an acronym is no longer there."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from reviser.checkpoints.description import (
     Description,
     describe,
+    digest_of,
     load_tokenizer,
     quantised_arrays,
 )
@@ -72,7 +73,8 @@ def _engine_from_files(
     config = description.config
     arrays = quantised_arrays(description, quantisation)
     decoder = NativeDecoder(config, arrays, threads=threads, capacity=_capacity(config))
-    policy = ModelPolicy(decoder, description.vocabulary, config.canvas_length)
+    digest = digest_of(description.folder)
+    policy = ModelPolicy(decoder, description.vocabulary, config.canvas_length, digest)
     return Engine(name_of(description.folder), policy, tokenizer)
 
 
@@ -90,7 +92,8 @@ def _engine_in_torch(folder: Path, threads: int | None) -> Engine:
     else:
         # Eight bits are quick to make from full weights and lose next to nothing.
         decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=_capacity(config))
-        policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
+        digest = digest_of(folder)
+        policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length, digest)
     return Engine(name_of(folder), policy, checkpoint.tokenizer)
 
 

@@ -1,0 +1,199 @@
+"""How often a change of a certain chance is right: the model's chance of a change becomes a calibrated confidence.
+
+A model's chance of a change is too low for some kinds and too high for others, and it depends on how many other mistakes
+are beside it. A calibration is a logistic regression on the logarithm of the chance's odds, with an offset for each kind and a
+few features of the change. It is fitted for one model (`python -m benchmarks calibration`), and says for which. Other models
+are not calibrated: the confidence is then the chance itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from reviser.core.errors import ReviserError
+from reviser.core.files import read_utf8
+from reviser.proofreading.changes import Kind, distance_between
+from reviser.proofreading.vetoes import Proposal
+
+SHIPPED: Final = Path(__file__).with_name("calibration.json")
+"""The calibration of the model that comes along; it may be missing."""
+LEAST_CHANCE: Final = 0.05
+"""Changes of less chance than this are not looked for, however often their kind is right."""
+FOLLOWED: Final = 0.5
+"""From this chance on, a reading goes on as if a change were made, whatever the dial says."""
+MOST_OTHERS: Final = 3.0
+"""More other changes in a sentence say no more."""
+
+FEATURES: Final = ("others", "insertion", "deletion", "likeness", "capital", "comma", "words")
+"""What has a weight besides the chance and the kind; see `features_of`."""
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_MOST_WORDS = 3
+_SUREST = 1e-9
+
+
+def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
+    """The features of a change, in the order of `FEATURES`.
+
+    `others` is the sum of the chances of the other changes in the sentence. The rest comes from the words: whether something is
+    only put in or only taken out, how like the old and the new words are, whether it is about capitals or commas alone, and
+    how many words beyond one it is about.
+    """
+    gone, come = old.strip(), new.strip()
+    longest = max(len(gone), len(come))
+    like = 1 - distance_between(gone.casefold(), come.casefold()) / longest if longest else 0.0
+    words = max(len(_WORD.findall(old)), len(_WORD.findall(new)))
+    return (
+        math.log1p(min(others, MOST_OTHERS)),
+        float(not gone),
+        float(not come),
+        like if gone and come else 0.0,
+        float(gone != come and gone.casefold() == come.casefold()),
+        float(_without_commas(gone) == _without_commas(come)),
+        float(min(max(words - 1, 0), _MOST_WORDS)),
+    )
+
+
+def _without_commas(text: str) -> str:
+    return text.replace(",", "")
+
+
+class Search(NamedTuple):
+    """What a reading looks for, as chances.
+
+    Changes of at least `least` are told, and the reading goes on as if those of at least `followed` were made. A sentence
+    without any place where something else has a chance of `rousing` is left alone.
+    """
+
+    followed: float
+    least: float
+    rousing: float = 0.0
+
+
+THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
+"""A search for all that any calibration may accept."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the chance as it is."""
+
+    model: str = ""
+    intercept: float = 0.0
+    slope: float = 1.0
+    kinds: Mapping[Kind, float] = field(default_factory=dict)
+    weights: tuple[float, ...] = (0.0,) * len(FEATURES)
+
+    def __post_init__(self) -> None:
+        numbers = (self.intercept, self.slope, *self.kinds.values(), *self.weights)
+        if len(self.weights) != len(FEATURES) or not all(map(math.isfinite, numbers)):
+            raise ReviserError("a calibration has a finite coefficient for each feature")
+        if self.slope <= 0:
+            raise ReviserError("a calibration must grow with the chance")
+
+    @property
+    def is_raw(self) -> bool:
+        """Whether the confidence is the chance itself."""
+        return not self.model
+
+    def confidence(self, chance: float, kind: Kind, features: Sequence[float]) -> float:
+        """The calibrated confidence of a change."""
+        weighed = sum(a * b for a, b in zip(self.weights, features, strict=True))
+        offset = self.intercept + self.kinds.get(kind, 0.0) + weighed
+        return logistic(offset + self.slope * log_odds(chance))
+
+    def judged(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """All that was proposed for a sentence, each with its calibrated confidence."""
+        total = sum(one.confidence for one in proposals)
+        found = []
+        for one in proposals:
+            others = max(total - one.confidence, 0.0)
+            sure = one.confidence
+            if not self.is_raw:
+                sure = self.confidence(sure, one.kind, features_of(one.old, one.new, others))
+            found.append(replace(one, confidence=sure, others=others))
+        return found
+
+    def search(self, confidence: float, kinds: Collection[Kind] = frozenset(Kind)) -> Search:
+        """What to look for so that nothing is missed that a dial at `confidence` accepts, and little else is looked at."""
+        if self.is_raw:
+            return Search(confidence, confidence)
+        alone, among = (self._needed(confidence, kinds, others) for others in (0.0, MOST_OTHERS))
+        least = max(LEAST_CHANCE, min(alone, among))
+        return Search(max(FOLLOWED, least), least, max(LEAST_CHANCE, alone))
+
+    def _needed(self, confidence: float, kinds: Collection[Kind], others: float) -> float:
+        """The least chance with which a change of these kinds can reach a confidence."""
+        best = max((self._best(kind) for kind in kinds), default=0.0)
+        best += self.intercept + self.weights[0] * math.log1p(others)
+        return logistic((log_odds(confidence) - best) / self.slope)
+
+    def _best(self, kind: Kind) -> float:
+        """What kind and features add to the logarithm of the odds at the most, other changes aside."""
+        _, insertion, deletion, likeness, capital, comma, words = self.weights
+        replacement = max(0.0, likeness) + (capital if kind is Kind.CASE else 0.0)
+        shape = max(replacement, insertion, deletion)
+        mark = max(0.0, comma) if kind is Kind.PUNCTUATION else 0.0
+        return self.kinds.get(kind, 0.0) + shape + mark + max(0.0, words * _MOST_WORDS)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file of it holds."""
+        return {
+            "model": self.model,
+            "intercept": self.intercept,
+            "slope": self.slope,
+            "kinds": {str(kind): offset for kind, offset in self.kinds.items()},
+            "features": dict(zip(FEATURES, self.weights, strict=True)),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Calibration:
+        """The calibration that a file holds."""
+        try:
+            return cls(
+                str(data["model"]),
+                float(data["intercept"]),
+                float(data["slope"]),
+                {Kind(kind): float(offset) for kind, offset in data["kinds"].items()},
+                tuple(float(data["features"][name]) for name in FEATURES),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ReviserError("this is no calibration of a proofreader") from None
+
+
+RAW: Final = Calibration()
+"""The model's own chances."""
+
+
+def log_odds(chance: float) -> float:
+    """The logarithm of a chance's odds, within bounds."""
+    chance = min(max(chance, _SUREST), 1 - _SUREST)
+    return math.log(chance / (1 - chance))
+
+
+def logistic(number: float) -> float:
+    """The chance whose odds have this logarithm."""
+    if number < 0:
+        return math.exp(max(number, -700.0)) / (1 + math.exp(max(number, -700.0)))
+    return 1 / (1 + math.exp(-number))
+
+
+def calibration_for(policy: object, path: Path = SHIPPED) -> Calibration:
+    """The calibration of a policy's model in a file, or `RAW` if the file is another model's or there is none."""
+    digest = getattr(policy, "digest", "")
+    found = _read(path) if digest and path.is_file() else RAW
+    return found if found.model == digest else RAW
+
+
+@cache
+def _read(path: Path) -> Calibration:
+    try:
+        return Calibration.from_dict(json.loads(read_utf8(path)))
+    except ValueError:
+        raise ReviserError(f"{path} is not JSON") from None
