@@ -9,6 +9,7 @@ from reviser.cli.entry import complain, run_command
 
 COMMANDS = {
     "attention": ("speed.attention", "which attention over packed rows is fastest on a GPU"),
+    "calibration": ("proofreading.calibration.command", "how often changes are right"),
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "continuation": ("measures.continuation", "how likely and varied continuations are"),
     "dagger": ("studies.dagger", "DAgger beside plain supervision"),
