@@ -34,7 +34,6 @@ MOST_OTHERS: Final = 3.0
 FEATURES: Final = ("others", "insertion", "deletion", "likeness", "capital", "comma", "words")
 """What has a weight besides the chance and the kind; see `features_of`."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_MOST_WORDS = 3
 _SUREST = 1e-9
 
 
@@ -43,12 +42,11 @@ def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
 
     `others` is the sum of the chances of the other changes in the sentence. The rest comes from the words: whether something is
     only put in or only taken out, how like the old and the new words are, whether it is about capitals or commas alone, and
-    how many words beyond one it is about.
+    whether it is about several words.
     """
     gone, come = old.strip(), new.strip()
     longest = max(len(gone), len(come))
     like = 1 - distance_between(gone.casefold(), come.casefold()) / longest if longest else 0.0
-    words = max(len(_WORD.findall(old)), len(_WORD.findall(new)))
     return (
         math.log1p(min(others, MOST_OTHERS)),
         float(not gone),
@@ -56,7 +54,7 @@ def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
         like if gone and come else 0.0,
         float(gone != come and gone.casefold() == come.casefold()),
         float(_without_commas(gone) == _without_commas(come)),
-        float(min(max(words - 1, 0), _MOST_WORDS)),
+        float(max(len(_WORD.findall(old)), len(_WORD.findall(new))) > 1),
     )
 
 
@@ -82,16 +80,26 @@ THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
 
 @dataclass(frozen=True)
 class Calibration:
-    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the chance as it is."""
+    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the chance as it is.
+
+    `usual` is what the features of a kind add to the logarithm of the odds on average, other changes aside, for kinds that are not rare.
+    """
 
     model: str = ""
     intercept: float = 0.0
     slope: float = 1.0
     kinds: Mapping[Kind, float] = field(default_factory=dict)
     weights: tuple[float, ...] = (0.0,) * len(FEATURES)
+    usual: Mapping[Kind, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        numbers = (self.intercept, self.slope, *self.kinds.values(), *self.weights)
+        numbers = (
+            self.intercept,
+            self.slope,
+            *self.kinds.values(),
+            *self.weights,
+            *self.usual.values(),
+        )
         if len(self.weights) != len(FEATURES) or not all(map(math.isfinite, numbers)):
             raise ReviserError("a calibration has a finite coefficient for each feature")
         if self.slope <= 0:
@@ -121,18 +129,24 @@ class Calibration:
         return found
 
     def search(self, confidence: float, kinds: Collection[Kind] = frozenset(Kind)) -> Search:
-        """What to look for so that nothing is missed that a dial at `confidence` accepts, and little else is looked at."""
+        """What to look for so that a dial at `confidence` accepts all that it would among all changes.
+
+        A sentence is looked at closely where a change that is usual of its kind would be accepted by itself.
+        """
         if self.is_raw:
             return Search(confidence, confidence)
-        alone, among = (self._needed(confidence, kinds, others) for others in (0.0, MOST_OTHERS))
-        least = max(LEAST_CHANCE, min(alone, among))
-        return Search(max(FOLLOWED, least), least, max(LEAST_CHANCE, alone))
-
-    def _needed(self, confidence: float, kinds: Collection[Kind], others: float) -> float:
-        """The least chance with which a change of these kinds can reach a confidence."""
         best = max((self._best(kind) for kind in kinds), default=0.0)
-        best += self.intercept + self.weights[0] * math.log1p(others)
-        return logistic((log_odds(confidence) - best) / self.slope)
+        beside = max(0.0, self.weights[0] * math.log1p(MOST_OTHERS))
+        least = max(LEAST_CHANCE, self._needed(confidence, best + beside))
+        known = [
+            self.kinds.get(kind, 0.0) + self.usual[kind] for kind in kinds if kind in self.usual
+        ]
+        rousing = self._needed(confidence, max(known)) if known else least
+        return Search(max(FOLLOWED, least), least, max(least, rousing))
+
+    def _needed(self, confidence: float, added: float) -> float:
+        """The least chance that reaches a confidence where kind and features add so much."""
+        return logistic((log_odds(confidence) - self.intercept - added) / self.slope)
 
     def _best(self, kind: Kind) -> float:
         """What kind and features add to the logarithm of the odds at the most, other changes aside."""
@@ -140,7 +154,7 @@ class Calibration:
         replacement = max(0.0, likeness) + (capital if kind is Kind.CASE else 0.0)
         shape = max(replacement, insertion, deletion)
         mark = max(0.0, comma) if kind is Kind.PUNCTUATION else 0.0
-        return self.kinds.get(kind, 0.0) + shape + mark + max(0.0, words * _MOST_WORDS)
+        return self.kinds.get(kind, 0.0) + shape + mark + max(0.0, words)
 
     def to_dict(self) -> dict[str, Any]:
         """What a file of it holds."""
@@ -150,6 +164,7 @@ class Calibration:
             "slope": self.slope,
             "kinds": {str(kind): offset for kind, offset in self.kinds.items()},
             "features": dict(zip(FEATURES, self.weights, strict=True)),
+            "usual": {str(kind): added for kind, added in self.usual.items()},
         }
 
     @classmethod
@@ -162,6 +177,7 @@ class Calibration:
                 float(data["slope"]),
                 {Kind(kind): float(offset) for kind, offset in data["kinds"].items()},
                 tuple(float(data["features"][name]) for name in FEATURES),
+                {Kind(kind): float(added) for kind, added in data["usual"].items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ReviserError("this is no calibration of a proofreader") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from rich.console import Console
@@ -32,7 +33,7 @@ class Candidate:
     others: float
     right: bool
 
-    @property
+    @cached_property
     def features(self) -> tuple[float, ...]:
         return features_of(self.old, self.new, self.others)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -32,19 +33,27 @@ def fitted(candidates: Sequence[Candidate], model: str) -> Calibration:
         raise ReviserError(
             f"a calibration needs at least {_LEAST} changes that are right and {_LEAST} that are wrong: give more texts"
         )
-    weights = _regression(_matrix(candidates), right)
+    inputs = _matrix(candidates)
+    weights = _regression(inputs, right)
     intercept, slope = weights[:2]
     if slope <= 0:
         raise ReviserError("the likelier changes are no more often right: give more texts")
     first = 2 + len(FEATURES)
     kinds = {kind: _rounded(one) for kind, one in zip(_KINDS, weights[first:], strict=True)}
-    seen = {one.kind for one in candidates}
+    seen = Counter(one.kind for one in candidates)
+    # The first feature is about the other changes.
+    added = inputs[:, 3:first] @ weights[3:first]
     return Calibration(
         model,
         _rounded(intercept),
         _rounded(slope),
         {kind: offset for kind, offset in kinds.items() if kind in seen},
         tuple(map(_rounded, weights[2:first])),
+        {
+            kind: _rounded(added[[one.kind is kind for one in candidates]].mean())
+            for kind, count in seen.items()
+            if count >= _LEAST
+        },
     )
 
 
@@ -105,7 +114,7 @@ def shifted(calibration: Calibration, candidates: Sequence[Candidate]) -> Calibr
     right = np.array([one.right for one in candidates], np.float64)
     if not len(right):
         raise ReviserError("there are no changes to choose an offset by: give more texts")
-    several = [
-        replace(calibration, intercept=_rounded(calibration.intercept + step)) for step in STEPS
-    ]
-    return min(several, key=lambda one: loss(confidences(one, candidates), right))
+    sure = np.clip(confidences(calibration, candidates), 1e-9, 1 - 1e-9)
+    odds = np.log(sure / (1 - sure))
+    step = min(STEPS, key=lambda step: loss(1 / (1 + np.exp(-odds - step)), right))
+    return replace(calibration, intercept=_rounded(calibration.intercept + step))

@@ -1,0 +1,242 @@
+"""A calibrated confidence: what it is made of, what it lets a proofreader look for, and which model it is for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reviser.checkpoints.description import digest_of
+from reviser.checkpoints.library import embedded_folder
+from reviser.core.canvas import Canvas
+from reviser.core.errors import ReviserError
+from reviser.decoding.rollout import Scores
+from reviser.proofreading.calibration import (
+    FEATURES,
+    LEAST_CHANCE,
+    RAW,
+    SHIPPED,
+    Calibration,
+    Search,
+    calibration_for,
+    features_of,
+    log_odds,
+    logistic,
+)
+from reviser.proofreading.changes import Kind, kind_of
+from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.vetoes import Proposal
+from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+
+# Slips of spelling are right more often than their chance says, articles less often.
+FITTED = Calibration(
+    "a model",
+    -0.5,
+    1.0,
+    {Kind.SPELLING: 2.5, Kind.ARTICLE: -1.5},
+    (0.8,) + (0.0,) * 6,
+    {Kind.SPELLING: 0.0, Kind.ARTICLE: 0.0},
+)
+CHANGES = [
+    ("recieve", "receive"),
+    ("", "the "),
+    ("the ", ""),
+    ("a", "an"),
+    ("english", "English"),
+    ("", ","),
+    (",", ""),
+    ("house", "car"),
+    ("go", "goes"),
+    ("would of", "would have"),
+    ("in the the", "in the"),
+]
+
+
+def feature(name: str, old: str, new: str, others: float = 0.0) -> float:
+    return features_of(old, new, others)[FEATURES.index(name)]
+
+
+def test_features_are_told_from_the_words() -> None:
+    assert feature("insertion", "", "the ") == 1 == feature("deletion", "the ", "")
+    assert feature("insertion", "a", "the") == 0 == feature("deletion", "a", "the")
+    assert feature("likeness", "recieve", "receive") == pytest.approx(6 / 7)
+    assert feature("likeness", "house", "car") < 0.3
+    assert feature("likeness", "", "the ") == 0
+    assert feature("capital", "english", "English") == 1
+    assert feature("capital", "english", "Englisch") == 0
+    assert feature("comma", "", ",") == 1 == feature("comma", "However", "However,")
+    assert feature("comma", ".", ",") == 0
+    assert feature("words", "would of", "would have") == 1
+    assert feature("words", "a", "an") == 0
+    assert feature("others", "a", "an", 0.5) < feature("others", "a", "an", 2.0)
+    assert feature("others", "a", "an", 3.0) == feature("others", "a", "an", 30.0)
+
+
+def test_chances_and_odds() -> None:
+    assert logistic(log_odds(0.3)) == pytest.approx(0.3)
+    assert logistic(-1e9) == pytest.approx(0)
+    assert logistic(log_odds(1.0)) == pytest.approx(1)
+
+
+def test_each_change_of_a_sentence_is_judged_beside_the_others() -> None:
+    slip = Proposal(0, 3, "teh", "the", 0.4, Kind.SPELLING)
+    article = Proposal(9, 10, "a", "an", 0.7, Kind.ARTICLE)
+    (alone,) = FITTED.judged([slip])
+    beside, other = FITTED.judged([slip, article])
+    assert 0.4 < alone.confidence < beside.confidence
+    assert other.confidence < 0.7
+    assert (alone.others, beside.others) == (0.0, pytest.approx(0.7))
+    assert [one.confidence for one in RAW.judged([slip, article])] == [0.4, 0.7]
+
+
+@given(
+    st.floats(0.01, 0.99),
+    st.floats(0.001, 0.999),
+    st.floats(0.0, 5.0),
+    st.floats(0.2, 3.0),
+    st.lists(st.floats(-3, 3), min_size=len(FEATURES), max_size=len(FEATURES)),
+    st.floats(-3, 3),
+    st.sampled_from(CHANGES),
+)
+def test_nothing_is_missed_that_a_dial_accepts(
+    dial: float,
+    chance: float,
+    others: float,
+    slope: float,
+    weights: list[float],
+    offset: float,
+    words: tuple[str, str],
+) -> None:
+    kind = kind_of(*words, "It is ", " there.")
+    calibration = Calibration("a model", 0.3, slope, {kind: offset}, tuple(weights))
+    search = calibration.search(dial)
+    if chance < LEAST_CHANCE * 1.001:
+        return
+    if calibration.confidence(chance, kind, features_of(*words, others)) > dial + 1e-9:
+        assert chance >= search.least
+    assert search.followed >= search.least
+    # A sentence is looked at where its only change, usual of its kind, is accepted.
+    features = features_of(*words, 0.0)
+    usual = {kind: sum(a * b for a, b in zip(weights, features, strict=True))}
+    search = Calibration("a model", 0.3, slope, {kind: offset}, tuple(weights), usual).search(dial)
+    if calibration.confidence(chance, kind, features) > dial + 1e-9:
+        assert chance >= search.rousing >= search.least
+
+
+def test_little_else_is_looked_for() -> None:
+    assert RAW.search(0.7) == Search(0.7, 0.7)
+    low, high = FITTED.search(0.3), FITTED.search(0.95)
+    assert LEAST_CHANCE == low.least < high.least < high.rousing
+    # Where slips of spelling are not wanted, more is needed.
+    assert FITTED.search(0.5, {Kind.ARTICLE}).least > FITTED.search(0.5).least
+    assert FITTED.search(1.0).least > 0.999
+
+
+def test_a_file_has_it_all(tmp_path: Path) -> None:
+    assert Calibration.from_dict(json.loads(json.dumps(FITTED.to_dict()))) == FITTED
+    path = tmp_path / "calibration.json"
+    path.write_text(json.dumps(FITTED.to_dict()))
+    policy = Overtyping({})
+    assert calibration_for(policy, path) is RAW
+    policy.digest = "another model"  # type: ignore[attr-defined]
+    assert calibration_for(policy, path) is RAW
+    assert calibration_for(policy, tmp_path / "missing.json") is RAW
+    policy.digest = "a model"  # type: ignore[attr-defined]
+    assert calibration_for(policy, path) == FITTED
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"slope": -1.0}, "must grow"),
+        ({"slope": float("nan")}, "finite"),
+        ({"features": {}}, "no calibration"),
+        ({"kinds": {"poetry": 1.0}}, "no calibration"),
+        ({"kinds": 3}, "no calibration"),
+    ],
+)
+def test_what_is_no_calibration_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ReviserError, match=message):
+        Calibration.from_dict(FITTED.to_dict() | change)
+
+
+def test_the_shipped_file_is_for_the_model_that_comes_along() -> None:
+    if SHIPPED.is_file():
+        data = json.loads(SHIPPED.read_text("utf-8"))
+        assert Calibration.from_dict(data).model == digest_of(embedded_folder())
+
+
+def test_a_digest_tells_weights_apart(tmp_path: Path) -> None:
+    digests = set()
+    for name, data in (("a", bytes(300_000)), ("b", bytes(299_999) + b"x"), ("c", bytes(9))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(data)
+        digests.add(digest_of(tmp_path / name))
+        assert digest_of(tmp_path / name) in digests
+    assert len(digests) == 3
+
+
+class Counting(Overtyping):
+    """Counts what it is asked."""
+
+    asked = 0
+
+    def scores(self, history: list[int], canvas: Canvas) -> Scores:  # type: ignore[override]
+        self.asked += 1
+        return super().scores(history, canvas)
+
+
+UNSURE: Known = {"becuse": ("because", 0.3), "a old": ("an old", 0.7), "car": ("train", 0.6)}
+TEXT = "It is a old house, becuse I like my car."
+
+
+@pytest.mark.parametrize("policy", [Overtyping, Scripted])
+def test_the_dial_is_about_calibrated_confidence(policy: type[Scripted]) -> None:
+    raw = Proofreader(policy(UNSURE), GPT2).proofread(Draft(TEXT))
+    assert raw.text == "It is an old house, becuse I like my car."
+    reader = Proofreader(policy(UNSURE), GPT2, calibration=FITTED)
+    done = reader.proofread(Draft(TEXT))
+    # The article is doubted now. No word needs more than the dial says because it is far from the old one.
+    assert done.text == "It is a old house, because I like my train."
+    slip = next(change for change in done.changes if change.old == "becuse")
+    assert slip.confidence == pytest.approx(
+        FITTED.confidence(0.3, Kind.SPELLING, features_of("becuse", "because", 1.3)), abs=0.01
+    )
+    strict = Proofreader(policy(UNSURE), GPT2, confidence=0.8, calibration=FITTED)
+    assert strict.proofread(Draft(TEXT)).text == "It is a old house, because I like my car."
+
+
+def test_a_sentence_without_anything_likely_costs_its_reading_alone() -> None:
+    unlikely: Known = {"mail": ("letters", 0.06)}
+    asked = []
+    for known, calibration in (({}, RAW), (unlikely, RAW), (unlikely, FITTED)):
+        policy = Counting(known)
+        done = Proofreader(policy, GPT2, calibration=calibration).proofread(Draft("I like mail."))
+        assert not done.changes
+        asked.append(policy.asked)
+    assert FITTED.search(0.5).least < 0.06 < FITTED.search(0.5).rousing
+    assert asked[0] == asked[1] == asked[2]
+    policy = Counting(unlikely)
+    assert Proofreader(policy, GPT2).candidates([Draft("I like mail.")])[0]
+    assert policy.asked > asked[0]
+
+
+def test_candidates_have_the_models_own_chances_and_are_not_made() -> None:
+    known: Known = UNSURE | {"2 o'clock": ("3 o'clock", 0.9)}
+    drafts = [
+        Draft("All is well.\n\nIt is a old house, becuse my car left at 2 o'clock."),
+        Draft("Fine."),
+    ]
+    some, none = Proofreader(Overtyping(known), GPT2, calibration=FITTED).candidates(drafts)
+    assert [(one.old, one.new, round(one.confidence, 2)) for one in some] == [
+        ("a", "an", 0.7),
+        ("becuse", "because", 0.3),
+        ("car", "train", 0.6),
+    ]
+    assert all(drafts[0].text[one.start : one.end] == one.old for one in some)
+    # What a veto is against has a say in how many changes a sentence has.
+    assert [round(one.others, 1) for one in some] == [1.8, 2.2, 1.9]
+    assert none == []
