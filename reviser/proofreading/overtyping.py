@@ -8,8 +8,8 @@ The history shows the draft, a marker, and then the text as the model writes it 
 - Stop ends it, behind the draft's last token.
 
 So a model that has read the whole draft goes through it once more, and at every token the chance that it stays is known.
-What stays need not be written token by token: a reader proposes that all of it stays, and one pass of the model says where
-that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the chance of all
+What stays need not be written token by token: a reader proposes that it stays, and one pass of the model over many tokens says
+where that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the chance of all
 that makes it, from its first action to the token of the draft that goes on behind it.
 """
 
@@ -33,6 +33,9 @@ LEAST: Final = 0.05
 _NEXT_TO_NOTHING: Final = 1e-9
 MOST_IN_A_CHANGE: Final = 32
 """Actions of one change, at the most."""
+STEP: Final = 32
+STEP_AFTER_CHANGE: Final = 8
+"""Tokens that are proposed at once, at first and behind a change; twice as many each time that all of them stay."""
 
 
 class Outlook(NamedTuple):
@@ -96,10 +99,13 @@ class OvertypingReader:
     """One reading of one passage.
 
     `canvas` holds the passage between its sides. The model reads `ids`; of its scores after the last `len(expected)` of them, the reader is told by `take`, until it
-    is `over`. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
+    is `over`; then they are what it wrote. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
 
     Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
     also those of less confidence. If nothing else than the draft has a chance of `rousing` anywhere, nothing is looked for.
+
+    All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is the same. What
+    is proposed behind a change is read in vain, so steps are best where reading is what costs, and all at once where rounds are.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class OvertypingReader:
         confidence: float = 0.5,
         least: float = LEAST,
         rousing: float = 0.0,
+        in_steps: bool = False,
     ) -> None:
         self.rules = rules
         self.corrections: list[Correction] = []
@@ -120,29 +127,42 @@ class OvertypingReader:
         self._confidence = confidence
         self._least = max(min(least, confidence), _NEXT_TO_NOTHING)
         self._rousing = rousing
+        self._in_steps = in_steps
         self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         # What the model has written, up to and without the draft's token at `_place`.
         self._written = [*history, rules.vocabulary.overtype_id]
         self._place = 0
-        # Behind a change that was made, the draft's next token stays: the change ended there.
-        self._settled = 0
-        self._outlooks: Sequence[Outlook] = ()
+        # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens stay.
+        self._first = 0
+        self._outlooks: list[Outlook] = []
+        self._step = STEP
         self._change: _Change | None = None
         self.ids: list[int] = []
         self.expected: list[int] = []
-        self._propose_rest()
+        self._propose()
 
-    def _propose_rest(self) -> None:
-        """Let the model read the rest of the draft, as if it stayed."""
-        rest = self._passage[self._place :]
-        self.ids = [*self._written, *rest]
-        self.expected = [*rest, self.rules.vocabulary.stop_id]
+    def _propose(self) -> None:
+        """Let the model read more of the draft, as if it stayed; the reading is over if there is no more."""
+        known = self._first + len(self._outlooks)
+        end = len(self._passage) + 1
+        if known >= end:
+            self.ids = [*self._written, *self._passage[self._place :]]
+            self.over = True
+            return
+        # Whether anything is looked for is told by all of the draft.
+        if self._in_steps and self._rousing <= self._least:
+            end = min(end, known + self._step)
+            self._step *= 2
+        # The last token that is looked at decides whether it stays by what comes before it alone.
+        self.ids = [*self._written, *self._passage[self._place : end - 1]]
+        self.expected = [self._next_of_draft(place) for place in range(known, end)]
 
     @property
     def longest(self) -> int:
         """As many ids, or fewer, the reading takes to its end."""
         # Behind a change a token of the draft stays, so there are no more changes than that.
-        return len(self.ids) + MOST_IN_A_CHANGE * (len(self._passage) - self._place + 1)
+        left = len(self._passage) - self._place
+        return len(self._written) + left + MOST_IN_A_CHANGE * (left + 1)
 
     def give_up(self) -> None:
         """End the reading with what was found: the model has no room for more."""
@@ -153,33 +173,34 @@ class OvertypingReader:
         if len(outlooks) != len(self.expected):
             raise ReviserError("a reader takes one outlook for each id that it expects")
         if self._change is None:
-            self._outlooks = outlooks
+            known = self._first + len(self._outlooks)
+            self._outlooks += outlooks
             if self._rousing > self._least and not self._is_roused():
                 self.over = True
                 return
             self._rousing = 0.0
-            self._scan(self._settled)
+            self._scan(known)
         else:
             self._go_on(self._change, outlooks[0])
 
     def _is_roused(self) -> bool:
         """Whether there is a place where something else than the draft's token has the chance that it takes."""
         others = (
-            self._best_other(outlook, self._place + number)[1]
+            self._best_other(outlook, self._first + number)[1]
             for number, outlook in enumerate(self._outlooks)
         )
         return max(others) >= math.log(self._rousing)
 
     def _scan(self, first: int) -> None:
         """Find the next place where something else than the draft's token is likely enough, and begin a change there."""
-        for number in range(first, len(self._outlooks)):
-            id, chance = self._best_other(self._outlooks[number], self._place + number)
+        for place in range(first, self._first + len(self._outlooks)):
+            id, chance = self._best_other(self._outlooks[place - self._first], place)
             if chance >= math.log(self._least):
-                change = _Change(self._place + number, self._place + number)
+                change = _Change(place, place)
                 self._change = change
                 self._do(change, id, chance)
                 return
-        self.over = True
+        self._propose()
 
     def _best_other(self, outlook: Outlook, place: int) -> tuple[int, float]:
         """The likeliest action at a place of the draft that does not keep its token, and the logarithm of its chance."""
@@ -228,13 +249,10 @@ class OvertypingReader:
         self._change = None
         if confidence >= max(self._confidence, _NEXT_TO_NOTHING):
             self._written = list(self.ids)
-            self._place, self._settled = change.end, 1
-            self._propose_rest()
+            # Behind a change that was made, the draft's next token stays: the change ended there.
+            self._place, self._first = change.end, change.end + 1
+            self._outlooks = []
+            self._step = STEP_AFTER_CHANGE
+            self._propose()
         else:
-            self._restore(change.start)
-
-    def _restore(self, start: int) -> None:
-        """Look on behind a change that is not made."""
-        first = start - self._place + 1
-        self._propose_rest()
-        self._scan(first)
+            self._scan(change.start + 1)

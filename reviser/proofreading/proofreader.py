@@ -1,7 +1,7 @@
 """A proofreader: documents in, corrected documents and the list of changes out.
 
 A document is read as its format's prose. Sentences are the unit of a decision, and the paragraph is what the model sees
-around them. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
+around them; one that overtypes reads neighbours in one passage. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
 (`vetoes`), and by what it would do to the document (`reviser.prose.safe_edits`). Sentences that were changed are read again.
 What was changed once stays: a later look corrects other words alone.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
@@ -44,6 +44,8 @@ CONFIDENCE: Final = 0.5
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 
+# Tokens on either side of what a model that overtypes reads: mostly that is a whole paragraph.
+_SIDE_TOGETHER: Final = 32
 # The start marker, the draft's, and the moves back over what follows a passage.
 _MARKERS: Final = 14
 _CHARACTERS_OF_TOKEN: Final = 8
@@ -148,6 +150,10 @@ class Proofreader:
         self._actions = max(1, min(max_actions, third))
         self._longest = max(1, min(PASSAGE, third - _MARKERS))
         self._side = max(0, min(NEIGHBOURS, third)) // 2
+        # A model that overtypes was trained on passages of several sentences, each of which it reads twice.
+        self._together = policy.vocabulary.overtypes
+        if self._together:
+            self._side = min(self._side, _SIDE_TOGETHER)
 
     def proofread(
         self, draft: Draft, tell: Callable[[int, int], None] = lambda done, of: None
@@ -188,7 +194,7 @@ class Proofreader:
         found = [
             (work, passage)
             for work in works
-            for passage in work.passages(self._tokenizer, self._longest)
+            for passage in work.passages(self._tokenizer, self._longest, self._together)
         ]
         total = done + len(found)
         for at in range(0, len(found), AT_ONCE):
@@ -232,11 +238,15 @@ def _space_before(text: str, place: int) -> int:
 
 
 class _Passage(NamedTuple):
-    """A sentence of a paragraph, or a part of a long one, with the space before it, and its tokens."""
+    """Sentences of a paragraph, or a part of a long one, each with the space before it, and their tokens."""
 
     paragraph: Paragraph
-    span: Span
+    sentences: tuple[Span, ...]
     tokens: list[int]
+
+    @property
+    def span(self) -> Span:
+        return Span(self.sentences[0].start, self.sentences[-1].end)
 
     @property
     def text(self) -> str:
@@ -261,7 +271,27 @@ def _passages(paragraph: Paragraph, tokenizer: Tokenizer, longest: int) -> Itera
                 middle = span.start + cut
                 waiting += [Span(middle, span.end), Span(span.start, middle)]
             elif 0 < len(tokens) <= longest and _shown(tokenizer, tokens) == text.encode():
-                yield _Passage(paragraph, span, tokens)
+                yield _Passage(paragraph, (span,), tokens)
+
+
+def _joined(passages: Iterable[_Passage], longest: int) -> Iterator[_Passage]:
+    """Passages that follow one another as one, of up to `longest` tokens."""
+    last: _Passage | None = None
+    for passage in passages:
+        if (
+            last is not None
+            and last.paragraph is passage.paragraph
+            and last.span.end == passage.span.start
+            and len(last.tokens) + len(passage.tokens) <= longest
+        ):
+            together = (*last.sentences, *passage.sentences)
+            last = _Passage(passage.paragraph, together, last.tokens + passage.tokens)
+            continue
+        if last is not None:
+            yield last
+        last = passage
+    if last is not None:
+        yield last
 
 
 def _cut(text: str) -> int:
@@ -432,10 +462,15 @@ class _Work:
         self._former: set[str] = set()
         self._tokenizer: Tokenizer | None = None
 
-    def passages(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
-        """What this look reads."""
+    def passages(self, tokenizer: Tokenizer, longest: int, together: bool) -> Iterator[_Passage]:
+        """What this look reads: each sentence by itself, or neighbours together."""
         self._tokenizer = tokenizer
         self._proposed = {}
+        unread = self._unread(tokenizer, longest)
+        return _joined(unread, longest) if together else unread
+
+    def _unread(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
+        """The sentences that this look reads."""
         start, end = self._within
         for paragraph in self._paragraphs:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
@@ -450,20 +485,25 @@ class _Work:
     def propose(self, passage: _Passage, corrections: Sequence[Correction]) -> None:
         """Take down the corrections of a passage that nothing speaks against."""
         assert self._tokenizer is not None
-        paragraph, span, _ = passage
+        paragraph = passage.paragraph
         edits = _edits(passage, self._tokenizer, corrections)
         allowed = [
             proposal
-            for proposal in self._calibration.judged([*proposals(paragraph, span, edits)])
+            for proposal in self._judged(passage, [*proposals(paragraph, passage.span, edits)])
             if self._guard.objection(proposal, paragraph) is None
             if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
         ]
-        # Nothing leads back to what the sentence was before.
-        allowed = [one for one in allowed if _corrected(passage, [one]) not in self._former]
-        if not allowed or _corrected(passage, allowed) in self._former:
-            return
-        self._former.add(passage.text.strip())
-        self._proposed.setdefault(id(paragraph), []).extend(allowed)
+        for span, some in _by_sentence(passage.sentences, allowed):
+            # Nothing leads back to what the sentence was before.
+            kept = [one for one in some if _corrected(paragraph, span, [one]) not in self._former]
+            if kept and _corrected(paragraph, span, kept) not in self._former:
+                self._former.add(_corrected(paragraph, span, []))
+                self._proposed.setdefault(id(paragraph), []).extend(kept)
+
+    def _judged(self, passage: _Passage, found: Sequence[Proposal]) -> list[Proposal]:
+        """Proposals with their calibrated confidence, which depends on the others in the same sentence."""
+        groups = _by_sentence(passage.sentences, found)
+        return [one for _, some in groups for one in self._calibration.judged(some)]
 
     def proposed(self) -> list[Proposal]:
         """What was taken down in this look, with places in the text."""
@@ -539,10 +579,31 @@ class _Work:
         return False
 
 
-def _corrected(passage: _Passage, some: Sequence[Proposal]) -> str:
-    start = passage.span.start
+def _by_sentence(
+    sentences: Sequence[Span], some: Sequence[Proposal]
+) -> Iterator[tuple[Span, list[Proposal]]]:
+    """Proposals, which are in order, by the sentences that they change; one that changes several makes one of these."""
+    groups: list[tuple[Span, list[Proposal]]] = []
+    for proposal in some:
+        first = min(bisect_right(sentences, proposal.start, key=_end), len(sentences) - 1)
+        last = min(bisect_left(sentences, proposal.end, key=_end), len(sentences) - 1)
+        start, end = sentences[first].start, sentences[max(first, last)].end
+        if groups and start < groups[-1][0].end:
+            span, earlier = groups.pop()
+            groups.append((Span(span.start, max(span.end, end)), [*earlier, proposal]))
+        else:
+            groups.append((Span(start, end), [proposal]))
+    yield from groups
+
+
+def _end(span: Span) -> int:
+    return span.end
+
+
+def _corrected(paragraph: Paragraph, span: Span, some: Sequence[Proposal]) -> str:
+    start, end = span
     edits = [SourceEdit(one.start - start, one.end - start, one.new) for one in some]
-    return apply_edits(passage.text, edits).strip()
+    return apply_edits(paragraph.text[start:end], edits).strip()
 
 
 class _Made(NamedTuple):

@@ -58,7 +58,14 @@ def find_corrections(
     rules = rules_for(policy.vocabulary)
     if isinstance(rules, OvertypingRules):
         readers = over = [
-            OvertypingReader(rules, *passage, confidence=made, least=least, rousing=rousing)
+            OvertypingReader(
+                rules,
+                *passage,
+                confidence=made,
+                least=least,
+                rousing=rousing,
+                in_steps=_keeps_cache(policy),
+            )
             for passage in passages
         ]
         overtype(policy, over)
@@ -71,6 +78,11 @@ def find_corrections(
     return [
         [one for one in reader.corrections if one.confidence >= confidence] for reader in readers
     ]
+
+
+def _keeps_cache(policy: SessionPolicy) -> bool:
+    """Whether what was read once need not be read again when more is read behind it."""
+    return not isinstance(getattr(policy, "decoder", None), ReadsTogether)
 
 
 @cache

@@ -173,6 +173,50 @@ def test_corrections_say_what_the_model_wrote(seed: int, size: int, confidence: 
     assert corrected(passage, made) == [id for id in shown if id != DELETE]
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 90), st.sampled_from([0.3, 0.8]))
+def test_steps_find_what_all_at_once_finds(seed: int, size: int, confidence: float) -> None:
+    chance = np.random.default_rng(seed)
+    passage = [int(token) for token in chance.integers(1, WORDS.base_size, size)]
+
+    def model(ids: list[int]) -> dict[int, float]:
+        done = ids[ids.index(WORDS.overtype_id) + 1 :]
+        own = np.random.default_rng([seed, *ids[-4:]])
+        scores = own.exponential(1, WORDS.size) ** 3
+        scores[next_of(passage, done)] += own.choice([3, 300, 300, 300])
+        return dict(enumerate((scores / scores.sum()).tolist()))
+
+    least = confidence / 2
+    whole, steps = (
+        OvertypingReader(RULES, passage, confidence=confidence, least=least, in_steps=in_steps)
+        for in_steps in (False, True)
+    )
+    read(whole, model)
+    read(steps, model)
+    assert steps.corrections == whole.corrections
+    assert steps.ids == whole.ids
+
+
+def test_steps_read_little_in_vain() -> None:
+    """A short clean passage is one pass, and behind a change the rest of a long one is not read at once."""
+    reader = OvertypingReader(RULES, [1, 2] * 15, in_steps=True)
+    assert read(reader, follows([1, 2] * 15)) == 1
+    draft = [1, 2] * 60
+    wrong = (DELETE, 0.9), (7, 0.9), (2, 1.0)
+    for in_steps, most in ((False, 4.2), (True, 1.6)):
+        reader = OvertypingReader(RULES, draft, least=0.5, in_steps=in_steps)
+        asked = 0
+
+        def model(ids: list[int]) -> dict[int, float]:
+            nonlocal asked
+            asked += 1
+            return follows(draft, *[one for _ in range(3) for one in wrong])(ids)
+
+        read(reader, model)
+        assert len(reader.corrections) == 3
+        assert asked < most * len(draft)
+        assert in_steps or asked > 3 * len(draft)
+
+
 def test_a_model_that_does_not_overtype_is_refused() -> None:
     with pytest.raises(ReviserError, match="overtyping"):
         OvertypingRules(Vocabulary(12, kinds=KINDS))

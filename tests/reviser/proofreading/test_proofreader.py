@@ -251,13 +251,41 @@ def test_the_dial_of_a_model_that_overtypes(confidence: float, wanted: str) -> N
     assert proofreader.proofread(Draft(text)).text == wanted
 
 
-def test_a_model_that_overtypes_sees_the_paragraph() -> None:
+def test_a_model_that_overtypes_reads_sentences_together() -> None:
+    """Neighbours of a paragraph are one passage, as far as it has room, and the paragraph is around it."""
     policy = Overtyping({})
     text = "One is here. Two is there.\nThree is gone.\n\nAnother one."
-    Proofreader(policy, GPT2).proofread(Draft(text))
-    assert policy.read == ["One is here.", " Two is there.", " Three is gone.", "Another one."]
-    assert policy.around[1] == ("One is here.", " Three is gone.")
-    assert policy.around[3] == ("", "")
+    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    assert policy.read == ["One is here. Two is there. Three is gone.", "Another one."]
+    assert policy.around == [("", ""), ("", "")]
+    assert done.sentences == 4
+    long = "The cat sat on the mat and was glad of it, as cats on mats are, and so it stayed. " * 20
+    policy = Overtyping({})
+    Proofreader(policy, GPT2).proofread(Draft(long))
+    assert "".join(policy.read) == long.rstrip()
+    assert 100 < max(len(GPT2.encode(part)) for part in policy.read) <= 128
+    before, behind = policy.around[1]
+    assert policy.read[0].endswith(before)
+    assert policy.read[2].startswith(behind)
+    assert max(len(GPT2.encode(side)) for pair in policy.around for side in pair) <= 33
+
+
+def test_of_sentences_that_were_read_together_those_that_changed_are_read_again() -> None:
+    def known(text: str) -> Known:
+        first = text.find("teh")
+        return {} if first < 0 else {text[first : first + 5]: (f"the{text[first + 3 :][:2]}", 0.9)}
+
+    policy = Overtyping(known)
+    text = "All is well. I see teh cat. The end is near. Teh rest stays."
+    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    assert done.text == text.replace("teh", "the")
+    assert policy.read == [text, " I see the cat."]
+    # What was doubted in one sentence does not keep a change of its neighbour from being made.
+    back: Known = {"teh": ("the", 0.9), "colour": ("color", 0.9), "color ": ("colour ", 0.9)}
+    swung = Proofreader(Overtyping(back), GPT2).proofread(
+        Draft("A colour is nice. I saw teh teh end.")
+    )
+    assert swung.text.startswith("A color is nice. I saw the")
 
 
 def test_every_decoder_overtypes_alike() -> None:
