@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import NoReturn
 
@@ -13,6 +14,10 @@ def main() -> NoReturn:
 
 
 def _load() -> Callable[[], int]:
+    from reviser.cli.quick import quick_command
+
+    if command := quick_command(sys.argv[1:]):
+        return command
     from reviser.cli.app import run_app
 
     return run_app

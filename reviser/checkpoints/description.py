@@ -197,7 +197,9 @@ def load_tokenizer(description: Description) -> tuple[bytes | None, Tokenizer]:
     if name not in (BUILT_IN, TOKENIZER_FILE, PACKED_FILE):
         raise ReviserError(f"{description.folder} names an unknown tokenizer: {name}")
     data = read_tokenizer_json(name if name == BUILT_IN else description.folder / name)
-    tokenizer = make_tokenizer(data, description.vocabulary.name or description.folder.name)
+    shown = description.vocabulary.name or description.folder.name
+    # What is packed was written by an export, so it is in order.
+    tokenizer = make_tokenizer(data, shown, late=name == PACKED_FILE)
     if tokenizer.size > description.vocabulary.base_size:
         raise ReviserError(
             f"the tokenizer in {description.folder} has {tokenizer.size} ids, "

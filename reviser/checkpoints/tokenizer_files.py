@@ -46,9 +46,9 @@ def pack_tokenizer_json(data: bytes) -> bytes:
     return pack_gzip(text)
 
 
-def make_tokenizer(data: bytes | None, name: str) -> Tokenizer:
-    """The tokenizer of a tokenizer.json; the built-in one for None."""
-    return Gpt2Tokenizer() if data is None else HuggingFaceTokenizer(data, name)
+def make_tokenizer(data: bytes | None, name: str, *, late: bool = False) -> Tokenizer:
+    """The tokenizer of a tokenizer.json, which may be made ready as late as it is needed; the built-in one for None."""
+    return Gpt2Tokenizer() if data is None else HuggingFaceTokenizer(data, name, late=late)
 
 
 def tokenizer_data(data: bytes | None) -> dict[str, Any]:

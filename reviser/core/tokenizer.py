@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
 from importlib import resources
@@ -16,12 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from reviser.core.errors import ReviserError
+from reviser.core.merging import Merging, is_plain
 from reviser.core.text import visible_text
 from reviser.core.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT, LARGEST_BASE
 
 if TYPE_CHECKING:
     import tiktoken
     from tokenizers import Tokenizer as Backend
+    from tokenizers.models import BPE
 
 GPT2_PATTERN = (
     r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
@@ -40,6 +43,8 @@ _BPE_OPTIONS = (
     "byte_fallback",
     "ignore_merges",
 )
+# Characters that are encoded in Python before the package's encoder is made, if that may be made late.
+_MADE_LATE = 16_000
 _SAMPLE = "The quick, brown fox:\n it's 7 o'clock."
 
 
@@ -113,24 +118,48 @@ def _tiktoken_gpt2() -> tiktoken.Encoding:
 class HuggingFaceTokenizer:
     """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
 
-    def __init__(self, source: Path | bytes, name: str | None = None) -> None:
-        """From a tokenizer.json at a path, or from its content, which has to be given a name."""
+    _merging: Merging | None
+    _model: dict[str, Any]
+
+    def __init__(
+        self, source: Path | bytes, name: str | None = None, *, late: bool = False
+    ) -> None:
+        """From a tokenizer.json at a path, or from its content, which has to be given a name.
+
+        With `late`, the encoder for long texts is made when there is one, if the tokenizer is of a kind for which that is
+        possible: a file of one's own, whose mistakes need not be found at once.
+        """
         if isinstance(source, Path):
             self.name, described = name or source.parent.name, str(source)
         else:
             self.name, described = name or "", f"the tokenizer of {name}"
+        self._late = late
+        self._described = described
         try:
             content = source.read_bytes() if isinstance(source, Path) else source
             data = json.loads(content.decode("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise ReviserError(f"{described} is not a readable tokenizer.json: {error}") from None
-        self._load(data, described)
+        self._load(data)
 
     def encode(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(
-            _without_surrogates(text), add_special_tokens=False
-        ).ids
+        text = _without_surrogates(text)
+        if self._merging is not None:
+            self._encoded += len(text)
+            if self._encoded <= _MADE_LATE:
+                try:
+                    return self._merging.encode(text)
+                except KeyError:
+                    pass
+            with self._usable():
+                self._make_whole()
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
+
+    def _make_whole(self) -> None:
+        self._tokenizer.model = _model(self._model)
+        self._merging = None
+        self._model = {}
 
     def token_bytes(self, token: int) -> bytes:
         # Few of the tokens are ever met, so each is worked out when it is.
@@ -138,25 +167,42 @@ class HuggingFaceTokenizer:
             self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
         return self._bytes[token]
 
-    def _load(self, data: Any, described: str) -> None:
-        try:
+    def _load(self, data: Any) -> None:
+        with self._usable():
             self._take(data)
             kept = decode(self, self.encode(_SAMPLE)) == _SAMPLE
-        except (KeyboardInterrupt, SystemExit):
+        if not kept:
+            raise ReviserError(
+                f"{self._described} does not keep text as it is, so it cannot hold a document"
+            )
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        """Say in a sentence that the file is at fault."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit, ReviserError):
             raise
         except BaseException as error:
             # The backend raises bare Exception for any fault in the file, and a panic that is none.
             reason = str(error).partition("\n")[0] or type(error).__name__
-            raise ReviserError(f"{described} is not a usable tokenizer.json: {reason}") from None
-        if not kept:
             raise ReviserError(
-                f"{described} does not keep text as it is, so it cannot hold a document"
-            )
+                f"{self._described} is not a usable tokenizer.json: {reason}"
+            ) from None
 
     def _take(self, data: dict[str, Any]) -> None:
         added = data.get("added_tokens", [])
         # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
-        self._tokenizer = _backend(_without_dummy_prefix(data) | {"added_tokens": []})
+        plain = _without_dummy_prefix(data) | {"added_tokens": []}
+        self._tokenizer = _backend(plain)
+        self._model = plain["model"]
+        self._merging = None
+        self._encoded = 0
+        if self._late and is_plain(plain):
+            cut = self._tokenizer.pre_tokenizer.pre_tokenize_str
+            self._merging = Merging(self._model["vocab"], self._model["merges"], cut)
+        elif self._model.get("type") == "BPE":
+            self._make_whole()
         # Asking the backend for what the file already says takes as long as reading the file.
         known = data["model"]["vocab"]
         vocabulary: dict[str, int] = (
@@ -182,22 +228,25 @@ def _id(token: dict[str, Any]) -> int:
 
 
 def _backend(data: dict[str, Any]) -> Backend:
-    """The tokenizer that a tokenizer.json describes."""
+    """The tokenizer that a tokenizer.json describes; of one for byte pairs, all but the model."""
     from tokenizers import Tokenizer as Backend
-    from tokenizers.models import BPE
 
     model = data["model"]
-    if model.get("type") != "BPE":
-        return Backend.from_str(json.dumps(data))
-    # Most are of this kind, and large. Written out to be read again, they would take twice the time.
+    if model.get("type") == "BPE":
+        # Most are of this kind, and large. Written out to be read again, they would take twice the time.
+        data = data | {"model": model | {"vocab": {}, "merges": [], "unk_token": None}}
+    return Backend.from_str(json.dumps(data))
+
+
+def _model(model: dict[str, Any]) -> BPE:
+    """The encoder of pieces that a tokenizer.json for byte pairs describes."""
+    from tokenizers.models import BPE
+
     pairs = [
         tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
     ]
     options = {key: model[key] for key in _BPE_OPTIONS if model.get(key) is not None}
-    empty = model | {"vocab": {}, "merges": [], "unk_token": None}
-    backend = Backend.from_str(json.dumps(data | {"model": empty}))
-    backend.model = BPE(vocab=model["vocab"], merges=pairs, **options)
-    return backend
+    return BPE(vocab=model["vocab"], merges=pairs, **options)
 
 
 def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:

@@ -211,8 +211,8 @@ class NativeDecoder:
         index = native.MATRICES.index(slot)
         status = self.library.reviser_set_matrix(self.handle, index, layer, rows)
         _check_filled(status, name)
-        for values in (codes, *kept.values()):
-            _forget_pages(values)
+        # The rest is small, and to ask for each part would take as long as to pack it.
+        _forget_pages(codes)
 
     def check_open(self) -> None:
         """Refuse to go on after `close`."""

@@ -25,7 +25,7 @@ from reviser.core.errors import ReviserError
 if TYPE_CHECKING:
     from reviser.checking.checker import Checker
     from reviser.checking.findings import Checked, Failed
-    from reviser.cli.live import Counting
+    from reviser.cli.progress import Counting
     from reviser.proofreading.project.settings import Settings
 
 
@@ -191,7 +191,7 @@ class Run:
     def check(self, checker: Checker, found: Sequence[Path]) -> int:
         """Check documents and tell what is found; returns the exit status."""
         from reviser.checking.findings import Checked
-        from reviser.cli.live import counting
+        from reviser.cli.progress import counting
 
         with counting("checking", len(found)) as progress:
             for outcome in self._outcomes(checker, found, progress):

@@ -321,18 +321,20 @@ class Job:
         return document
 
     def _load(self) -> Engine:
-        from reviser.cli.live import working
+        from reviser.cli.progress import working
         from reviser.session.engine import load_engine
 
         with working("loading the model"):
             return load_engine(self.model, threads=self.threads)
 
     def _generate(self, run: Generation, engine: Engine) -> Result:
-        from reviser.cli.live import watch_generation, working
+        from reviser.cli.progress import working
         from reviser.core.trajectory import Trajectory
 
         started = time.perf_counter()
         if self.output.live:
+            from reviser.cli.live import watch_generation
+
             frames = watch_generation(run)
         else:
             with working("writing"):

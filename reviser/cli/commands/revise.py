@@ -324,7 +324,7 @@ class Job:
         return document
 
     def _load(self) -> Engine:
-        from reviser.cli.live import working
+        from reviser.cli.progress import working
         from reviser.session.engine import load_engine
 
         with working("loading the model"):
@@ -342,7 +342,7 @@ class Job:
         )
 
     def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
-        from reviser.cli.live import working
+        from reviser.cli.progress import working
         from reviser.core.files import input_name
         from reviser.proofreading.proofreader import Draft, with_changes
         from reviser.proofreading.recording import recorded

@@ -194,6 +194,7 @@ static void pack_row(const Decoder *d, const Matrix *matrix, int row, int from, 
     unsigned char *panel = matrix->data + (size_t)(row / PANEL) * matrix->panel_bytes;
     PanelHead *head = (PanelHead *)panel;
     int lane = row % PANEL;
+    const uint32_t mask = 0x01010101u * d->kernels->nibble_mask;
     if (matrix->bits != 32) head->scales[lane] = rows->row_scales[from];
     if (matrix->bits == 4) head->minima[lane] = rows->row_minima[from];
     for (int group = 0; group < matrix->groups; group++) {
@@ -203,8 +204,12 @@ static void pack_row(const Decoder *d, const Matrix *matrix, int row, int from, 
             const uint8_t *codes = (const uint8_t *)rows->codes + at * (GROUP / 2);
             tile->scales[lane] = rows->scales[at];
             tile->minima[lane] = rows->minima[at];
-            for (int i = 0; i < GROUP / 2; i++)
-                tile->codes[i / 4][lane][i % 4] = codes[i] ^ d->kernels->nibble_mask;
+            for (int j = 0; j < GROUP / 8; j++) {
+                uint32_t four;
+                memcpy(&four, codes + 4 * j, sizeof four);
+                four ^= mask;
+                memcpy(tile->codes[j][lane], &four, sizeof four);
+            }
         } else if (matrix->bits == 8) {
             Tile8 *tile = (Tile8 *)(head + 1) + group;
             const int8_t *codes = (const int8_t *)rows->codes + at * GROUP;

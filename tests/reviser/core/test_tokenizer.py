@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 from pathlib import Path
@@ -11,7 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+import reviser
 from reviser.core.errors import ReviserError
+from reviser.core.merging import Merging
 from reviser.core.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
@@ -224,3 +227,59 @@ def test_long_runs_of_white_space(gpt2: Gpt2Tokenizer) -> None:
     for space in (" ", "\n", " \n", "\u3000"):
         for text in (space * 5000, f"a{space * 5000}b", f"{space * 5000}'s{space * 4096}7 !"):
             assert gpt2.encode(text) == theirs(text)
+
+
+@pytest.fixture(scope="module")
+def embedded() -> tuple[HuggingFaceTokenizer, Merging]:
+    """The tokenizer of the model that comes along, as the package has it and in Python."""
+    weights = Path(reviser.__file__).parent / "weights" / "tokenizer.json.gz"
+    content = gzip.decompress(weights.read_bytes())
+    late = HuggingFaceTokenizer(content, "other", late=True)
+    assert late._merging is not None
+    return HuggingFaceTokenizer(content, "one"), late._merging
+
+
+@given(texts)
+@example("  2 cats,\n\n\t 1234 x²")
+@example("<|endoftext|> and <|im_start|>")
+def test_words_merged_in_python_are_those_of_the_package(
+    embedded: tuple[HuggingFaceTokenizer, Merging], text: str
+) -> None:
+    whole, merging = embedded
+    try:
+        ids = merging.encode(text.encode("utf-8", "replace").decode())
+    except KeyError:
+        # Bytes that no token stands for: the package knows what to do with them.
+        assert any(ord(character) < 32 or ord(character) > 126 for character in text)
+        return
+    assert ids == whole.encode(text)
+
+
+def test_an_encoder_is_made_when_there_is_much_to_encode() -> None:
+    weights = Path(reviser.__file__).parent / "weights" / "tokenizer.json.gz"
+    late = HuggingFaceTokenizer(gzip.decompress(weights.read_bytes()), "late", late=True)
+    text = "The cat sat on the mat. " * 1000
+    short = late.encode(text[:1199])
+    assert late._merging is not None
+    assert late.encode(text)[: len(short)] == short
+    assert late._merging is None
+    assert late.encode(text[:1199]) == short
+
+
+def test_a_late_encoder_that_cannot_be_made_is_told_in_a_sentence(tmp_path: Path) -> None:
+    """What no word needs is missed only when the encoder is made; what one needs makes it at once."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    data = json.loads(tokenizer.to_str())
+    data["model"]["merges"].append(["Q", "Q"])
+    late = HuggingFaceTokenizer(json.dumps(data).encode(), "late", late=True)
+    assert decode(late, late.encode("The cat")) == "The cat"
+    with pytest.raises(ReviserError, match="not a usable"):
+        late.encode("QQ")
+    with pytest.raises(ReviserError, match="not a usable"):
+        HuggingFaceTokenizer(json.dumps(data).encode(), "at once")

@@ -1,0 +1,67 @@
+"""Byte-pair encoding of the first few words, in Python: to make the package's encoder of a large vocabulary takes longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+_OTHER_KINDS = (
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "byte_fallback",
+    "ignore_merges",
+)
+
+
+def is_plain(data: Mapping[str, Any]) -> bool:
+    """Whether a tokenizer.json describes what is done here: text is cut into pieces, and each piece is merged."""
+    model = data["model"]
+    return (
+        model.get("type") == "BPE"
+        and isinstance(model["vocab"], dict)
+        and not any(model.get(option) for option in _OTHER_KINDS)
+        and data.get("normalizer") is None
+        and data.get("pre_tokenizer") is not None
+    )
+
+
+class Merging:
+    """Merges the characters of pieces, the pair that was learned first at first."""
+
+    def __init__(
+        self,
+        vocabulary: Mapping[str, int],
+        merges: Iterable[str | Sequence[str]],
+        cut: Callable[[str], Iterable[tuple[str, Any]]],
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._ranks = {
+            merge if isinstance(merge, str) else " ".join(merge): rank
+            for rank, merge in enumerate(merges)
+        }
+        self._cut = cut
+        self._known: dict[str, list[int]] = {}
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text; a KeyError if one of them has no id."""
+        ids: list[int] = []
+        for piece, _ in self._cut(text):
+            if piece not in self._known:
+                self._known[piece] = [self._vocabulary[part] for part in self._merged(piece)]
+            ids += self._known[piece]
+        return ids
+
+    def _merged(self, piece: str) -> list[str]:
+        parts = list(piece)
+        last = len(self._ranks)
+        while len(parts) > 1:
+            ranks = [self._ranks.get(f"{one} {other}", last) for one, other in pairwise(parts)]
+            best = min(ranks)
+            if best == last:
+                break
+            at = ranks.index(best)
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        return parts
