@@ -101,11 +101,11 @@ def fresh(editor: Neovim) -> Neovim:
 
 
 def test_ghost_text_appears_and_tab_accepts_it(fresh: Neovim) -> None:
-    fresh.keys("GA It")
+    fresh.keys("GA The cat")
     ghost = fresh.wait(fresh.ghost)
-    assert fresh.text == TEXT + " It"
+    assert fresh.text == TEXT + " The cat"
     fresh.keys("<Tab>")
-    fresh.wait(lambda: fresh.text == TEXT + " It" + ghost)
+    fresh.wait(lambda: fresh.text == TEXT + " The cat" + ghost)
     fresh.keys("<Esc>u")
     fresh.wait(lambda: fresh.text == TEXT)
 

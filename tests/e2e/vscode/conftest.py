@@ -35,6 +35,17 @@ CHROMIUM_FLAGS = [
 ]
 
 
+def usual_settings(model: Path) -> dict[str, Any]:
+    """What the extension is told where a test says nothing else."""
+    return {
+        "reviser.model": str(model),
+        "reviser.server.path": str(PROGRAM),
+        "reviser.diagnostics.enabled": False,
+        # A model of random weights is sure of nothing.
+        "reviser.completion.confidence": 0,
+    }
+
+
 def find_chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -118,14 +129,7 @@ def open_draft(
         suffix: str = ".md",
         status: str = "Reviser is idle",
     ) -> Workbench:
-        usual = {
-            "reviser.model": str(model),
-            "reviser.server.path": str(PROGRAM),
-            "reviser.diagnostics.enabled": False,
-            # A model of random weights is sure of nothing.
-            "reviser.completion.confidence": 0,
-        }
-        window.set(usual | (settings or {}))
+        window.set(usual_settings(model) | (settings or {}))
         window.draft = window.folder / f"{request.node.name[:40]}{suffix}"
         window.draft.write_bytes(text.encode())
         window.open(window.draft.name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.vscode.conftest import PROGRAM, Opener
+from tests.e2e.vscode.conftest import Opener, usual_settings
 from tests.e2e.vscode.workbench import Workbench, until
 from tests.lsp_server.processes import children, lives
 
@@ -79,7 +79,7 @@ def test_off_means_no_suggestion_and_no_model(open_draft: Opener, model: Path) -
     _ghost_text(window)
     server = window.language_server()
     assert children(server)
-    settings = {"reviser.model": str(model), "reviser.server.path": str(PROGRAM)}
+    settings = usual_settings(model)
     window.set(settings | {"reviser.enabled": False})
     window.wait_for_status("Reviser is off")
     until(lambda: not children(server))
