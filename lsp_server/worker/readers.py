@@ -132,7 +132,9 @@ class Readers:
                 confidence=task.confidence,
                 kinds=[Kind(kind) for kind in task.kinds],
             )
-            checker = Checker(lambda draft: proofreader.proofread(draft, self._go_on))
+            checker = Checker(
+                lambda draft: proofreader.proofread(draft, self._go_on), task.confidence
+            )
         self._checkers[place] = checker
         while len(self._checkers) > _CHECKERS:
             self._checkers.popitem(last=False)

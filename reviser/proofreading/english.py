@@ -14,6 +14,11 @@ def _groups(text: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(group.split("/")) for group in text.split())
 
 
+def _pairs(text: str) -> dict[str, str]:
+    """Words and what they are in the other spelling, written one/other."""
+    return dict(pair.split("/", 1) for pair in text.split())
+
+
 ARTICLES = _set("a an the")
 PREPOSITIONS = _set(
     """about above across after against along among around as at before behind below beneath beside
@@ -26,6 +31,7 @@ PRONOUNS = _set(
     this that these those who whom whose which what all any each every no some both either neither"""
 )
 MODALS = _set("would could should might must may will wouldn't couldn't shouldn't")
+PERMITTING = _set("may can must should shall")
 AUXILIARIES = _set(
     """am is are was were be been being have has had having do does did will would shall should can
     could may might must isn't aren't wasn't weren't haven't hasn't hadn't don't doesn't didn't won't
@@ -47,6 +53,37 @@ PLURALS = frozenset(
         himself/themselves myself/ourselves yourself/yourselves"""
     )
 )
+UNCOUNTABLE = _set(
+    """advice baggage clothing documentation equipment evidence feedback furniture hardware help homework
+    housework information jewellery jewelry knowledge luggage machinery money music news progress
+    research scenery software stuff traffic training transportation vocabulary weather"""
+)
+# British and American spellings that no ending tells.
+VARIANTS = _pairs(
+    """adviser/advisor aeroplane/airplane aesthetic/esthetic ageing/aging aluminium/aluminum
+    amongst/among anaemia/anemia anaesthetic/anesthetic artefact/artifact backwards/backward
+    chequered/checkered cosy/cozy disc/disk dreamt/dreamed encyclopaedia/encyclopedia enrol/enroll
+    enrolment/enrollment enquiry/inquiry foetus/fetus forwards/forward fulfil/fulfill
+    fulfilment/fulfillment grey/gray greyish/grayish instalment/installment instil/instill
+    judgement/judgment acknowledgement/acknowledgment afterwards/afterward jewellery/jewelry
+    kerb/curb leant/leaned leapt/leaped learnt/learned manoeuvre/maneuver maths/math mould/mold
+    moustache/mustache okay/ok omelette/omelet orientated/oriented paediatric/pediatric plough/plow
+    practise/practice licence/license programme/program pyjamas/pajamas sceptic/skeptic
+    sceptical/skeptical skilful/skillful smelt/smelled spelt/spelled spilt/spilled spoilt/spoiled
+    sulphur/sulfur burnt/burned towards/toward tyre/tire upwards/upward downwards/downward
+    whilst/while wilful/willful woollen/woolen yoghurt/yogurt e-mail/email whisky/whiskey
+    focussed/focused focussing/focusing benefitted/benefited benefitting/benefiting biassed/biased
+    mediaeval/medieval analogue/analog catalogue/catalog dialogue/dialog prologue/prolog
+    likeable/likable sizeable/sizable useable/usable cancelled/canceled cancelling/canceling"""
+)
+# They look like British spellings and are the only ones.
+SPELLED_ONE_WAY = _set(
+    """four hour our pour tour sour your flour contour detour velour advertise advise apprise arise
+    braise bruise chastise circumcise compromise comprise concise cruise demise despise devise
+    disguise enterprise excise exercise expertise franchise guise improvise likewise merchandise
+    noise otherwise poise praise precise premise prise promise raise revise rise supervise surmise
+    surprise televise treatise wise"""
+)
 CONFUSED = _groups(
     """their/there/they're its/it's then/than to/too/two your/you're whose/who's were/where/we're
     lose/loose affect/effect accept/except advice/advise quite/quiet weather/whether past/passed
@@ -63,6 +100,9 @@ CONFUSED = _groups(
     some/sum son/sun stair/stare steal/steel tail/tale waist/waste wait/weight way/weigh bring/take
     form/from between/among do/make say/tell live/leave beside/besides"""
 )
+BEFORE_ONE = _set("a an one each every another this that either neither")
+BEHIND_ONE = _set("is was has does isn't wasn't hasn't doesn't")
+CONJUNCTIONS = _set("and or but nor if so not then when where while because also only that")
 BEFORE_INFINITIVES = _set(
     """want wants wanted need needs needed like likes liked love loves try tries tried have has had
     going able hope hopes hoped decide decided plan plans planned learn learned start started begin

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
-from reviser.proofreading.vetoes import names_in
+from reviser.proofreading.proofreader import CONFIDENCE, Change, Draft, Proofread, with_changes
+from reviser.proofreading.usage import Usage, usage_in
+from reviser.proofreading.vetoes import names_in, raised
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
 REMEMBERED: Final = 20_000
@@ -53,8 +54,11 @@ class _Key(NamedTuple):
 class Checker:
     """Finds what to change in the states of documents, by a function that proofreads a draft."""
 
-    def __init__(self, proofread: Callable[[Draft], Proofread]) -> None:
+    def __init__(
+        self, proofread: Callable[[Draft], Proofread], confidence: float = CONFIDENCE
+    ) -> None:
         self._proofread = proofread
+        self._confidence = confidence
         self._found: OrderedDict[_Key, tuple[Change, ...]] = OrderedDict()
 
     def check(self, draft: Draft, near: int = 0) -> Iterator[Checked]:
@@ -64,7 +68,7 @@ class Checker:
         """
         text = draft.text
         prose = paragraphs(text, draft.format)
-        names = Words(names_in(prose))
+        names, usage = Words(names_in(prose)), usage_in(prose)
         waiting: list[tuple[_Piece, _Key]] = []
         known: list[Change] = []
         for piece in _pieces(draft, prose):
@@ -81,7 +85,7 @@ class Checker:
             else:
                 known += [replace(change, start=change.start + start) for change in found]
         spans = _gaps(len(text), [piece.span for piece, _ in waiting])
-        yield Checked(tuple(spans), tuple(known), fresh=False)
+        yield Checked(tuple(spans), self._agreeing(text, known, usage), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
         # The same may stand in several places.
         equal: dict[_Key, list[_Piece]] = {}
@@ -95,7 +99,21 @@ class Checker:
                 for piece in pieces
                 for change in found
             ]
-            yield Checked(tuple(piece.span for piece in pieces), tuple(changes), fresh=True)
+            read = tuple(piece.span for piece in pieces)
+            yield Checked(read, self._agreeing(text, changes, usage), fresh=True)
+
+    def _agreeing(self, text: str, changes: Iterable[Change], usage: Usage) -> tuple[Change, ...]:
+        """The changes that nothing elsewhere in the document speaks against.
+
+        That is asked last, of what is remembered too: a word that comes once more lets no piece be read again.
+        """
+        return tuple(
+            change
+            for change in changes
+            if not usage.forbids(change.kind, change.old, change.new, text, change.start)
+            if change.confidence >= raised(self._confidence)
+            or not usage.has_often(change.kind, change.old)
+        )
 
     def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:
         """What is found in a piece, with places in it."""

@@ -23,6 +23,7 @@ from reviser.proofreading.changes import changes as changes_between
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
+from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
 from reviser.prose import Change as ProseChange
 from reviser.prose import (
@@ -456,8 +457,9 @@ class _Work:
         # Which parts of the text a look reads; None for all.
         self._fresh: list[Span] | None = None
         self._paragraphs = paragraphs(draft.text, draft.format)
+        names, usage = names_in(self._paragraphs), usage_in(self._paragraphs)
         even = not calibration.is_raw if calibrated is None else calibrated
-        self._guard = Guard(confidence, kinds, draft.words, names_in(self._paragraphs), even)
+        self._guard = Guard(confidence, kinds, draft.words, names, usage, even)
         self._proposed: dict[int, list[Proposal]] = {}
         self._former: set[str] = set()
         self._tokenizer: Tokenizer | None = None

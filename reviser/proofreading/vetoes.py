@@ -15,10 +15,12 @@ from typing import Final
 from reviser.proofreading import english
 from reviser.proofreading.changes import Kind, distance_between
 from reviser.proofreading.project.words import Words
+from reviser.proofreading.usage import Usage, asks_for_one, lowers, singles
+from reviser.proofreading.variants import are_variants
 from reviser.prose import Paragraph, Role, sentences
 
 FAR: Final = 0.4
-"""A word far from the one it replaces may be wrong with this share of the chance that others may be wrong with."""
+"""What is seldom right may be wrong with this share of the chance that other changes may be wrong with."""
 FURTHEST: Final = 0.34
 """The share of a word's letters beyond which a change of them is no slip."""
 MOST_WORDS: Final = 3
@@ -36,6 +38,9 @@ _COMMON = (
     | english.AUXILIARIES
     | {"and", "or", "but", "if", "so", "not", "yes", "then", "when", "where", "why", "how", "also"}
 )
+_POINTING = (frozenset(("this", "that")), frozenset(("these", "those")))
+# A mark behind which something follows that is no part of the paragraph: an example, a list, a letter's text.
+_LEADS_ON = re.compile(r"[,:]")
 # Characters around a change that hold the words beside it.
 _NEAR = 60
 
@@ -64,6 +69,7 @@ class Guard:
     kinds: Collection[Kind] = frozenset(Kind)
     words: Words = field(default_factory=Words)
     names: frozenset[str] = frozenset()
+    usage: Usage = field(default_factory=Usage)
     calibrated: bool = False
     """Whether the confidence of a change says how often it is right, whatever words it is about."""
 
@@ -72,7 +78,7 @@ class Guard:
         old, new = _with_surroundings(proposal, paragraph.text)
         if proposal.kind not in self.kinds:
             reason = "its kind is not wanted"
-        elif proposal.confidence < self._needed(proposal):
+        elif proposal.confidence < self._needed(proposal, paragraph):
             reason = "it is not sure enough"
         elif abs(len(_words(proposal.new)) - len(_words(proposal.old))) > MOST_WORDS:
             reason = "it writes or erases too much"
@@ -84,12 +90,26 @@ class Guard:
             reason = "it changes a number"
         elif self._loses_word(proposal, paragraph.text):
             reason = "it changes a word that stays"
+        elif self.usage.forbids(
+            proposal.kind, proposal.old, proposal.new, paragraph.text, proposal.start
+        ):
+            reason = "the document has the word so elsewhere"
         else:
-            return None
+            return _matter_of_style(proposal, paragraph)
         return reason
 
-    def _needed(self, proposal: Proposal) -> float:
-        return self.confidence if self.calibrated else needed(proposal, self.confidence)
+    def _needed(self, proposal: Proposal, paragraph: Paragraph) -> float:
+        """The confidence that a change needs in its document."""
+        if not self.confidence:
+            return 0.0
+        seldom_right = (
+            self.usage.has_often(proposal.kind, proposal.old)
+            or _makes_sentence(proposal, paragraph)
+            or _needs_no_change(proposal, paragraph.text)
+        )
+        if self.calibrated:
+            return raised(self.confidence) if seldom_right else self.confidence
+        return needed(proposal, self.confidence, seldom_right=seldom_right)
 
     def _loses_word(self, proposal: Proposal, text: str) -> bool:
         """Whether a listed word, a name or an acronym is no longer there."""
@@ -110,9 +130,14 @@ class Guard:
         return found
 
 
-def needed(proposal: Proposal, confidence: float) -> float:
+def needed(proposal: Proposal, confidence: float, *, seldom_right: bool = False) -> float:
     """The confidence that a change needs: more where it looks like another word, not like a mended one."""
-    return 1 - (1 - confidence) * FAR if is_far(proposal) else confidence
+    return raised(confidence) if seldom_right or is_far(proposal) else confidence
+
+
+def raised(confidence: float) -> float:
+    """The confidence that a change needs which is seldom right."""
+    return 1 - (1 - confidence) * FAR
 
 
 def is_far(proposal: Proposal) -> bool:
@@ -125,6 +150,73 @@ def is_far(proposal: Proposal) -> bool:
         return False
     old, new = proposal.old.casefold(), proposal.new.casefold()
     return distance_between(old, new) > FURTHEST * max(len(old), len(new))
+
+
+def _makes_sentence(proposal: Proposal, paragraph: Paragraph) -> bool:
+    """Whether a change makes grammar of a heading, which has its own."""
+    mended = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
+    return paragraph.role is Role.HEADING and proposal.kind not in mended
+
+
+def _needs_no_change(proposal: Proposal, text: str) -> bool:
+    """Whether a plural becomes a singular that nothing beside it asks for: by itself, a plural is seldom wrong."""
+    return singles(proposal.kind, proposal.old, proposal.new) and not asks_for_one(
+        text, proposal.start, proposal.end
+    )
+
+
+def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
+    """Why a change would be about the author's manner of writing, in a few words; None if it is not."""
+    text = paragraph.text
+    old, new = proposal.old.casefold(), proposal.new.casefold()
+    pair = frozenset((old, new))
+    heading = paragraph.role is Role.HEADING
+    leads_on = proposal.end == len(text) and _LEADS_ON.fullmatch(proposal.old)
+    objections = (
+        (are_variants(old, new), "both spellings are right"),
+        (pair <= english.PERMITTING or pair in _POINTING, "it says something else"),
+        (_denies(old, new), "it says the opposite"),
+        (heading and lowers(proposal.old, proposal.new), "headings have capitals of their own"),
+        (_in_name(proposal, text), "it changes a name"),
+        (leads_on, "it ends what leads on"),
+        (_is_note(proposal, paragraph), "a note needs no subject"),
+    )
+    return next((reason for holds, reason in objections if holds), None)
+
+
+def _denies(old: str, new: str) -> bool:
+    """Whether a change only puts in or takes out a negation."""
+    one, other = _words(old), _words(new)
+    return one != other and _affirmed(one) == _affirmed(other)
+
+
+def _affirmed(words: list[str]) -> list[str]:
+    return [word for word in words if word not in ("not", "never")]
+
+
+def _in_name(proposal: Proposal, text: str) -> bool:
+    """Whether a word with a capital, beside another one, gets another ending: "United Nations", "Windows Services"."""
+    old, new = proposal.old, proposal.new
+    if proposal.kind not in (Kind.NOUN_NUMBER, Kind.WORD_FORM, Kind.VERB_FORM, Kind.AGREEMENT):
+        return False
+    if not (old[:1].isupper() and new[:1].isupper()):
+        return False
+    before = re.search(r"(\w[\w'’-]*) \Z", text[: proposal.start])
+    after = re.match(r" ([^\W\d_][\w'’-]*)", text[proposal.end :])
+    return bool(before and (before[1][0].isupper() or (after and after[1][0].isupper())))
+
+
+def _is_note(proposal: Proposal, paragraph: Paragraph) -> bool:
+    """Whether the first word of a sentence gets another form, which is its subject, or has none: "Returning", "Returns"."""
+    if proposal.kind not in (Kind.VERB_FORM, Kind.AGREEMENT, Kind.NOUN_NUMBER):
+        return False
+    if not any(start == proposal.start for start, _ in sentences(paragraph)):
+        return False
+    old, new = proposal.old.casefold(), proposal.new.casefold()
+    if old in (f"{new}s", f"{new}es") or (old.endswith("ing") and len(new) < len(old)):
+        return True
+    led_on = paragraph.role.fragment or paragraph.text.endswith(":")
+    return led_on and new.endswith("ing")
 
 
 def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:

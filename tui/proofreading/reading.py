@@ -115,7 +115,9 @@ class MistakeReader:
 
         if self._checker is None:
             reader = Proofreader(engine.policy, engine.tokenizer, confidence=self._confidence)
-            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on))
+            self._checker = Checker(
+                lambda draft: reader.proofread(draft, self._go_on), self._confidence
+            )
         return self._checker
 
     def _go_on(self, *progress: int) -> None:

@@ -43,8 +43,8 @@ PYTHON = '"""He recieved it.\n\nAnd it were so.\n"""\n\n# It were late.\nx = 1\n
 class Parts:
     """A checker, and what it was asked to read."""
 
-    def __init__(self) -> None:
-        self.policy = Scripted(KNOWN)
+    def __init__(self, known: Known = KNOWN) -> None:
+        self.policy = Scripted(known)
         proofreader = Proofreader(self.policy, GPT2)
         self.drafts: list[str] = []
 
@@ -93,6 +93,18 @@ def test_only_what_changed_is_read_again() -> None:
         "A new first line.\n",
         "He recieved a letter from *teh* office\nand it were longer.\n",
     ]
+
+
+def test_what_the_document_says_elsewhere_counts_without_reading_again() -> None:
+    parts = Parts({"callbacks": ("callback", 0.9), "environ ": ("environment ", 0.7)})
+    text = "Pass it to the callbacks.\n\nThe environ is new.\n"
+    assert [change.old for change in parts.check(Draft(text))] == ["callbacks", "environ"]
+    parts.drafts.clear()
+    more = text + "\nThe callbacks are old. Each environ and no environ is here.\n"
+    assert parts.check(Draft(more)) == []
+    assert parts.drafts == ["The callbacks are old. Each environ and no environ is here.\n"]
+    # Whole documents are read to the same end.
+    assert not Proofreader(parts.policy, GPT2).proofread(Draft(more)).changes
 
 
 def test_the_nearest_is_read_first() -> None:

@@ -86,6 +86,103 @@ def test_listed_words_stay() -> None:
     assert not refused("We run teh Kubernets here.", "teh", "the", words)
 
 
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        # Both spellings are right.
+        ("We like the colour of the house.", "colour", "color"),
+        ("We like the color of the house.", "color", "colour"),
+        ("They initialised it at the centre.", "initialised", "initialized"),
+        ("They labelled all of it.", "labelled", "labeled"),
+        ("The dialogues were short.", "dialogues", "dialogs"),
+        ("He walked towards the house.", "towards", "toward"),
+        # It would mean something else.
+        ("A server may send it.", "may", "can"),
+        ("A server should send it.", "should", "must"),
+        ("See that project for more.", "that", "this"),
+        ("They do follow it.", "do follow", "do not follow"),
+        ("They do not follow it.", "do not", "do"),
+        # A name.
+        ("It went to the United Nations in May.", "Nations", "Nation"),
+        ("It is in the Google Drive Services here.", "Services", "Service"),
+        # What a paragraph leads on to.
+        ("Dear Anna,", ",", "."),
+        ("It is as follows:", ":", "."),
+        # No sentence with a subject.
+        ("Uses the first one that is found.", "Uses", "Use"),
+        ("Checking one of them:", "Checking", "Check"),
+        ("Seeing more of it may help.", "Seeing", "See"),
+    ],
+)
+def test_matters_of_style_are_the_author_s(text: str, old: str, new: str) -> None:
+    assert refused(text, old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("We like the coluor of it.", "coluor", "colour"),
+        ("I was very surprized by it.", "surprized", "surprised"),
+        ("They controled all of it.", "controled", "controlled"),
+        ("It makes no sence to me.", "sence", "sense"),
+        ("If I would have time I can go.", "can", "could"),
+        ("See this projects for more.", "this", "these"),
+        ("He met a Students there.", "Students", "Student"),
+        ("It rained, we left, and so on,", "rained,", "rained:"),
+        ("Use of it are free.", "are", "is"),
+        ("Checking it are hard.", "are", "is"),
+        ("Go there is hard.", "Go", "Going"),
+        ("They dont never come.", "dont never", "don't ever"),
+        ("I want to nto go there.", "nto", "not"),
+        ("It is knot here yet.", "knot", "not"),
+    ],
+)
+def test_mistakes_that_look_like_them_are_mended(text: str, old: str, new: str) -> None:
+    assert not refused(text, old, new)
+
+
+def sure_enough(text: str, old: str, new: str, confidence: float) -> bool:
+    """Whether a change is made somewhere at a confidence, with the dial at 0.5, in a Markdown document."""
+    done = proofread(text, {old: (new, confidence)}, format=Format.MARKDOWN)
+    assert all((change.old, change.new) == (old, new) for change in done.changes)
+    return bool(done.changes)
+
+
+def test_a_plural_that_comes_again_stays_unless_a_singular_is_asked_for() -> None:
+    again = "They are passed to the callbacks. All callbacks are called."
+    assert not sure_enough(again, "callbacks", "callback", 0.99)
+    assert sure_enough(
+        "It has a callbacks. All callbacks are called.", "callbacks", "callback", 0.6
+    )
+    assert sure_enough("Open the files paths. The files are new.", "files", "file", 0.6)
+    assert sure_enough("We need softwares. Other softwares are new.", "softwares", "software", 0.6)
+    # Alone it takes more confidence than other changes.
+    once = "They are passed to the callbacks."
+    assert not sure_enough(once, "callbacks", "callback", 0.7)
+    assert sure_enough(once, "callbacks", "callback", 0.85)
+    assert sure_enough("There are many callback here.", "callback", "callbacks", 0.6)
+
+
+def test_a_capital_that_comes_again_stays() -> None:
+    again = "We call it a Context here. Later each Context is left. Some say context."
+    assert not sure_enough(again, "Context", "context", 0.99)
+    assert sure_enough("We call it a Context here. Some say context.", "Context", "context", 0.6)
+    assert not sure_enough("# Events and Signals\n\nThere are some.\n", "Signals", "signals", 0.99)
+
+
+def test_a_spelling_that_comes_again_and_again_takes_more_confidence() -> None:
+    text = "The environ is new. Each environ is copied. An environ is small."
+    assert not sure_enough(text, "environ", "environment", 0.75)
+    assert sure_enough(text, "environ", "environment", 0.9)
+    assert sure_enough(text.replace("An environ", "It"), "environ", "environment", 0.75)
+
+
+def test_headings_have_a_grammar_of_their_own() -> None:
+    text = "# Screen Clearing\n\nIt is cleared.\n"
+    assert not sure_enough(text, "Clearing", "Clear", 0.7)
+    assert sure_enough("# The begining\n\nIt is here.\n", "begining", "beginning", 0.6)
+
+
 def test_names_that_come_again_stay() -> None:
     text = "We met Jonh at noon. Later Jonh left, and Mary met Thier aunt. Thier aunt saw her."
     assert refused(text, "Jonh left", "John left")
