@@ -36,9 +36,9 @@ from tui.signals import leave_on_signals
 from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
-from tui.widgets.editor import Editor
 from tui.widgets.find_bar import FindBar
 from tui.widgets.panels import Rows, SidePanel, Timeline
+from tui.widgets.text.editor import Editor
 from tui.widgets.themes import DARK, LIGHT
 
 

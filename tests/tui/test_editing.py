@@ -17,7 +17,7 @@ from tui.commands import COMMANDS
 from tui.document.draft import Selection
 from tui.settings import Settings
 from tui.widgets.dialogs import Help, Prompt, Question
-from tui.widgets.editor import Editor
+from tui.widgets.text.editor import Editor
 
 TEXT = "The cat sat.\nIt was a long day\n\n\tdone"
 

@@ -13,11 +13,11 @@ from tui.settings import Settings
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.widgets.bars import KeyBar, StatusLine, TabBar
-from tui.widgets.editor import Editor
 from tui.widgets.find_bar import FindBar
 from tui.widgets.mistake_list import HINTS, MistakeList
 from tui.widgets.panels import SidePanel, Timeline
 from tui.widgets.status_text import mistakes_in_words, place_in_words, run_in_words
+from tui.widgets.text.editor import Editor
 
 Clock = Callable[[], float]
 

@@ -12,7 +12,7 @@ from textual.widgets import Input, Label
 from reviser.core.errors import ReviserError
 from tui.document.draft import Selection
 from tui.document.searching import COUNT_LIMIT, Search
-from tui.widgets.editor import Editor
+from tui.widgets.text.editor import Editor
 
 
 def _command(key: str, action: str, what: str, id: str) -> Binding:

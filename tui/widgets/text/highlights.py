@@ -9,8 +9,8 @@ from rich.style import Style
 
 from tui.runs.review import Review
 from tui.runs.tree import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
-from tui.widgets.ghosts import Ghost, Haunted, shown_as
-from tui.widgets.styles import TextStyles, fade_step
+from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
+from tui.widgets.text.styles import TextStyles, fade_step
 
 _TRAIL_CELLS = 32
 _TRAILS = 4

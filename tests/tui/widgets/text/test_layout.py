@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from reviser.core.buffer import Buffer
-from tui.widgets import layout as module
-from tui.widgets.layout import Layout, wrap
+from tui.widgets.text import layout as module
+from tui.widgets.text.layout import Layout, wrap
 
 PIECES = ["a", "word ", " ", "é", "e\u0301", "漢字", "👩‍💻", "\t", "\x07", "\u202e", "-", "\u0301"]
 lines = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)

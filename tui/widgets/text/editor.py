@@ -29,8 +29,8 @@ from tui.document.disk import plain_newlines
 from tui.document.draft import Kind, Selection
 from tui.document.searching import Search
 from tui.sheet import Sheet
-from tui.widgets.ghosts import Ghost, Haunted
-from tui.widgets.highlights import (
+from tui.widgets.text.ghosts import Ghost, Haunted
+from tui.widgets.text.highlights import (
     Highlight,
     around_ghosts,
     losses,
@@ -38,8 +38,8 @@ from tui.widgets.highlights import (
     review_highlights,
     run_highlights,
 )
-from tui.widgets.layout import Layout, Lines, Place
-from tui.widgets.styles import TextStyles
+from tui.widgets.text.layout import Layout, Lines, Place
+from tui.widgets.text.styles import TextStyles
 
 _WORD_REACH = 4000
 _MARGIN = 1

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviser.core.buffer import Buffer
-from tui.widgets.ghosts import Ghost, Haunted, shown_as
-from tui.widgets.layout import Layout
+from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
+from tui.widgets.text.layout import Layout
 
 texts = st.text(alphabet="ab 漢\n\r", max_size=30)
 
