@@ -39,6 +39,7 @@ from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
 from tui.widgets.panels import Rows, SidePanel, Timeline
 from tui.widgets.text.editor import Editor
+from tui.widgets.text.text_view import TextView
 from tui.widgets.themes import DARK, LIGHT
 
 
@@ -230,7 +231,7 @@ class EditorApp(App[None], inherit_bindings=False):
         else:
             self.player.stop()
 
-    def on_editor_changed(self, event: Editor.Changed) -> None:
+    def on_text_view_changed(self, event: TextView.Changed) -> None:
         run = self.sheet.run
         if run is not None and run.notice():
             self.ticker.wake()

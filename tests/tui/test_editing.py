@@ -124,7 +124,7 @@ def test_the_clipboard(tmp_path: Path) -> None:
 
 def test_the_mouse_places_drags_and_selects(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        gutter = app.editor.gutter_width
+        gutter = app.editor.viewport.gutter_width
         await pilot.click(Editor, offset=(gutter + 5, 0))
         assert app.sheet.draft.selection == Selection.at(5)
         await pilot.mouse_down(Editor, offset=(gutter + 4, 0))
@@ -150,14 +150,14 @@ def test_wheel_and_scrollbar_move_the_view_and_not_the_cursor(tmp_path: Path) ->
         down = events.MouseScrollDown(area, 1, 1, 0, 1, 0, False, False, False)
         area.post_message(down)
         await pilot.pause()
-        assert area.screen_text()[0] == "line 3"
+        assert area.viewport.screen_text()[0] == "line 3"
         assert app.sheet.draft.selection == Selection.at(0)
         await pilot.click(Editor, offset=(area.size.width - 1, area.size.height - 1))
-        assert area.screen_text()[-1] == "line 499"
+        assert area.viewport.screen_text()[-1] == "line 499"
         await pilot.press("down")
-        assert area.screen_text()[0] == "line 0"
+        assert area.viewport.screen_text()[0] == "line 0"
         await pilot.press("ctrl+end")
-        assert area.screen_text()[-1] == "line 499"
+        assert area.viewport.screen_text()[-1] == "line 499"
 
     drive(editor(tmp_path, text), script)
 
@@ -167,23 +167,27 @@ def test_wrapped_lines_and_wide_ones(tmp_path: Path) -> None:
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         area = app.editor
-        rows = area.screen_text()
+        rows = area.viewport.screen_text()
         assert len(rows) > 4
         assert "".join(rows) == text.replace("\n", "")
         await pilot.press("down", "end")
-        assert area.rows()[1].start < app.sheet.draft.selection.cursor <= area.rows()[1].end
+        assert (
+            area.viewport.rows()[1].start
+            < app.sheet.draft.selection.cursor
+            <= area.viewport.rows()[1].end
+        )
         await pilot.press("alt+z")
-        assert area.screen_text() == text.split("\n")
+        assert area.viewport.screen_text() == text.split("\n")
         await pilot.press("end")
         assert app.sheet.left > 0
-        place = area.cursor_place
+        place = area.viewport.cursor_place
         assert place is not None
         assert 0 <= place.x < area.size.width
         await pilot.press("home")
         assert app.sheet.left == 0
-        width = area.gutter_width
+        width = area.viewport.gutter_width
         await pilot.press("alt+n")
-        assert (width > 0, area.gutter_width) == (True, 0)
+        assert (width > 0, area.viewport.gutter_width) == (True, 0)
 
     drive(editor(tmp_path, text), script, (40, 20))
 
@@ -209,15 +213,15 @@ def test_a_screen_that_was_small_for_a_while_shows_the_first_line_again(
         for size in ((80, 8), (40, 5), (80, 8), (80, 24)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
-            assert area.cursor_place is not None
-        assert area.screen_text()[0] == "line 0"
+            assert area.viewport.cursor_place is not None
+        assert area.viewport.screen_text()[0] == "line 0"
         # Who has scrolled meanwhile stays there, as far as the text goes.
         await pilot.resize_terminal(80, 8)
         await pilot.press("ctrl+end")
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        assert area.screen_text()[-1] == f"line {lines - 1}"
-        assert len(area.screen_text()) == min(lines, area.size.height)
+        assert area.viewport.screen_text()[-1] == f"line {lines - 1}"
+        assert len(area.viewport.screen_text()) == min(lines, area.size.height)
 
     drive(editor(tmp_path, text), script)
 
@@ -577,8 +581,8 @@ def test_settings_set_the_looks(tmp_path: Path) -> None:
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         area = app.editor
-        assert (app.theme, area.word_wrap, area.gutter_width) == ("light", False, 0)
-        assert area.screen_text() == ["        tab"]
+        assert (app.theme, area.word_wrap, area.viewport.gutter_width) == ("light", False, 0)
+        assert area.viewport.screen_text() == ["        tab"]
 
     drive(editor(tmp_path, "\ttab", settings), script)
 

@@ -377,7 +377,7 @@ def check(app: EditorApp, plain: Plain) -> None:
     lines = [line.expandtabs(4).rstrip() for line in text.replace("漢", "漢\x00").split("\n")]
     # A wide character fills two cells, so it counts twice for the tabs behind it.
     lines = [line.replace("\x00", "") for line in lines]
-    if len(lines) <= area.size.height and max(map(len, lines)) < area.text_width // 2:
+    if len(lines) <= area.size.height and max(map(len, lines)) < area.viewport.text_width // 2:
         seen = [area.render_line(y).text for y in range(len(lines))]
         assert [row[:5] for row in seen] == [f"{number:3}  " for number in range(1, len(lines) + 1)]
         assert [row[5:].rstrip() for row in seen] == lines

@@ -133,12 +133,12 @@ def test_another_size_of_the_window_leaves_the_change_in_sight(tmp_path: Path) -
         for size in ((60, 12), (30, 8), (90, 30)):
             await pilot.resize_terminal(*size)
             await pilot.pause()
-            assert any("row" in row for row in app.editor.screen_text()), size
+            assert any("row" in row for row in app.editor.viewport.screen_text()), size
         # Who looks elsewhere goes on looking there.
         await pilot.press("down")
         await pilot.resize_terminal(60, 12)
         await pilot.pause()
-        assert app.editor.screen_text()[0] == "line 0"
+        assert app.editor.viewport.screen_text()[0] == "line 0"
 
     drive(app, script)
 
@@ -158,12 +158,12 @@ def test_what_is_erased_can_be_seen_for_a_while(tmp_path: Path) -> None:
         assert app.sheet.review is None
         assert app.sheet.draft.text == TEXT.replace("The cat sat", "The sat")
         assert "The cat sat" in screen(app)
-        (ghost,) = app.editor.view.ghosts
+        (ghost,) = app.editor.viewport.view.ghosts
         assert ghost.text.strip() == "cat"
         assert ghost.style.strike
         now[0] += 1.5
         app.editor.fade()
-        (fainter,) = app.editor.view.ghosts
+        (fainter,) = app.editor.viewport.view.ghosts
         assert fainter.style != ghost.style
         now[0] += 1.5
         app.editor.fade()
@@ -451,7 +451,8 @@ def test_the_cursor_walks_past_what_is_not_there(tmp_path: Path) -> None:
         assert rows == sorted(set(rows), reverse=True)
         # Clicking on old text goes to where it stood.
         place = (
-            app.editor.rows()[2].x_of(app.editor.view.shown_before(13)) + app.editor.gutter_width
+            app.editor.viewport.rows()[2].x_of(app.editor.viewport.view.shown_before(13))
+            + app.editor.viewport.gutter_width
         )
         await pilot.click("#editor", offset=(place + 1, 2))
         assert draft.selection.cursor == BETTER.index("dog")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rich.style import Style
 
 from tui.runs.review import Review
 from tui.runs.tree import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
+from tui.sheet import Sheet
 from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
 from tui.widgets.text.styles import TextStyles, fade_step
 
@@ -17,6 +19,22 @@ _TRAILS = 4
 
 # From where to where some style lies on the text.
 Highlight = tuple[int, int, Style]
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What is not there any more and can still be seen, and what of a review is there."""
+
+    ghosts: Sequence[Ghost] = ()
+    changes: Sequence[Highlight] = ()
+
+    @classmethod
+    def of(cls, sheet: Sheet, styles: TextStyles, now: float, bare: bool) -> Overlay:
+        """What lies over a sheet at some moment; `bare` is without colour."""
+        if review := sheet.review:
+            return cls(old_texts(review, styles, bare), review_highlights(review, styles))
+        run = sheet.open_run
+        return cls() if run is None else cls(losses(run, styles, now, bare))
 
 
 def around_ghosts(view: Haunted, highlight: Highlight) -> Iterator[Highlight]:

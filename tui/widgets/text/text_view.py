@@ -1,0 +1,178 @@
+"""The widget that shows a sheet: it draws it, keeps it in place, and follows the model's cursor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.document.searching import Search
+from tui.sheet import Sheet
+from tui.widgets.text.highlights import Overlay
+from tui.widgets.text.movements import REACH
+from tui.widgets.text.painter import Painter
+from tui.widgets.text.styles import TextStyles
+from tui.widgets.text.viewport import Shape, Viewport
+
+
+class TextView(Widget):
+    """Shows one sheet at a time: which rows is the viewport's business, how they look the painter's."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "editor--gutter",
+        "editor--gutter-here",
+        "editor--cursor",
+        "editor--cursor-resting",
+        "editor--selection",
+        "editor--match",
+        "editor--mistake",
+        "editor--region",
+        "editor--fresh",
+        "editor--model",
+        "editor--erased",
+        "editor--old",
+        "editor--new",
+        "editor--old-here",
+        "editor--new-here",
+        "editor--trail",
+        "editor--track",
+        "editor--thumb",
+    }
+
+    line_numbers: reactive[bool] = reactive(True)
+    word_wrap: reactive[bool] = reactive(True)
+    tab_width: reactive[int] = reactive(4)
+
+    @dataclass
+    class Changed(Message):
+        """The text, the selection or the view is another."""
+
+        text_view: TextView
+
+    def __init__(self, sheet: Sheet, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.viewport = Viewport(sheet, self._shape, self._overlay)
+        self.search: Search | None = None
+        # Read by tests in place of the time.
+        self.clock: Callable[[], float] = time.monotonic
+        # The moment that is drawn: one for all rows, so that they fit together.
+        self._now = 0.0
+        self._matches: list[tuple[int, int]] = []
+        self._painter: Painter | None = None
+
+    @property
+    def sheet(self) -> Sheet:
+        return self.viewport.sheet
+
+    def show(self, sheet: Sheet) -> None:
+        """Show another sheet, where it was last looked at."""
+        self.viewport.sheet = sheet
+        self.changed()
+
+    def _shape(self) -> Shape:
+        return Shape(self.size, self.line_numbers, self.word_wrap, self.tab_width)
+
+    def _overlay(self, sheet: Sheet) -> Overlay:
+        return Overlay.of(sheet, self.text_styles, self._now, self.app.no_color)
+
+    # Drawing
+
+    @property
+    def painter(self) -> Painter:
+        if self._painter is None:
+            self._painter = Painter(self.viewport, TextStyles.of(self))
+        return self._painter
+
+    @property
+    def text_styles(self) -> TextStyles:
+        return self.painter.styles
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._painter = None
+        self.viewport.read_again()
+
+    def render_line(self, y: int) -> Strip:
+        return self.painter.line(y, self._now, self._matches, focused=self.has_focus)
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    # Changes
+
+    def changed(self) -> None:
+        """Draw what is there now, and tell the others."""
+        self._pass_time()
+        self._find_matches()
+        self.refresh()
+        if self.has_focus and (place := self.viewport.cursor_place) is not None:
+            # Input methods open their window where the terminal's own cursor is.
+            self.app.cursor_position = self.content_region.offset + place
+        self.post_message(self.Changed(self))
+
+    def _find_matches(self) -> None:
+        self._matches = []
+        if self.search is None or not self.size.height:
+            return
+        rows, view = self.viewport.rows(), self.viewport.view
+        start = max(0, view.real(rows[0].start) - REACH)
+        text = self.sheet.draft.buffer.slice(start, view.real(rows[-1].end) + REACH)
+        self._matches = [(start + a, start + b) for a, b in self.search.matches_in(text)]
+
+    def look_again(self) -> None:
+        """The text was changed by other hands: the model's, or the disk's."""
+        self._pass_time()
+        self.viewport.follow_model()
+        self.changed()
+
+    def fade(self) -> None:
+        """Draw what fades as it looks now."""
+        self._pass_time()
+        self.refresh()
+
+    def _pass_time(self) -> None:
+        self._now = self.clock()
+        self.viewport.read_again()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._settle_top()
+        self.changed()
+
+    def watch_line_numbers(self) -> None:
+        self._settle_top()
+
+    def watch_word_wrap(self) -> None:
+        self._settle_top()
+
+    def _settle_top(self) -> None:
+        self.viewport.settle_top()
+        self.refresh()
+
+    def on_focus(self) -> None:
+        self.changed()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    # Scrolling
+
+    def scroll_rows(self, count: int) -> None:
+        """Scroll the view, not the cursor."""
+        self.viewport.scroll_rows(count)
+        self.changed()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self.scroll_rows(3)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self.scroll_rows(-3)
