@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -21,6 +22,17 @@ class Change:
         keep = shared_start(removed[::-1], inserted[::-1])
         return cls(start + skip, removed[: len(removed) - keep], inserted[: len(inserted) - keep])
 
+    @classmethod
+    def at_cursor(cls, old: str, new: str, cursor: int) -> Change:
+        """What turns `old` into `new`; where that could be in several places, the one that the cursor behind it tells."""
+        change = cls.between(old, new)
+        if change.removed and change.inserted:
+            return change
+        start, gone = cursor - len(change.inserted), len(change.removed)
+        if start < 0 or old[:start] != new[:start] or old[start + gone :] != new[cursor:]:
+            return change
+        return cls(start, old[start : start + gone], new[start:cursor])
+
     @property
     def end(self) -> int:
         """Where the removed text ended."""
@@ -39,6 +51,10 @@ class Change:
         """The change that takes this one back."""
         return Change(self.start, self.inserted, self.removed)
 
+    def moved(self, by: int) -> Change:
+        """The same change where its text stands so many characters later."""
+        return Change(self.start + by, self.removed, self.inserted)
+
     def apply_to(self, text: str) -> str:
         return text[: self.start] + self.inserted + text[self.end :]
 
@@ -47,6 +63,28 @@ class Change:
         if offset <= self.start:
             return offset
         return offset + self.growth if offset >= self.end else self.start
+
+
+def within(changes: Iterable[Change], start: int, end: int) -> tuple[Change, ...]:
+    """Changes made one after the other, as changes of the part of the text from `start` to `end`.
+
+    What they remove around that part they insert again, as where a `\\r\\n` is not to be cut; that is left out.
+    """
+    found = []
+    for change in changes:
+        left, right = max(start - change.start, 0), max(change.end - end, 0)
+        removed = change.removed[left : len(change.removed) - right]
+        inserted = change.inserted[left : len(change.inserted) - right]
+        found.append(Change(change.start + left - start, removed, inserted))
+        end += change.growth
+    return tuple(found)
+
+
+def with_all(text: str, changes: Iterable[Change]) -> str:
+    """A text with changes made one after the other."""
+    for change in changes:
+        text = change.apply_to(text)
+    return text
 
 
 def shared_start(one: str, other: str) -> int:

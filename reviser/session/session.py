@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.core.actions import Splice
-from reviser.core.edits import end_of_writing
+from reviser.core.edits import Change, end_of_writing
 from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
@@ -443,7 +443,11 @@ class Generation(Iterator[Frame]):
         canvas = self.rollout.canvas
         before = self._written
         self._written = self._with_held(self._layer.between(canvas.low, canvas.high))
-        return () if before == self._written else (self._edit(before, self._written),)
+        if before == self._written:
+            return ()
+        home = len(self.window.before) + len(self.window.prefix)
+        change = Change.at_cursor(before, self._written, self.cursor.chars - home)
+        return (self._placed(before, change),)
 
     def _with_held(self, region: str) -> str:
         return (
@@ -454,7 +458,12 @@ class Generation(Iterator[Frame]):
 
     def _edit(self, old: str, new: str) -> TextEdit:
         """The document edit that turns what was written from `old` into `new`."""
-        prefix = self.window.prefix
-        home = self._origin + Extent.of(prefix[:-1])
-        after = self.window.suffix[:1] or self.window.after[:1]
-        return minimal_edit(home, prefix[-1:], old, new, after)
+        return self._placed(old, Change.between(old, new))
+
+    def _placed(self, old: str, change: Change) -> TextEdit:
+        """A change of what was written, which was `old`, as an edit of the document."""
+        window = self.window
+        lead = window.prefix + old[: change.start]
+        home = self._origin + Extent.of(lead[:-1])
+        after = old[change.end : change.end + 1] or window.suffix[:1] or window.after[:1]
+        return minimal_edit(home, lead[-1:], change.removed, change.inserted, after)

@@ -293,14 +293,22 @@ class Draft:
         if self.region is not None:
             self.write_patch(self.region.patches[0], text)
 
+    def change_region(self, change: Change) -> None:
+        """Make a change in the open region, given by its place in what the region holds."""
+        if self.region is not None:
+            patch = self.region.patches[0]
+            self._change_patch(patch, change.moved(patch.start), change.apply_to(patch.written))
+
     def write_patch(self, patch: Patch, text: str) -> None:
         """Make a patch of the open region hold `text`."""
-        region = self.region
-        if region is None or patch.written == text:
-            return
-        change = Change.between(patch.written, text, patch.start)
+        if self.region is not None and patch.written != text:
+            self._change_patch(patch, Change.between(patch.written, text, patch.start), text)
+
+    def _change_patch(self, patch: Patch, change: Change, text: str) -> None:
+        assert self.region is not None
         patch.written = text
-        for following in region.patches[region.patches.index(patch) + 1 :]:
+        patches = self.region.patches
+        for following in patches[patches.index(patch) + 1 :]:
             following.start += change.growth
         self._change_buffer(change)
         self.selection = self.selection.map(change.follow)

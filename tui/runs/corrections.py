@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reviser.core.edits import Change as Edit
 from reviser.proofreading.editing.excerpts import excerpt
 from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.editing.lists import Lists, Source
@@ -77,7 +78,7 @@ class Corrections(Production):
         """A step for each change."""
         from reviser.proofreading.editing.revising import revise
         from reviser.proofreading.project.ignoring import Place
-        from reviser.proofreading.proofreader import Draft, Proofreader, with_changes
+        from reviser.proofreading.proofreader import Draft, Proofreader
         from reviser.prose import Format, Span, format_of
         from reviser.session.session import check_revises
 
@@ -103,13 +104,11 @@ class Corrections(Production):
         for made in revise(draft, reader.proofread, wanted):
             change = replace(made.change, start=made.change.start + low - start)
             self._changes.append(change)
-            written = with_changes(text[start:end], self._changes)
-            cursor = change.start + growth + len(change.new)
-            growth += len(change.new) - len(change.old)
+            edit = Edit(change.start + growth, change.old, change.new)
+            growth += edit.growth
             told = Finding.of(change)
-            node = node.after(
-                written, cursor, Taken(0, f"{told.says} ({told.kind})", "change", told.confidence)
-            )
+            taken = Taken(0, f"{told.says} ({told.kind})", "change", told.confidence)
+            node = node.after((edit,), edit.start + len(edit.inserted), taken)
             self._reading = False
             yield node
 

@@ -80,7 +80,7 @@ class Player:
                 run.keep() if sheet is self._sheet else run.pause()
         region = draft.open_region(start, end)
         revising = task == "revise"
-        root = Node(None, text[start:end], end - start) if revising else Node(None, "", 0)
+        root = Node(None, end - start if revising else 0)
         place = (text, start, end, root, self._settings)
         source: Live | Corrections
         if revising and not self._settings.revise_temperature:
@@ -88,7 +88,8 @@ class Player:
             source = Corrections(self._writer, *place, self._sheet.source, self._lists)
         else:
             source = Live(self._writer, task, *place)
-        self.adopt(self._sheet, Run(draft, region, root, source, revising=revising))
+        run = Run(draft, region, root, source, revising=revising, clears=not revising)
+        self.adopt(self._sheet, run)
 
     def adopt(self, sheet: Sheet, run: Run) -> None:
         """Let a sheet have this run, and play it."""

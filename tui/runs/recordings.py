@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from reviser.core.edits import within
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import Tokenizer
@@ -40,7 +41,6 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
     told = Replay(trajectory, tokenizer)
     text, canvas = told.start_text, told.canvas
     start, end = (told.text.position(place).chars for place in (canvas.low, canvas.high))
-    behind = len(text) - end
     cursor = told.text.position(canvas.cursor).chars - start
     draft = Draft(text)
     seed = replace(
@@ -53,19 +53,18 @@ def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:
     run = Run(
         draft,
         draft.open_region(start, end),
-        Node(None, text[start:end], cursor, seed=Seed(seed, tokenizer)),
+        Node(None, cursor, seed=Seed(seed, tokenizer)),
         revising=trajectory.draft_tokens is not None,
     )
     known = trajectory.others.get(_PROBABILITIES)
     probabilities = known if isinstance(known, list) else []
     for index, frame in enumerate(told.frames()):
-        for edit in frame.edits:
-            text = edit.apply_to(text)
+        edits = within([edit.change for edit in frame.edits], start, end)
+        end += sum(edit.growth for edit in edits)
         step = frame.step
         probability = probabilities[index] if index < len(probabilities) else None
         taken = Taken(step.id, full_label(frame), step.action.kind, probability)
-        written = text[start : len(text) - behind]
-        run.add_recorded(run.tip.after(written, frame.cursor.chars - start, taken))
+        run.add_recorded(run.tip.after(edits, frame.cursor.chars - start, taken))
     run.tip.ending = "stop" if canvas.stopped else "end"
     return run
 

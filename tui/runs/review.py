@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
 
-from reviser.core.edits import Change
+from reviser.core.edits import Change, with_all
 from tui.document.draft import Draft, Patch, Region
 
 _JOINER = "\u200d"
@@ -102,33 +102,32 @@ class Review:
         return tuple(item.accepted for item in self.items)
 
 
-# From the states of a text to changes that a person can judge -------------------------------------
+# From the edits of a run to changes that a person can judge ---------------------------------------
 
 # What differs: from where to where in the old text, and in the new one.
 _Hunk = tuple[int, int, int, int]
 
 
-def changes_between(states: Sequence[str]) -> list[Change]:
-    """What turns the first of a text's states into its last, word by word, by places in the last.
+def changes_of(old: str, edits: Sequence[Change]) -> list[Change]:
+    """What edits, made one after the other, have changed in a text, word by word, by places in the text after them.
 
-    The states between say which characters stayed all the way, so that this costs no comparison of
+    The edits say which characters stayed all the way, so that this costs no comparison of
     everything with everything, and never mistakes one word for a like one elsewhere.
     """
-    old, new = states[0], states[-1]
-    hunks = _merged(_widened(old, new, list(_moved_apart(states))))
+    new = with_all(old, edits)
+    hunks = _merged(_widened(old, new, list(_moved_apart(len(old), edits))))
     fine = [inner for hunk in hunks for inner in _within(old, new, hunk)]
     return [Change(c, old[a:b], new[c:d]) for a, b, c, d in _joined_by_space(old, fine)]
 
 
-def _moved_apart(states: Sequence[str]) -> Iterator[_Hunk]:
-    """Where characters went or came between the first state and the last."""
-    # For each character of a state its place in the first one; None if it was not there.
-    origins: list[int | None] = list(range(len(states[0])))
-    for before, after in pairwise(states):
-        change = Change.between(before, after)
-        origins[change.start : change.end] = [None] * len(change.inserted)
+def _moved_apart(length: int, edits: Sequence[Change]) -> Iterator[_Hunk]:
+    """Where characters of a text of that length went, or others came."""
+    # For each character its place in the old text; None if it was not there.
+    origins: list[int | None] = list(range(length))
+    for edit in edits:
+        origins[edit.start : edit.end] = [None] * len(edit.inserted)
     behind_old = behind_new = 0
-    for place, origin in enumerate([*origins, len(states[0])]):
+    for place, origin in enumerate([*origins, length]):
         if origin is not None:
             if origin > behind_old or place > behind_new:
                 yield behind_old, origin, behind_new, place

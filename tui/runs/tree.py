@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from reviser.core.edits import Change
+from reviser.core.edits import Change, with_all
 from tui.document.draft import Draft, Region
-from tui.runs.review import Review, changes_between
+from tui.runs.review import Review, changes_of
 
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
@@ -21,6 +21,8 @@ State = Literal["waiting", "playing", "paused", "closed"]
 
 # Recorded steps at full speed: fast enough to be called so, slow enough to be seen.
 _FULL_SPEED = 60
+# As many steps are shown by their own edits; further away only what differs is changed, at once.
+_FEW_STEPS = 16
 TRAIL_SECONDS = 0.7
 # How long what is new, or gone, can be told from the rest.
 FADE_SECONDS = 2.4
@@ -61,11 +63,12 @@ def full_label(frame: Frame) -> str:
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """The region after a step: what it holds and where the model's cursor is, from the region's start."""
+    """A step: what it changed in the region, and where the model's cursor was after it, from the region's start."""
 
     parent: Node | None
-    written: str
     cursor: int
+    # Made one after the other; none at the root.
+    edits: tuple[Change, ...] = ()
     taken: Taken | None = None
     ending: str | None = None
     depth: int = 0
@@ -74,9 +77,9 @@ class Node:
     # Where the model begins afresh, as at the root and at each line to be revised: how it begins.
     seed: Seed | None = None
 
-    def after(self, written: str, cursor: int, taken: Taken) -> Node:
+    def after(self, edits: tuple[Change, ...], cursor: int, taken: Taken) -> Node:
         """The node one step on; it becomes a child when a run takes it in."""
-        return Node(self, written, cursor, taken, depth=self.depth + 1)
+        return Node(self, cursor, edits, taken, depth=self.depth + 1)
 
     def lineage(self) -> list[Node]:
         """The nodes from the root to this one."""
@@ -86,6 +89,14 @@ class Node:
             nodes.append(node)
             node = node.parent
         return nodes[::-1]
+
+    def edits_from_root(self) -> list[Change]:
+        """What was changed from the root to here."""
+        return [edit for node in self.lineage() for edit in node.edits]
+
+    def text_from(self, original: str) -> str:
+        """What the region holds after this step, if it held `original` at the root."""
+        return with_all(original, self.edits_from_root())
 
     def chosen_child(self) -> Node | None:
         """The step that was taken last from here."""
@@ -155,8 +166,9 @@ class Run:
         source: Source | None = None,
         *,
         revising: bool = False,
+        clears: bool = False,
     ) -> None:
-        """A run that is `revising` ends with a review of its changes."""
+        """A run that is `revising` ends with a review of its changes; one that `clears` begins with its region empty."""
         self.draft = draft
         self.region = region
         self.root = root
@@ -165,8 +177,13 @@ class Run:
         self.state: State = "waiting"
         self.failure: str | None = None
         self.trails: list[Trail] = []
+        # What the region holds at the root, and at the step that is shown.
+        self.original = "" if clears else draft.buffer.slice(region.start, region.end)
+        self.text = self.original
+        # The step whose text the region holds; None if the user has decided on changes since.
+        self._written: Node | None = root
         # For each character of the region the step that wrote it; None for those that were there.
-        self.authors: list[Node | None] = [None] * len(root.written)
+        self.authors: list[Node | None] = [None] * len(self.original)
         self.erased: list[Erased] = []
         self.seconds = 0.0
         self.revising = revising
@@ -179,7 +196,7 @@ class Run:
         self.began_in = draft.text
         self._place = region.start, region.end
         self._outcome: str | None = None
-        draft.write_region(root.written)
+        draft.write_region(self.original)
 
     @property
     def seed(self) -> Seed | None:
@@ -378,13 +395,13 @@ class Run:
         """Whether there are changes that can be looked through now."""
         if self.review is not None and self.review.active:
             return True
-        changed = self.current.written != self.root.written
+        changed = self.text != self.original
         return self.revising and self.open and not self.writing and changed
 
     def begin_review(self) -> Review | None:
         """Look through the changes up to the step that is shown; None if there are none."""
         if self.review is None and self.reviewable:
-            changes = changes_between([node.written for node in self.current.lineage()])
+            changes = changes_of(self.original, self.current.edits_from_root())
             self.review = Review(self.draft, self.region, changes)
             if known := self._decided.get(self.current):
                 self.review.repeat(known)
@@ -405,6 +422,7 @@ class Run:
         if self.review is not None:
             self._decided[self.current] = self.review.decisions
             self.review = None
+            self._written = None
             self.draft.join_region()
 
     # Ending
@@ -438,7 +456,7 @@ class Run:
         previous = self.current
         self._leave_review()
         if node.parent is previous:
-            self._follow(previous, node)
+            self._follow(node)
             if node.taken is not None and node.taken.kind == "move":
                 self.trails.append(Trail(previous.cursor, node.cursor, now))
         elif node is not previous:
@@ -447,26 +465,34 @@ class Run:
         self.current = node
 
     def _write(self) -> None:
-        """Bring the text to the state that is shown."""
-        self.draft.write_region(self.current.written)
+        """Bring the region to the step that is shown: by the edits of a few steps, or all at once from further away."""
+        last, reached = self._written, self.current.depth
+        near = last is not None and last.depth <= reached <= last.depth + _FEW_STEPS
+        if last is not None and near and self.path[last.depth] is last:
+            for node in self.path[last.depth + 1 : reached + 1]:
+                for edit in node.edits:
+                    self.draft.change_region(edit)
+        else:
+            self.draft.write_region(self.text)
+        self._written = self.current
 
-    def _follow(self, old: Node, new: Node) -> None:
-        change = change_at_cursor(old.written, new.written, new.cursor)
-        start, end = change.start, change.start + len(change.removed)
-        self.authors[start:end] = [new] * len(change.inserted)
-        left = [gone for gone in self.erased if gone.at <= start]
-        right = [gone for gone in self.erased if gone.at > start]
-        for gone in right:
-            gone.at = change.follow(gone.at)
-        here = [Erased(start, change.removed, new)] if change.removed else []
-        self.erased = [*left, *here, *right]
+    def _follow(self, node: Node) -> None:
+        for edit in node.edits:
+            self.authors[edit.start : edit.end] = [node] * len(edit.inserted)
+            left = [gone for gone in self.erased if gone.at <= edit.start]
+            right = [gone for gone in self.erased if gone.at > edit.start]
+            for gone in right:
+                gone.at = edit.follow(gone.at)
+            here = [Erased(edit.start, edit.removed, node)] if edit.removed else []
+            self.erased = [*left, *here, *right]
+        self.text = with_all(self.text, node.edits)
 
     def _retrace(self, node: Node) -> None:
-        self.authors = [None] * len(self.root.written)
+        self.text = self.original
+        self.authors = [None] * len(self.original)
         self.erased = []
-        lineage = node.lineage()
-        for old, new in pairwise(lineage):
-            self._follow(old, new)
+        for each in node.lineage():
+            self._follow(each)
 
     # Telling
 
@@ -474,7 +500,7 @@ class Run:
     def ended_in(self) -> str:
         """The text in which the run began, with what was kept of it and without the user's own words."""
         start, end = self._place
-        kept = self.current.written if self._outcome is None else self._outcome
+        kept = self.text if self._outcome is None else self._outcome
         return self.began_in[:start] + kept + self.began_in[end:]
 
     def add_recorded(self, node: Node) -> None:
@@ -491,17 +517,6 @@ class Run:
 
     def statistics(self) -> Statistics:
         return Statistics.of(self)
-
-
-def change_at_cursor(old: str, new: str, cursor: int) -> Change:
-    """What a step has changed; where it could have been in several places, in the one that its cursor tells."""
-    change = Change.between(old, new)
-    if change.removed and change.inserted:
-        return change
-    start, gone = cursor - len(change.inserted), len(change.removed)
-    if start < 0 or old[:start] != new[:start] or old[start + gone :] != new[cursor:]:
-        return change
-    return Change(start, old[start : start + gone], new[start:cursor])
 
 
 def walk(root: Node) -> Iterator[Node]:

@@ -12,6 +12,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Literal
 
+from reviser.core.edits import within
 from reviser.core.errors import ReviserError
 from tui.runs.tree import Node, Option, Produced, Seed, Taken, full_label
 from tui.settings import Settings
@@ -102,14 +103,14 @@ class Writer:
 class Leg:
     """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
 
-    It begins with the state after `begin`. What it writes stands between `head` and `tail`, the parts
-    of the region that are not its business.
+    It begins with the state after `begin`. What it writes stands after `head` characters of the region and before the
+    last `tail`, which are not its business.
     """
 
     begin: Node
     number: int
-    head: str
-    tail: str
+    head: int = 0
+    tail: int = 0
 
 
 class Production:
@@ -200,6 +201,8 @@ class Live(Production):
         self._start, self._end = start, end
         self._settings = settings
         self._root = root
+        # What the region holds at the root.
+        self._original = text[start:end] if task == "revise" else ""
         # The rest belongs to the thread.
         self._session: Session | None = None
         self._passages: list[tuple[int, int]] = [(start, end)]
@@ -250,12 +253,11 @@ class Live(Production):
 
     def _leg_at(self, begin: Node, number: int) -> Leg:
         if self._task != "revise":
-            return Leg(begin, number, "", "")
+            return Leg(begin, number)
         # Passages come one after the other, so behind this one all is as it was.
         first, last = self._passages[number]
-        first = len(begin.written) - (self._end - first)
-        last = len(begin.written) - (self._end - last)
-        return Leg(begin, number, begin.written[:first], begin.written[last:])
+        length = len(begin.text_from(self._original))
+        return Leg(begin, number, length - (self._end - first), self._end - last)
 
     def _following(self) -> Leg | None:
         """The leg after this one, which is over; None if it was the last."""
@@ -279,10 +281,10 @@ class Live(Production):
         elif self._task == "infill":
             generation = session.infill(self._start, self._end, sampler, max_actions=limit)
         else:
-            written = leg.begin.written
+            written = leg.begin.text_from(self._original)
             session.text = self._text[: self._start] + written + self._text[self._end :]
-            first = self._start + len(leg.head)
-            last = self._start + len(written) - len(leg.tail)
+            first = self._start + leg.head
+            last = self._start + len(written) - leg.tail
             sure = self._settings.sureness
             generation = session.revise(first, last, sampler, max_actions=limit, margin=sure)
         window = generation.window
@@ -361,10 +363,13 @@ class Live(Production):
     ) -> Node:
         step, leg = frame.step, self._leg
         assert leg is not None
-        written = leg.head + generation.written[self._trailing_space :] + leg.tail
-        cursor = len(leg.head) + generation.cursor.chars - self._origin
+        changes = [edit.change for edit in frame.edits]
+        growth = sum(change.growth for change in changes)
+        end = self._origin + len(generation.written) - self._trailing_space - growth
+        edits = tuple(one.moved(leg.head) for one in within(changes, self._origin, end))
+        cursor = leg.head + generation.cursor.chars - self._origin
         taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
-        node = self._at.after(written, cursor, taken)
+        node = self._at.after(edits, cursor, taken)
         if generation.rollout.over and leg.number + 1 == len(self._passages):
             node.ending = generation.rollout.ending
         self._at = node

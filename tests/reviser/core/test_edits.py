@@ -11,6 +11,8 @@ from reviser.core.edits import (
     end_of_writing,
     placed_change,
     shared_start,
+    with_all,
+    within,
 )
 
 TEXT = st.text(alphabet="ab\r\n😀", max_size=12)
@@ -23,6 +25,44 @@ def test_a_change_between_two_texts_makes_the_one_of_the_other(old: str, new: st
     assert change.inverse().apply_to(new) == old
     assert not shared_start(change.removed, change.inserted)
     assert change.core == change
+
+
+@given(TEXT, TEXT, TEXT, TEXT)
+def test_the_cursor_tells_equal_places_apart(left: str, piece: str, right: str, other: str) -> None:
+    """An insertion or a removal among equal text is found where it was made, whatever stands around it."""
+    short, long, end = left + right, left + piece + right, len(left + piece)
+    assert Change.at_cursor(short, long, end) == Change(len(left), "", piece)
+    assert Change.at_cursor(long, short, len(left)) == Change(len(left), piece, "")
+    # A cursor that is elsewhere tells nothing.
+    for cursor in range(len(other) + 1):
+        assert Change.at_cursor(long, other, cursor).apply_to(long) == other
+
+
+def test_a_word_written_twice_is_told_by_its_cursor() -> None:
+    old, new = "the sense stars", "the sense sense stars"
+    assert Change.at_cursor(old, new, 15) == Change(9, "", " sense")
+    assert Change.at_cursor(old, new, 9) == Change(3, "", " sense")
+
+
+@given(TEXT, TEXT, TEXT, st.data())
+def test_changes_of_a_part_of_a_text(
+    before: str, part: str, behind: str, data: st.DataObject
+) -> None:
+    """Changes of a document that never cut a line ending, as changes of the part in which something happens."""
+    text, states, changes = before + part + behind, [part], []
+    for _ in range(3):
+        state = states[-1]
+        start = data.draw(st.integers(0, len(state)))
+        end = data.draw(st.integers(start, len(state)))
+        change = Change(len(before) + start, state[start:end], data.draw(TEXT))
+        changes.append(placed_change(text, change))
+        text = change.apply_to(text)
+        states.append(text[len(before) : len(text) - len(behind)])
+    found = within(changes, len(before), len(before) + len(part))
+    for change, old, new in zip(found, states[:-1], states[1:], strict=True):
+        assert change.apply_to(old) == new
+        assert old.startswith(change.removed, change.start)
+    assert with_all(part, found) == states[-1]
 
 
 @given(TEXT, TEXT, TEXT)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviser.core.edits import Change
 from tui.document.draft import Draft, Selection
-from tui.runs.review import Review, changes_between
+from tui.runs.review import Review, changes_of
 
 PIECES = ["a", "cat", " ", "  ", "the ", "\n", "\r\n", ".", "漢", "e\u0301", "👩‍💻", "\t"]
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
@@ -24,6 +26,11 @@ def states(draw: st.DrawFn) -> list[str]:
         end = min(len(text), start + draw(st.integers(0, 4)))
         found.append(text[:start] + draw(st.sampled_from(["", *PIECES])) + text[end:])
     return found
+
+
+def changes_between(found: list[str]) -> list[Change]:
+    """The changes of a run that led from state to state."""
+    return changes_of(found[0], [Change.between(old, new) for old, new in pairwise(found)])
 
 
 def mixed(old: str, changes: list[Change], accepted: list[bool]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import OptionList
 
+from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from reviser.session.engine import Engine
@@ -47,7 +48,7 @@ def test_continuing_writes_before_the_last_line_ending_and_undoes_in_one_step(
         assert written.startswith(TEXT.removesuffix("\n"))
         assert written.endswith("\n")
         assert len(written) > len(TEXT)
-        assert draft.text == TEXT[:-1] + shown_run(app).current.written + "\n"
+        assert draft.text == TEXT[:-1] + shown_run(app).text + "\n"
         assert app.sheet.modified
         await pilot.press("ctrl+z")
         assert draft.text == TEXT
@@ -68,9 +69,7 @@ def test_writing_in_the_place_of_a_selection_and_rejecting_it(tmp_path: Path) ->
         await run_to_the_end(app, pilot)
         assert draft.text.startswith("The cat ")
         assert draft.text.endswith(" on the mat.\n\nThe cat\n")
-        assert draft.text[8 : 8 + len(shown_run(app).current.written)] == (
-            shown_run(app).current.written
-        )
+        assert draft.text[8 : 8 + len(shown_run(app).text)] == (shown_run(app).text)
         await pilot.press("alt+d")
         assert (draft.text, app.sheet.modified, app.run_now) == (TEXT, False, None)
         app.editor.select(Selection(8, 11))
@@ -213,7 +212,7 @@ def test_typing_elsewhere_goes_on_while_the_model_writes(tmp_path: Path) -> None
         assert run.writing
         run.speed = 0
         await run_to_the_end(app, pilot)
-        written = run.current.written
+        written = run.text
         assert draft.text == "ab ab ab " + TEXT[:-1] + written + "\n"
         await pilot.press("ctrl+k", "ctrl+z")
         assert draft.text == "ab ab ab " + TEXT
@@ -228,8 +227,8 @@ def test_typing_into_the_models_words_stops_it(tmp_path: Path) -> None:
         draft = app.sheet.draft
         await pilot.press("f5")
         run = shown_run(app)
-        await until(pilot, lambda: len(run.current.written) > 1)
-        written = run.current.written
+        await until(pilot, lambda: len(run.text) > 1)
+        written = run.text
         app.editor.select(Selection.at(run.region.start + 1))
         await pilot.press("!")
         expected = TEXT[:-1] + written[:1] + "!" + written[1:] + "\n"
@@ -259,7 +258,7 @@ def test_the_timeline_scrubs_and_a_restored_state_can_be_written_on(tmp_path: Pa
         for depth in range(1, 4):
             await pilot.press("right")
             assert run.current is run.path[depth]
-            assert draft.text == TEXT[:-1] + run.path[depth].written + "\n"
+            assert draft.text == TEXT[:-1] + run.path[depth].text_from(run.original) + "\n"
         await pilot.press("end", "left", "pageup")
         assert run.current.depth == last - 11
         timeline = app.query_one(Timeline)
@@ -268,7 +267,7 @@ def test_the_timeline_scrubs_and_a_restored_state_can_be_written_on(tmp_path: Pa
         assert run.current is run.tip
         await pilot.press("home", *["right"] * 3, "enter")
         assert app.editor.has_focus
-        kept = run.path[3].written
+        kept = run.path[3].text_from(run.original)
         assert draft.text == TEXT[:-1] + kept + "\n"
         await pilot.press("f9")
         await run_to_the_end(app, pilot)
@@ -326,7 +325,7 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         assert branch is not None
         assert branch.id == taken.options[other].id
         assert branch.probability == taken.options[other].probability
-        assert draft.text == TEXT[:-1] + run.current.written + "\n"
+        assert draft.text == TEXT[:-1] + run.text + "\n"
         # The states of the branch are those that its actions make.
         assert run.seed is not None
         await pilot.press("right")
@@ -335,14 +334,14 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         assert len(tree._lines) == 3
         await pilot.press("home", "down", "enter")
         assert run.current is first_path[-1]
-        assert draft.text == TEXT[:-1] + first_path[-1].written + "\n"
+        assert draft.text == TEXT[:-1] + first_path[-1].text_from(run.original) + "\n"
         await pilot.press("right")
         assert app.desk.panel.active == "Figures"
         figures = run.statistics()
         assert figures.actions == len(first_path) - 1
         assert figures.branches == 2
         assert sum(figures.kinds.values()) == figures.actions
-        assert len(figures.order) == len(run.current.written)
+        assert len(figures.order) == len(run.text)
         await pilot.press("left", "escape", "f4", "f4")
         assert app.desk.panel.has_class("shown")
         await pilot.press("f4")
@@ -420,7 +419,7 @@ def test_runs_are_saved_played_and_exported(tmp_path: Path) -> None:
         for trajectory, leaf in zip(trajectories, run.leaves(), strict=True):
             done = replay(trajectory, ToyTokenizer())
             assert done.matches
-            assert done.final_text == TEXT[:-1] + leaf.written
+            assert done.final_text == TEXT[:-1] + leaf.text_from("")
             assert done.start_text == TEXT[:-1]
         await app.run_action("save_run")
         await answer(pilot, app, str(saved))
@@ -566,11 +565,10 @@ def test_authors_know_who_wrote_what() -> None:
     from tui.runs.tree import Taken
 
     draft = Draft("ab")
-    root = Node(None, "", 0)
-    run = Run(draft, draft.open_region(1, 1), root)
+    run = Run(draft, draft.open_region(1, 1), Node(None, 0))
     taken = Taken(0, "x", "insert", None)
-    for written, cursor in (("XY", 2), ("XzY", 2), ("zY", 1)):
-        run.add_recorded(run.tip.after(written, cursor, taken))
+    for edit in (Change(0, "", "XY"), Change(1, "", "z"), Change(0, "X", "")):
+        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.inserted), taken))
     run.scrub(2, 0.0)
     assert [node.depth if node else None for node in run.authors] == [1, 2, 1]
     run.scrub(3, 0.0)
@@ -580,16 +578,15 @@ def test_authors_know_who_wrote_what() -> None:
     assert (draft.text, run.authors) == ("ab", [])
 
 
-def test_words_alike_are_told_apart_by_where_the_cursor_is() -> None:
+def test_words_alike_are_told_apart() -> None:
     from tui.document.draft import Draft
     from tui.runs.tree import Taken
 
     draft = Draft("the stars")
-    run = Run(draft, draft.open_region(0, 9), Node(None, "the stars", 9))
+    run = Run(draft, draft.open_region(0, 9), Node(None, 9))
     taken = Taken(0, "x", "insert", None)
-    steps = (("the sense stars", 9), ("the sense sense stars", 15), ("the sense stars", 3))
-    for written, cursor in steps:
-        run.add_recorded(run.tip.after(written, cursor, taken))
+    for edit in (Change(3, "", " sense"), Change(9, "", " sense"), Change(3, " sense", "")):
+        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.inserted), taken))
     run.step(0.0)
     assert [node is run.current for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
     run.step(0.0)
