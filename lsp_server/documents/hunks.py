@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from reviser.core.edits import Change, placed_change
+from reviser.core.hunks import changed_words
 
-_WORD = re.compile(r"\r\n|\w+|.", re.DOTALL)
 _ENDS_LINE = re.compile(r"[\r\n]\Z").search
 _STARTS_LINE = re.compile(r"[\r\n]").match
-_GAP = re.compile(r"[^\S\r\n]*\Z")
 
 
 @dataclass(eq=False)
@@ -138,20 +136,8 @@ class Hunks:
 
 def hunks_between(start: int, old: str, new: str) -> list[Hunk]:
     """The changes from one text to another that starts at `start`; changed words side by side are one."""
-    olds, news = _WORD.findall(old), _WORD.findall(new)
-    hunks: list[Hunk] = []
-    gap = ""
-    for kind, i, j, k, m in SequenceMatcher(None, olds, news, autojunk=False).get_opcodes():
-        before, after = "".join(olds[i:j]), "".join(news[k:m])
-        if kind == "equal":
-            gap = after
-        elif hunks and _GAP.match(gap):
-            hunks[-1].old += gap + before
-            hunks[-1].new += gap + after
-        else:
-            hunks.append(Hunk(start, before, after))
-        start += len(after)
-    return hunks
+    changes = changed_words(old, [Change.between(old, new)])
+    return [Hunk(start + one.start, one.removed, one.inserted) for one in changes]
 
 
 def joined(hunks: Iterable[Hunk]) -> Iterator[Hunk]:

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from reviser.core.edits import Change, with_all
+from reviser.core.hunks import changed_words
 from tui.document.draft import Draft, Region
-from tui.runs.review import Review, changes_of
+from tui.runs.review import Review
 
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
@@ -401,7 +402,7 @@ class Run:
     def begin_review(self) -> Review | None:
         """Look through the changes up to the step that is shown; None if there are none."""
         if self.review is None and self.reviewable:
-            changes = changes_of(self.original, self.current.edits_from_root())
+            changes = changed_words(self.original, self.current.edits_from_root())
             self.review = Review(self.draft, self.region, changes)
             if known := self._decided.get(self.current):
                 self.review.repeat(known)
