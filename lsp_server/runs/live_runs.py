@@ -24,7 +24,7 @@ from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
-from reviser.core.edits import Change, end_of_writing
+from reviser.core.edits import Change, end_of_writing, with_all
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import excerpt
 from reviser.proofreading.editing.lists import Lists
@@ -37,6 +37,28 @@ _KEPT = 20  # runs of a document that can be taken back
 _REPLY_PATIENCE = 10.0
 _ECHO_PATIENCE = 4.0  # seconds, by which a busy machine may be late
 _RETRIES = 50
+
+
+class Written:
+    """What the model has written in the place of a text, or of a passage of it that it revises, followed edit by edit."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._text = ""
+        self._passage = (0, 0)
+
+    def begin(self, trailing_space: int) -> None:
+        """So many spaces before the place of writing are the model's to write again."""
+        self._text = " " * trailing_space
+
+    def follow(self, event: Event) -> str:
+        """Take over the edits of a step; returns what is written then."""
+        passage = (event.first, event.last)
+        if passage != self._passage:
+            first, last = (self._task.start + place for place in passage)
+            self._text, self._passage = self._task.text[first:last], passage
+        self._text = with_all(self._text, event.edits)
+        return self._text
 
 
 class Editor(Protocol):
@@ -310,13 +332,16 @@ class LiveRuns:
 
     async def _listen(self, run: LiveRun, task: Task) -> None:
         """Take over what the model does, as fast as it does it."""
+        written = Written(task)
         try:
             async with contextlib.aclosing(self._worker.write(task)) as events:
                 async for event in events:
                     if event.kind == "begun" and event.trailing_space:
+                        written.begin(event.trailing_space)
                         run.take_in(event.trailing_space, self._documents[run.uri].text)
                     elif event.kind == "step":
-                        run.advance(event.written, event.cursor, _passage(run, event))
+                        text = written.follow(event)
+                        run.advance(text, event.cursor, _passage(run, event))
                         if run.actions == 1:
                             self._started = time.monotonic()
                     self._news.set()

@@ -30,11 +30,13 @@ from lsp_server.worker.tasks import (
     decode_order,
     encode_event,
 )
+from reviser.core.edits import Change, within
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
     from reviser.session.engine import Engine
+    from reviser.session.frames import Frame
     from reviser.session.session import Generation, Session
 
 logger = logging.getLogger(__name__)
@@ -166,7 +168,7 @@ class Worker:
                     Event(
                         task.id,
                         "step",
-                        written=run.written,
+                        edits=_edits(run, frame),
                         first=first,
                         last=last,
                         cursor=frame.cursor.chars - home,
@@ -189,7 +191,7 @@ class Worker:
         wish = Wish(task.count, task.tokens, task.confidence, task.whole_line)
 
         def step(text: str) -> bool:
-            peer.send(Event(task.id, "step", written=text))
+            peer.send(Event(task.id, "step"))
             return peer.wants(task)
 
         used = evaluated_by(engine)
@@ -262,6 +264,14 @@ def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int
         )
         yield run, first - task.start, last - task.start
         grown += len(run.written) - (last - first)
+
+
+def _edits(run: Generation, frame: Frame) -> tuple[Change, ...]:
+    """What a step of a run has changed in what the run has written."""
+    changes = [edit.change for edit in frame.edits]
+    start = len(run.window.before) + len(run.window.prefix)
+    end = start + len(run.written) - sum(change.growth for change in changes)
+    return within(changes, start, end)
 
 
 def _proofreads(task: Task, engine: Engine) -> bool:

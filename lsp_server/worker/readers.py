@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lsp_server.worker.tasks import Event, Reading, Task
+from reviser.core.edits import Change as Edit
 
 if TYPE_CHECKING:
     from reviser.proofreading.incremental import Checker
@@ -75,7 +76,7 @@ class Readers:
         send: Callable[[Event], None],
         wanted: Callable[[], bool],
     ) -> None:
-        """Proofread a part of a text, and send what becomes of its passages, change by change."""
+        """Proofread a part of a text, and send what changes in its passages, edit by edit."""
         from reviser.proofreading.editing.findings import Finding
         from reviser.proofreading.editing.revising import revise
         from reviser.proofreading.project.ignoring import Place
@@ -100,13 +101,14 @@ class Readers:
         ending = "stop"
         try:
             made = revise(draft, lambda some: reader.proofread(some, self._go_on), is_wanted)
-            for change, (first, last), written, cursor in made:
+            for change, (first, last), _, cursor in made:
                 self._go_on()
+                edit = Edit(cursor - len(change.new), change.old, change.new)
                 send(
                     Event(
                         task.id,
                         "step",
-                        written=written,
+                        edits=(edit,),
                         first=first - task.start,
                         last=last - task.start,
                         cursor=cursor,

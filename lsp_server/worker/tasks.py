@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from reviser.core.edits import Change
+
 # Long enough for any document's surroundings of a cursor; a longer line is no message of ours.
 LINE_LIMIT = 1 << 24
 
@@ -93,9 +95,9 @@ class Event:
     """What became of a task.
 
     `begun` says how many characters before `start` are the model's to write again (see
-    `reviser.session.session.Window.trailing_space`). A `step` carries all that is written so far, those characters
-    included, and the model's cursor in it; when the task is to revise, it is about the characters from `first`
-    to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
+    `reviser.session.session.Window.trailing_space`). A `step` carries its `edits` of what is written, those characters
+    included, one after the other, and the model's cursor in it; when the task is to revise, it is about the characters
+    from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
     What was to be suggested says a `step` for each of its tokens, and its `texts` when it is `done`.
     A reading answers with `found`: `changes` are all there are in some stretches of its text, `spans`, which were read just now if
@@ -105,7 +107,7 @@ class Event:
     id: int
     kind: Literal["loading", "begun", "step", "found", "done", "failed"]
     trailing_space: int = 0
-    written: str = ""
+    edits: Sequence[Change] = ()
     first: int = 0
     last: int = 0
     cursor: int = 0
@@ -149,7 +151,8 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(line: bytes) -> Event:
-    return Event(**json.loads(line))
+    fields = json.loads(line)
+    return Event(**(fields | {"edits": tuple(Change(**one) for one in fields.get("edits", ()))}))
 
 
 def decode_order(line: bytes) -> Order | ModelKey | int:
