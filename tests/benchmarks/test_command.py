@@ -16,16 +16,14 @@ import pytest
 
 from benchmarks.protocol.records import Generation, read_records
 from tests.benchmarks.tiny_reviser import tiny_reviser
+from tests.commands import reviser
 from tests.conftest import PAPER_TRAJECTORIES, ROOT
 
 
 def bench(
     *arguments: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "reviser", "bench", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=os.environ | (env or {}), cwd=cwd
-    )
+    return reviser("bench", *arguments, env=os.environ | (env or {}), cwd=cwd)
 
 
 @pytest.fixture(scope="module")

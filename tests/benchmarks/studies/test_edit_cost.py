@@ -20,7 +20,7 @@ from benchmarks.studies.edit_cost import (
     written_diff,
 )
 from reviser.core.tokenizer import Gpt2Tokenizer
-from tests.reviser.cli.test_replay import reviser
+from tests.commands import reviser
 from training.edits.files import Edit
 
 EDIT = Edit(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.reviser.cli.test_replay import complains, reviser, reviser_bytes
+from tests.commands import reviser, reviser_bytes
+from tests.reviser.cli.test_replay import complains
 
 TEXT = "Dear reader,\r\nthe cat sat on the mat.\r\n"
 STEPS = [

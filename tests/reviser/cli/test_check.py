@@ -15,6 +15,7 @@ import pytest
 
 from reviser.core.vocabulary import PAPER_KINDS
 from reviser.proofreading.project.ignoring import Place, ignore
+from tests.commands import reviser
 from tests.reviser.checking.test_changed import git
 from tests.reviser.cli.test_replay import complains
 from tests.reviser.cli.test_revise import (
@@ -69,10 +70,7 @@ def site(tmp_path: Path) -> Path:
 def check(
     folder: Path, *words: str | Path, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "reviser", "check", *map(str, words)]
-    return subprocess.run(
-        command, input=stdin, capture_output=True, text=True, check=False, cwd=folder
-    )
+    return reviser("check", *words, stdin=stdin, cwd=folder)
 
 
 def lines(result: subprocess.CompletedProcess[str]) -> list[str]:
@@ -157,8 +155,7 @@ def test_settings_of_a_project(site: Path) -> None:
     assert lines(check(site, "-", "--stdin-filename", "old/a.txt", stdin=TEXT)) == []
     assert lines(check(site, "--only", "article")) == [LINES[1]]
     # `revise` follows them too.
-    command = [sys.executable, "-m", "reviser", "revise", ".", "--in-place"]
-    subprocess.run(command, cwd=site, check=True, capture_output=True)
+    assert reviser("revise", ".", "--in-place", cwd=site).returncode == 0
     assert (site / "guide.md").read_text() == GUIDE.replace("- teh cat", "- the cat")
     assert (site / "old" / "note.txt").read_text() == TEXT
     settings.write_text("[tool.reviser]\nwrods = []\n")

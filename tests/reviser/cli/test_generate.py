@@ -23,6 +23,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
+from tests.commands import reviser_bytes
 from tests.lsp_server.models import save_tiny_model
 
 TEXT = "The cat sat on the mat.\nIt was a quiet"
@@ -62,9 +63,7 @@ def command(name: str, model: Path, *arguments: str | Path) -> list[str]:
 def run(
     name: str, model: Path, *arguments: str | Path, stdin: bytes | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        command(name, model, *arguments), input=stdin, capture_output=True, check=False
-    )
+    return reviser_bytes(*command(name, model, *arguments)[3:], stdin=stdin)
 
 
 def complains(result: subprocess.CompletedProcess[bytes], about: str) -> None:
@@ -106,11 +105,7 @@ def test_json_diff_output_and_trajectory_tell_the_same(model: Path, draft: Path)
     (trajectory,) = json.loads(recorded.read_text())
     assert trajectory["final_text"] == told["text"]
     assert (trajectory["model"], trajectory["seed"]) == ("tiny", 7)
-    replay = [sys.executable, "-m", "reviser", "replay", str(recorded)]
-    assert (
-        subprocess.run(replay, capture_output=True, text=True, check=True).stdout
-        == told["text"] + "\n"
-    )
+    assert reviser_bytes("replay", recorded).stdout.decode() == told["text"] + "\n"
     assert diff.startswith("--- a/draft.txt\n+++ b/draft.txt\n")
 
 
@@ -262,7 +257,7 @@ def test_what_was_written_during_the_run_is_not_overwritten(
         f"and the result is in {kept}\n"
     )
     plain = command(name, model, "-", *(() if name == "continue" else ("--at", "1:8")))
-    printed = subprocess.run(plain, input=TEXT.encode(), capture_output=True, check=True).stdout
+    printed = reviser_bytes(*plain[3:], stdin=TEXT.encode()).stdout
     assert kept.read_bytes() == printed
     assert set(draft.parent.iterdir()) == {draft, kept, gate.path}
 

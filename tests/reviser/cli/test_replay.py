@@ -12,19 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import reviser
 from tests.conftest import PAPER_TRAJECTORIES
-
-
-def reviser(*arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "reviser", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-
-
-def reviser_bytes(
-    *arguments: str | Path, stdin: bytes | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "reviser", *map(str, arguments)]
-    return subprocess.run(command, input=stdin, capture_output=True, check=False)
 
 
 @pytest.fixture

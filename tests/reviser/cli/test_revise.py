@@ -25,7 +25,8 @@ from reviser.proofreading.project.ignoring import Place, ignore
 from reviser.proofreading.proofreader import Change, Draft, Proofread
 from reviser.proofreading.request import kinds_in
 from reviser.prose import Format
-from tests.reviser.cli.test_replay import complains, reviser
+from tests.commands import reviser
+from tests.reviser.cli.test_replay import complains
 from tests.reviser.proofreading.scripted import Known
 from tests.reviser.proofreading.taught import taught_model
 
@@ -232,9 +233,9 @@ def test_folders(model: Path, tmp_path: Path) -> None:
 
 
 def test_several_files(model: Path, note: Path, guide: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "reviser", "revise", "note.txt", "guide.md", "note.txt"]
-    command += ["--model", str(model)]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    names = ("note.txt", "guide.md", "note.txt")
+    run = reviser("revise", *names, "--model", model, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
     assert re.findall(r"^--- (.*)", run.stdout, re.MULTILINE) == ["a/note.txt", "a/guide.md"]
     told = json.loads(revise(model, note, guide, "--json").stdout)
     assert [one["text"] for one in told] == [RIGHT, RIGHT_GUIDE]

@@ -23,7 +23,7 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.session import PASSAGE, Session
-from tests.reviser.cli.test_replay import reviser
+from tests.commands import reviser
 from tests.toys import ToyTokenizer, toy_model
 from tui.settings import Settings
 

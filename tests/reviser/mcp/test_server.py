@@ -14,7 +14,8 @@ import anyio
 import pytest
 
 from reviser.core.errors import ReviserError
-from tests.reviser.cli.test_replay import complains, reviser
+from tests.commands import reviser
+from tests.reviser.cli.test_replay import complains
 
 mcp = pytest.importorskip("mcp")
 

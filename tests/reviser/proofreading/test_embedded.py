@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from reviser.prose import format_of, same_structure
+from tests.commands import reviser
 from tests.reviser.prose.judges import judged
 from tests.reviser.prose.test_properties import DOCUMENTS
 
@@ -33,8 +32,8 @@ echo the the mistake
 
 
 def revise(*words: str | Path, stdin: str | None = None) -> str:
-    command = [sys.executable, "-m", "reviser", "revise", *map(str, words)]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=True)
+    done = reviser("revise", *words, stdin=stdin)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -53,8 +52,7 @@ def test_a_document_with_structure(tmp_path: Path) -> None:
     assert "He received the letter\nyesterday" in after
     assert judged(after, format_of("guide.md")) == judged(GUIDE, format_of("guide.md"))
     assert after.count("\n") == GUIDE.count("\n")
-    command = [sys.executable, "-m", "reviser", "replay", str(recorded), "--format", "json"]
-    replayed = subprocess.run(command, capture_output=True, text=True, check=True)
+    replayed = reviser("replay", recorded, "--format", "json")
     assert json.loads(replayed.stdout)[0]["final_text"] == after
     piped = revise("-", "--format", "markdown", "-o", "-", "--confidence", "0.1", stdin=GUIDE)
     assert piped == after
