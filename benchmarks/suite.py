@@ -42,6 +42,7 @@ from benchmarks.protocol.results import (
     REAL,
     ArenaRow,
     ContestantFacts,
+    CostFacts,
     MauveRow,
     MissingEntry,
     PerplexityRow,
@@ -112,8 +113,8 @@ class Plan:
     def named_models(self) -> list[tuple[str, str]]:
         return [_named(model) for model in self.models]
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_dict(self) -> PlanFacts:
+        return cast(PlanFacts, asdict(self))
 
 
 def _named(model: str) -> tuple[str, str]:
@@ -193,7 +194,7 @@ class Suite:
             self.bars.say(f"{self.plan.setup.data} has {fewest} prompts, fewer than asked for")
         written = self.write()
         results: Results = {
-            "settings": cast(PlanFacts, self.plan.to_dict()),
+            "settings": self.plan.to_dict(),
             "provenance": surroundings() | {"Torch": torch.__version__, "Reviser": __version__},
             "prompts": {str(seed): len(prompts) for seed, prompts in self.prompts.items()},
             "contestants": [self.facts_of(entry) for entry in written],
@@ -306,7 +307,7 @@ class Suite:
             "distances": _counts(delta for run in followed for delta in run.distances),
             "positions": positions_over_time(followed),
             "flops": (
-                asdict(flops.measure(written.shape, followed))
+                cast(CostFacts, asdict(flops.measure(written.shape, followed)))
                 if written.shape and any(run.tokens for run in followed)
                 else None
             ),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import numpy as np
 import torch
@@ -227,6 +227,18 @@ def real_text(prompts: Sequence[Prompt]) -> list[Written]:
     return [Written(prompt, prompt.continuation, [], "stop") for prompt in prompts]
 
 
+class SavedText(TypedDict):
+    """A continuation as a line of JSON holds it."""
+
+    model: str
+    seed: int
+    prompt: str
+    continuation: str
+    reference: str
+    ending: str
+    moves: list[int]
+
+
 def save_texts(
     path: Path, name: str, written: Sequence[Written], tokenizer: Tokenizer, seeds: Sequence[int]
 ) -> None:
@@ -236,7 +248,7 @@ def save_texts(
         for number, entry in enumerate(written):
             prompt = decode(tokenizer, entry.prompt.tokens)
             whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
-            facts = {
+            facts: SavedText = {
                 "model": name,
                 "seed": seeds[number // each],
                 "prompt": prompt,

@@ -70,6 +70,18 @@ class MauveRow(TypedDict):
     clusters: int
 
 
+class CostFacts(TypedDict):
+    """What runs cost (see `benchmarks.measures.flops.Measured`)."""
+
+    runs: int
+    tokens: float
+    actions: float
+    move_fraction: float
+    predicted: float
+    counted: float
+    with_prompt: float
+
+
 class ContestantFacts(TypedDict):
     """What can be said of a contestant's texts and runs without another model."""
 
@@ -87,7 +99,7 @@ class ContestantFacts(TypedDict):
     """By the names of the paper's statistics (`benchmarks.measures.statistics.STATISTICS`)."""
     distances: dict[str, int]
     positions: list[list[float]]
-    flops: dict[str, Any] | None
+    flops: CostFacts | None
 
 
 class MissingEntry(TypedDict):
@@ -97,10 +109,27 @@ class MissingEntry(TypedDict):
     why: str
 
 
+class SetupFacts(TypedDict):
+    """The protocol of a run (see `benchmarks.protocol.setup.Setup`)."""
+
+    data: str
+    prompts: int
+    seeds: tuple[int, ...]
+    """A list, once it was read from a file."""
+    shortest: int
+    longest: int
+    prompt_tokens: int
+    total_tokens: int
+    max_actions: int
+    temperature: float
+    top_k: int
+    diffusion_steps: int
+
+
 class PlanFacts(TypedDict):
     """What a run was asked for (see `benchmarks.suite.Plan`)."""
 
-    setup: dict[str, Any]
+    setup: SetupFacts
     models: list[str]
     evaluators: list[str]
     judges: list[str]

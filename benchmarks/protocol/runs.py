@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -92,7 +92,7 @@ class RunFolder:
         self.path = path
 
     @classmethod
-    def start(cls, path: Path, settings: dict[str, Any]) -> RunFolder:
+    def start(cls, path: Path, settings: Mapping[str, object]) -> RunFolder:
         """Make the folder of a run, or go on with the one of a run with the same settings."""
         folder = cls(path)
         try:

@@ -14,13 +14,14 @@ import os
 import random
 import socket
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import cast
 from urllib.parse import urlsplit
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.protocol.passages import passages
 from benchmarks.protocol.records import Prompt
+from benchmarks.protocol.results import SetupFacts
 from reviser.core.errors import ReviserError
 from reviser.core.text import visible_text
 from reviser.core.tokenizer import Gpt2Tokenizer
@@ -67,7 +68,7 @@ class Setup:
         """How many tokens a continuation may have."""
         return self.total_tokens - self.prompt_tokens
 
-    def writing(self) -> dict[str, Any]:
+    def writing(self) -> dict[str, float]:
         """The part that says how models write, and not what they are given."""
         return {
             "total_tokens": self.total_tokens,
@@ -77,12 +78,12 @@ class Setup:
             "diffusion_steps": self.diffusion_steps,
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def to_dict(self) -> SetupFacts:
+        return cast(SetupFacts, asdict(self))
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Setup:
-        return cls(**data | {"seeds": tuple(data["seeds"])})
+    def from_dict(cls, data: SetupFacts) -> Setup:
+        return replace(cls(**data), seeds=tuple(data["seeds"]))
 
 
 def best_source(say: Callable[[str], None]) -> str:

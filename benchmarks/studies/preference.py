@@ -342,7 +342,7 @@ def run(chosen: PreferenceOptions) -> None:
     made, count = _measured(chosen)
     print(json.dumps(asdict(made)) if chosen.json else tables(made))
     if chosen.write:
-        facts: dict[str, Any] = {
+        facts = {
             "Data": f"{chosen.data.name}, the beginnings of {count:,} held-out documents",
             "Decoding": f"temperature {chosen.temperature}, top-k {chosen.top_k}, "
             f"{chosen.max_actions} actions at the most, seed {chosen.seed}",

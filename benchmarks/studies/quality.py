@@ -218,7 +218,7 @@ def ratio_interval(model: Measured, baseline: Measured) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def texts_of(run: Path, name: str) -> list[dict[str, Any]]:
+def texts_of(run: Path, name: str) -> list[continuation.SavedText]:
     """What a model wrote, with its prompts and seeds."""
     # Not splitlines(): a text may hold characters that it takes for the end of a line.
     lines = read_utf8(_texts_file(run, name)).split("\n")

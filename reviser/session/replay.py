@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 from reviser.core.actions import Action, Move
 from reviser.core.canvas import Canvas
@@ -85,6 +85,19 @@ class Replay:
         return Move(canvas.low - canvas.cursor) if one_too_far else None
 
 
+class ReplaySummary(TypedDict):
+    """What came out of a trajectory, and the counts of its actions, as JSON holds them."""
+
+    name: str
+    final_text: str
+    cursor: int
+    actions: int
+    prompt_actions: int
+    inserts: int
+    moves: int
+    matches: bool | None
+
+
 @dataclass(frozen=True)
 class Replayed:
     """A trajectory after its whole replay."""
@@ -109,7 +122,7 @@ class Replayed:
         stated = self.trajectory.final_text
         return None if stated is None else stated == self.final_text
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> ReplaySummary:
         """The result and the counts of the whole trajectory, those that wrote the prompt included."""
         ids, vocabulary = self.trajectory.action_ids, self.trajectory.vocabulary
         kinds = [vocabulary.action(id).kind for id in ids if id != vocabulary.draft_id]

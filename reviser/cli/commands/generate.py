@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -253,6 +253,21 @@ class Choosing:
             )
 
 
+class ResultSummary(TypedDict):
+    """A finished run as JSON holds it."""
+
+    file: str
+    model: str | None
+    seed: int | None
+    text: str
+    written: str
+    actions: int
+    moves: int
+    ending: str
+    seconds: float
+    actions_per_s: float | None
+
+
 @dataclass(frozen=True)
 class Result:
     """A finished run."""
@@ -265,7 +280,7 @@ class Result:
     seconds: float
     written: str
 
-    def summary(self, file: Path) -> dict[str, Any]:
+    def summary(self, file: Path) -> ResultSummary:
         return {
             "file": str(file),
             "model": self.trajectory.model,

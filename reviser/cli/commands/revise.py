@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -259,7 +259,7 @@ class Job:
     several: bool = False
     asking: Asking = field(default_factory=Asking)
     trajectories: list[Trajectory] = field(default_factory=list)
-    summaries: list[dict[str, Any]] = field(default_factory=list)
+    summaries: list[DocumentSummary] = field(default_factory=list)
     changed: int = 0
 
     def run(self, files: Sequence[Path]) -> int:
@@ -391,7 +391,31 @@ class Job:
             print_diff(document, text, name)
 
 
-def summary(document: Document, done: Proofread, model: str, seconds: float) -> dict[str, Any]:
+class ChangeSummary(TypedDict):
+    """A change as JSON holds it; line and column count from 1, the offset from 0."""
+
+    line: int
+    column: int
+    offset: int
+    old: str
+    new: str
+    confidence: float
+    kind: str
+
+
+class DocumentSummary(TypedDict):
+    """A proofread document as JSON holds it."""
+
+    file: str
+    model: str
+    format: str
+    text: str
+    sentences: int
+    changes: list[ChangeSummary]
+    seconds: float
+
+
+def summary(document: Document, done: Proofread, model: str, seconds: float) -> DocumentSummary:
     """What is told about a proofread document as JSON."""
     text = document.text
     return {
