@@ -16,7 +16,7 @@ class BenchOptions:
     models: Annotated[
         tuple[str, ...],
         Argument(
-            "names or paths, or NAME=SOURCE; the first meets each other one in the arena",
+            "names or paths, or NAME=SOURCE; the arena compares the first with each of the others",
             metavar="MODEL…",
         ),
     ]
@@ -35,7 +35,7 @@ class BenchOptions:
     total_tokens: Annotated[int, Option("tokens of prompt and continuation", least=1)] = 180
     max_actions: Annotated[int, Option("most actions of a Reviser", least=1)] = 256
     temperature: Annotated[float, Option("sampling temperature", least=0)] = 0.9
-    top_k: Annotated[int, Option("sample from so many", least=1)] = 50
+    top_k: Annotated[int, Option("sample from the K most likely tokens", least=1)] = 50
     diffusion_steps: Annotated[int, Option("steps of SEDD and MDLM", least=1)] = 128
     evaluator: Annotated[
         tuple[str, ...], Option("model for evalPPL: smollm2, gpt2-large, Dream, a path")
@@ -52,6 +52,6 @@ class BenchOptions:
     ] = None
     cache: Annotated[
         Path | None,
-        Option("file that keeps what was made", metavar="FILE", default="the user's own"),
+        Option("file that caches texts and scores", metavar="FILE", default="the user's own"),
     ] = None
     json: Annotated[bool, Option("print JSON")] = False

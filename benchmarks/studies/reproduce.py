@@ -543,7 +543,9 @@ def _write_json(path: Path, data: Any) -> None:
 class ReproduceOptions:
     """How large a reproduction is, and what it is trained and measured on."""
 
-    scale: Annotated[str, Option("how large", choices=(*SCALES, *STAGED))] = "smoke"
+    scale: Annotated[
+        str, Option("size of the models and data", choices=(*SCALES, *STAGED))
+    ] = "smoke"
     out: Annotated[Path | None, Option("folder of the reproduction")] = None
     data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
     held_out: Annotated[
@@ -555,9 +557,9 @@ class ReproduceOptions:
         Option("train these alone, as a part of the whole", choices=NAMES, together=True),
     ] = ()
     prompts: Annotated[int | None, Option("prompts for each seed")] = None
-    evaluator: Annotated[tuple[str, ...], Option("a further one")] = ()
-    judge: Annotated[tuple[str, ...], Option("a further one")] = ()
-    features: Annotated[tuple[str, ...], Option("further ones for MAUVE")] = ()
+    evaluator: Annotated[tuple[str, ...], Option("another evaluator")] = ()
+    judge: Annotated[tuple[str, ...], Option("another judge")] = ()
+    features: Annotated[tuple[str, ...], Option("other features for MAUVE")] = ()
     measure: Annotated[Path | None, Option("measure what a run has written", metavar="OUT")] = None
     write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
     stage: Annotated[

@@ -426,7 +426,10 @@ class RevisingOptions:
     ] = None
     limit: Annotated[int | None, Option("edits to take")] = None
     rows: Annotated[int, Option("texts at a time")] = 256
-    keep: Annotated[Path | None, Option("folder of figures: what is there is measured")] = None
+    keep: Annotated[
+        Path | None,
+        Option("folder that keeps figures; models with figures there are not measured again"),
+    ] = None
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     title: Annotated[str, Option("of the Markdown file")] = "How well models revise"
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None

@@ -51,9 +51,9 @@ def apply(
 ) -> None:
     """Carry out actions on a text, from a JSON list: insert, move, delete and others; print the result.
 
-    The file stays as it is unless --in-place is given. Every action is checked first: if one is refused,
-    none is carried out and the exit status is 2. Exit status 1 means that the file was changed by someone
-    else meanwhile: then it stays, and the result is kept beside it.
+    The file is not changed unless --in-place is given. Every action is checked first: if one is refused,
+    none is carried out and the exit status is 2. Exit status 1 means that another program changed the file
+    meanwhile: then it is left alone, and the result is saved beside it.
     """
     from reviser.core.files import STREAM, check_output, input_name
     from reviser.session.documents import Document, check_writable

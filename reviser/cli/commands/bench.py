@@ -50,7 +50,7 @@ def quick(
 def run(options: Any) -> None:
     """Let models continue prompts, measure all that they write, and report it.
 
-    Start it again to go on after an interruption: what was made is not made twice. An empty name
+    Run the same command again to continue after an interruption; finished work is reused. An empty name
     (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
     """
     plan = load_extra("benchmarks.suite", "bench").plan_of(
@@ -79,7 +79,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
     json: _Json = False,
 ) -> None:
-    """Make the report of a run anew: report.html, report.md and the plots."""
+    """Write the report of a run again: report.html, report.md and the plots."""
     found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
     load_extra("benchmarks.report.page", "bench").write_report(found)
     if json:
@@ -161,7 +161,7 @@ def revising(options: object) -> None:
 
 @command_with(app, "benchmarks.speed.lsp", options="SuggestionOptions", extra="lsp")
 def lsp(options: object) -> None:
-    """How quick suggestions come in an editor: a typing session, replayed (two minutes)."""
+    """How quickly suggestions come in an editor: a replayed typing session (two minutes)."""
     load_extra("benchmarks.speed.lsp", "lsp").run(options)
 
 

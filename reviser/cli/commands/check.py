@@ -65,7 +65,7 @@ class CheckOptions:
     stdin_filename: Annotated[
         Path | None,
         typer.Option(
-            help="What standard input is called: its format and settings follow from that.",
+            help="Name of standard input, from which its format and settings follow.",
             metavar="NAME",
         ),
     ] = None
@@ -75,22 +75,29 @@ class CheckOptions:
     ] = False
     changed_since: Annotated[
         str | None,
-        typer.Option(help="Only files that differ from where this left REV.", metavar="REV"),
+        typer.Option(
+            help="Only files that have changed since this branch left REV.", metavar="REV"
+        ),
     ] = None
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", "-j", help="Processes at the most (one for two cores).", min=1),
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Largest number of processes (by default one for two cores).",
+            min=1,
+        ),
     ] = None
     threads: Annotated[
         int | None, typer.Option(help="Threads for the model, in each process.", min=1)
     ] = None
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read all texts, and keep nothing of this run.")
+        bool, typer.Option("--no-cache", help="Read all texts again, and store no results.")
     ] = False
     cache_dir: Annotated[
         Path | None,
         typer.Option(
-            help="Where results are kept, instead of your cache folder.", metavar="FOLDER"
+            help="Folder for cached results, instead of your cache folder.", metavar="FOLDER"
         ),
     ] = None
 
@@ -98,11 +105,11 @@ class CheckOptions:
 def check(options: CheckOptions) -> None:
     """Look for mistakes in texts: path:line:column: kind: old → new (confidence).
 
-    Only prose is looked at. Of a folder the documents are read that are neither hidden nor ignored by git; what was
-    read before and has not changed is not read again. Settings of a project are in [tool.reviser] of its
-    pyproject.toml, or in .reviser/config.toml.
+    Only prose is checked. In a folder, documents that are hidden or ignored by git are skipped. Results are cached, so
+    only what has changed is read again. A project's settings are in the table tool.reviser of its pyproject.toml, or
+    in .reviser/config.toml.
 
-    Exit status: 0, nothing was found, or all of it was mended by --fix; 1, something was found; 2, a mistake in
+    Exit status: 0, nothing was found, or --fix has corrected all of it; 1, something was found; 2, an error in
     the command, a file or a model.
     """
     from reviser.checking.cache import cache_folder

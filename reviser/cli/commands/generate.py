@@ -40,28 +40,34 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Name or folder of a model (see reviser models list)."),
 ]
-MaxActionsOption = Annotated[int, typer.Option(help="Actions at the most in a run.", min=1)]
+MaxActionsOption = Annotated[int, typer.Option(help="Largest number of actions in a run.", min=1)]
 TemperatureOption = Annotated[
-    float, typer.Option(help="How freely to choose; 0 always takes the likeliest.", min=0)
+    float, typer.Option(help="Sampling temperature; 0 always takes the most likely action.", min=0)
 ]
 MoveTemperatureOption = Annotated[
     float,
+    typer.Option(help="Sampling temperature of moves, above 0; never higher than --temperature."),
+]
+TopKOption = Annotated[
+    int, typer.Option(help="Sample from the K most likely actions; 0 means all.", min=0)
+]
+TopPOption = Annotated[
+    float,
     typer.Option(
-        help="How freely to choose where to go, above 0; never more so than --temperature."
+        help="Sample from the most likely actions that together have probability P, above 0 and up to 1."
     ),
 ]
-TopKOption = Annotated[int, typer.Option(help="Choose among the K likeliest; 0 for all.", min=0)]
-TopPOption = Annotated[
-    float, typer.Option(help="Choose among the likeliest that make up P, above 0 and up to 1.")
-]
 MinPOption = Annotated[
-    float, typer.Option(help="Leave out what is below P times the likeliest.", min=0, max=1)
+    float,
+    typer.Option(
+        help="Leave out actions less than P times as likely as the most likely one.", min=0, max=1
+    ),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option(help="Repeat a run: the same seed, the same actions.", min=0)
+    int | None, typer.Option(help="The same seed gives the same actions.", min=0)
 ]
 NumberOption = Annotated[
-    int, typer.Option("-n", "--number", help="How many different runs.", min=1)
+    int, typer.Option("-n", "--number", help="Number of different runs.", min=1)
 ]
 InPlaceOption = Annotated[
     bool, typer.Option("--in-place", "-i", help="Change the file itself, atomically.")
@@ -85,7 +91,7 @@ CheckStepsBackOption = Annotated[
     bool,
     typer.Option(
         "--check-steps-back/--no-check-steps-back",
-        help="Go back to insert something only where the text reads as well with it.",
+        help="Move back to insert something only if the text reads as well with it.",
     ),
 ]
 
@@ -141,9 +147,9 @@ class ContinueOptions(WritingOptions):
 def continue_(options: ContinueOptions) -> None:
     """Continue a text: print it with what the model writes after it.
 
-    The file stays as it is unless --in-place is given. In a terminal you watch the cursor write; into
-    a pipe goes the finished text, in the file's encoding and with its line endings. Exit status 1 means
-    that the file was changed by someone else during the run: then it stays, and the result is kept beside it.
+    The file is not changed unless --in-place is given. In a terminal you watch the cursor write; a pipe gets
+    the finished text, in the file's encoding and with its line endings. Exit status 1 means that another
+    program changed the file during the run: then it is left alone, and the result is saved beside it.
     """
     options.job().run(
         lambda session, sampler: session.continue_(
@@ -172,8 +178,8 @@ class InfillOptions(WritingOptions):
 def infill(options: InfillOptions) -> None:
     """Write between the text before a place and the text after it.
 
-    The file stays as it is unless --in-place is given. Exit status 1 means that it was changed by
-    someone else during the run: then it stays, and the result is kept beside it.
+    The file is not changed unless --in-place is given. Exit status 1 means that another program changed
+    it during the run: then it is left alone, and the result is saved beside it.
     """
 
     def start(session: Session, sampler: Sampler) -> Generation:

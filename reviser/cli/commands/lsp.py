@@ -47,7 +47,9 @@ def lsp(
 def serve(
     socket: Annotated[
         Path | None,
-        typer.Option(help="Where to listen; by default a place of yours alone.", metavar="PATH"),
+        typer.Option(
+            help="Socket to listen on; by default one that only you can open.", metavar="PATH"
+        ),
     ] = None,
     backend: Annotated[
         tuple[str, str] | None,
@@ -75,7 +77,7 @@ def serve(
         int | None, typer.Option(help="With --http: threads for the model.", min=1)
     ] = None,
 ) -> None:
-    """Run one engine for several editors; it ends when the last of them has gone.
+    """Run one engine for several editors; it ends when the last one has disconnected.
 
     Language servers with the setting sharedEngine start it by themselves. With --backend it writes with a model on
     another server, for all editors whose settings name no model. With --http it serves programs over the

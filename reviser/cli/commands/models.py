@@ -156,7 +156,7 @@ def export(
     format: Annotated[
         ExportFormat | None,
         typer.Option(
-            help="Whom the export is for.", show_default="hf; reviser if --quantise is given"
+            help="Format of the export.", show_default="hf; reviser if --quantise is given"
         ),
     ] = None,
     dtype: Annotated[
@@ -165,11 +165,14 @@ def export(
     ] = None,
     quantise: Annotated[
         Bits | None,
-        typer.Option(help="Bits of a weight: small, and quick to start.", show_default=False),
+        typer.Option(
+            help="Round the weights to so many bits: a small folder that loads quickly.",
+            show_default=False,
+        ),
     ] = None,
     shard_mb: Annotated[
         int,
-        typer.Option(help="Megabytes at the most in a file of quantised weights.", min=1),
+        typer.Option(help="Largest file of quantised weights, in megabytes.", min=1),
     ] = 45,
 ) -> None:
     """Export a model: for transformers and vLLM (hf), llama.cpp (gguf), or as a Reviser folder."""

@@ -42,7 +42,9 @@ q  the same as d, and look at no more files
 
 ConfidenceOption = Annotated[
     float | None,
-    typer.Option(help="How sure of a change to be, from 0 to 1 (0.5).", min=0, max=1),
+    typer.Option(
+        help="How confident the model must be in a change, from 0 to 1 (0.5).", min=0, max=1
+    ),
 ]
 OnlyOption = Annotated[
     str | None,
@@ -54,13 +56,13 @@ ExceptOption = Annotated[
 IgnoreOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="A file of words that stay, one on each line; beside .reviser/words.txt.",
+        help="A file of words that are never changed, one a line, besides .reviser/words.txt.",
         metavar="FILE",
     ),
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(help="What the text is written in, such as markdown; else by its name."),
+    typer.Option(help="Format of the text, such as markdown; by default from its name."),
 ]
 
 
@@ -99,9 +101,9 @@ class ReviseOptions:
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
     ] = None
     trajectory: TrajectoryOption = None
-    max_actions: Annotated[int, typer.Option(help="Actions at the most for a sentence.", min=1)] = (
-        160
-    )
+    max_actions: Annotated[
+        int, typer.Option(help="Largest number of actions for a sentence.", min=1)
+    ] = 160
     sureness: Annotated[float | None, typer.Option(min=0, max=1000, hidden=True)] = None
     threads: ThreadsOption = None
 
@@ -109,13 +111,12 @@ class ReviseOptions:
 def revise(options: ReviseOptions) -> None:
     """Proofread texts: suggest corrections, as a unified diff.
 
-    Only prose is changed: code, links, formulas and all else that has a meaning for programs stays as it
-    is. Each change is made if the model is sure enough of it. Files stay as they are unless --in-place or
-    --interactive is given. Of a folder the documents are read that are neither hidden nor ignored by git.
+    Only prose is changed, never code, links, formulas or other syntax. A change is made if the model is
+    confident enough in it. Files are not changed unless --in-place or --interactive is given. In a folder,
+    documents that are hidden or ignored by git are skipped.
 
-    Exit status: 0, whether or not there was something to change; 1, a file was changed by someone else
-    during the run: then it stays, and the result is kept beside it; 2, a mistake in the command, a file
-    or a model.
+    Exit status: 0, done, with or without changes; 1, another program changed a file during the run: then
+    it is left alone, and the result is saved beside it; 2, an error in the command, a file or a model.
     """
     choose_one(
         in_place=options.in_place,
