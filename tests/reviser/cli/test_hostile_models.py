@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.reviser.checkpoints.hostile import HOSTILE, released
 
 pytest.importorskip("gguf")
@@ -42,28 +41,24 @@ class Ended:
     memory: int
 
 
-# The kernel's own account of a process begins anew with its program, unlike that of `wait4`.
-PROGRAM = """
-import atexit, sys
+# The kernel's own account of a process begins with what it had when it was forked, the same for all of them.
+TELLING = """
+import atexit, os
 from pathlib import Path
 
-def tell(target=Path(sys.argv.pop(1))):
-    target.write_bytes(Path("/proc/self/status").read_bytes())
+def tell():
+    Path(os.environ["STATUS"]).write_bytes(Path("/proc/self/status").read_bytes())
 
 atexit.register(tell)
-from reviser.__main__ import main
-main()
 """
 
 
 def reviser(folder: Path, *arguments: str | Path) -> Ended:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, folder / "status", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"REVISER_HOME": str(folder / "home")},
-    )
+    (folder / "telling").mkdir()
+    (folder / "telling" / "sitecustomize.py").write_text(TELLING)
+    path = os.pathsep.join([str(folder / "telling"), os.environ.get("PYTHONPATH", "")])
+    surroundings = {"REVISER_HOME": str(folder / "home"), "STATUS": str(folder / "status")}
+    done = commands.reviser(*arguments, env=os.environ | surroundings | {"PYTHONPATH": path})
     (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", (folder / "status").read_text())
     return Ended(done.returncode, done.stdout, done.stderr, int(peak) * 1024)
 
