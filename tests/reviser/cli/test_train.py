@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from typer.testing import CliRunner
 from reviser.checkpoints.home import load
 from reviser.cli.app import app
 from reviser.core.errors import ReviserError
+from tests import commands
 
 TEXT = "The lamp burned low. The keeper climbed the stairs and looked out upon the water.\n" * 40
 
@@ -23,10 +22,9 @@ def reviser(*words: str | Path) -> Result:
 
 @pytest.mark.parametrize("command", ["train", "tokenise", "bench reproduce", "bench everyday"])
 def test_usage_names_the_command_that_was_typed(command: str) -> None:
-    words = [sys.executable, "-m", "reviser", *command.split()]
-    helped = subprocess.run([*words, "--help"], capture_output=True, text=True, check=True)
+    helped = commands.reviser(*command.split(), "--help")
     assert f"reviser {command} [" in helped.stdout
-    refused = subprocess.run([*words, "--no-such"], capture_output=True, text=True, check=False)
+    refused = commands.reviser(*command.split(), "--no-such")
     assert refused.returncode == 2
     assert refused.stderr.startswith("reviser: ")
     assert refused.stderr.endswith(f"reviser {command} --help)\n")
@@ -34,8 +32,7 @@ def test_usage_names_the_command_that_was_typed(command: str) -> None:
 
 
 def test_a_missing_word_is_said_in_one_line() -> None:
-    words = [sys.executable, "-m", "reviser", "train"]
-    told = subprocess.run(words, capture_output=True, text=True, check=False).stderr
+    told = commands.reviser("train").stderr
     assert told.startswith("reviser: missing argument 'PRESET'")
     assert "tiny" in told
     assert told.count("\n") == 1
