@@ -543,9 +543,9 @@ def _write_json(path: Path, data: Any) -> None:
 class ReproduceOptions:
     """How large a reproduction is, and what it is trained and measured on."""
 
-    scale: Annotated[
-        str, Option("size of the models and data", choices=(*SCALES, *STAGED))
-    ] = "smoke"
+    scale: Annotated[str, Option("size of the models and data", choices=(*SCALES, *STAGED))] = (
+        "smoke"
+    )
     out: Annotated[Path | None, Option("folder of the reproduction")] = None
     data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
     held_out: Annotated[
