@@ -82,7 +82,8 @@ THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
 class Calibration:
     """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the chance as it is.
 
-    `usual` is what the features of a kind add to the logarithm of the odds on average, other changes aside, for kinds that are not rare.
+    `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most, other changes in
+    the sentence aside. It has the kinds that are not rare.
     """
 
     model: str = ""

@@ -21,6 +21,7 @@ STEPS: Final = tuple(step / 4 for step in range(-12, 13))
 """Offsets that one may be chosen from."""
 _LEAST: Final = 20
 _ROUNDS: Final = 100
+_USUAL: Final = 0.9
 _KINDS = tuple(Kind)
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ def fitted(candidates: Sequence[Candidate], model: str) -> Calibration:
         {kind: offset for kind, offset in kinds.items() if kind in seen},
         tuple(map(_rounded, weights[2:first])),
         {
-            kind: _rounded(added[[one.kind is kind for one in candidates]].mean())
+            kind: _rounded(np.quantile(added[[one.kind is kind for one in candidates]], _USUAL))
             for kind, count in seen.items()
             if count >= _LEAST
         },
