@@ -56,9 +56,12 @@ class CalibrationOptions:
     ] = ()
     finished: Annotated[
         tuple[str, ...],
-        Option("files of texts to be left alone", metavar="FILE", together=True),
+        Option(
+            "files of texts to be left alone; FIELD=FILE for another field of JSON lines than text",
+            metavar="FILE",
+            together=True,
+        ),
     ] = ()
-    column: Annotated[str, Option("the field of finished texts in JSON lines")] = "text"
     sets: Annotated[
         str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
     ] = ",".join(_DEV)
@@ -149,7 +152,8 @@ def _sources(chosen: CalibrationOptions) -> list[Source]:
                 f"nothing is fitted or chosen on {name}; there are {', '.join(_DEV)}"
             )
     files = [name_of(path) for path in chosen.pairs]
-    files += [f"{name_of(path)}-finished" for path in chosen.finished]
+    finished = [_with_field(given) for given in chosen.finished]
+    files += [f"{name_of(path)}-finished" for path, _ in finished]
     names = [*files, *public]
     if not names:
         raise ReviserError("there are no texts: give --pairs, --finished or --sets")
@@ -161,11 +165,17 @@ def _sources(chosen: CalibrationOptions) -> list[Source]:
     return [
         *(pairs_source(path, limits[name_of(path)]) for path in chosen.pairs),
         *(
-            finished_source(path, chosen.column, limits[f"{name_of(path)}-finished"])
-            for path in chosen.finished
+            finished_source(path, field, limits[f"{name_of(path)}-finished"])
+            for path, field in finished
         ),
         *(public_source(sets.read_set(name), limits[name]) for name in public),
     ]
+
+
+def _with_field(given: str) -> tuple[str, str]:
+    """A file of finished texts, and the field that they are in."""
+    field, equals, path = given.partition("=")
+    return (path, field) if equals and not Path(given).exists() else (given, "text")
 
 
 def _limits(given: str | None, names: Sequence[str]) -> dict[str, int | None]:
@@ -222,7 +232,9 @@ def _halves(looked: dict[str, list[Looked]], used: set[str]) -> dict[str, list[L
 
 def _write(chosen: CalibrationOptions, result: Fit, sizes: dict[str, int]) -> None:
     command = f"python -m benchmarks calibration {shlex.join(chosen.words)}"
-    for file in (*chosen.pairs, *chosen.finished):
+    files = [*chosen.pairs, *(_with_field(given)[0] for given in chosen.finished)]
+    files += [str(path) for path in (chosen.model, chosen.cache) if path]
+    for file in files:
         command = command.replace(file, Path(file).name)
     if chosen.write:
         write_atomically(chosen.write, page(command, result, sizes).encode())

@@ -266,7 +266,7 @@ def run(parts: Path, *words: str) -> int:
     return command.main(
         [
             *("--model", str(parts / "model"), "--cache", str(parts / "cache.sqlite")),
-            *("--pairs", own, "--finished", own, "--column", "after", *words),
+            *("--pairs", own, "--finished", f"after={own}", *words),
         ]
     )
 
@@ -288,7 +288,9 @@ def test_a_page_and_coefficients_are_written(
     assert run(parts, *words) == 0, capsys.readouterr().err
     text = page.read_text("utf-8")
     assert "python -m benchmarks calibration" in text
-    assert str(parts / "own.jsonl") not in text
+    for path in ("own.jsonl", "cache.sqlite", "model "):
+        assert f" {path}" in text.replace("after=", " ")
+        assert str(parts / path) not in text
     for heading in ("## All", "## Own", "## Own-finished", "## Coefficients"):
         assert heading in text
     assert "Text in number" not in text
