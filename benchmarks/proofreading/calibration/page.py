@@ -16,7 +16,8 @@ _EXPLAINED = """\
 A change is right if it is by itself: on bea-dev an annotator made the same edit (ERRANT), on jfleg-dev and on pairs of texts it
 brings the text nearer to a corrected one, and in finished texts none is. The changes are those of the first look that no
 veto speaks against. Texts that were fitted to, or chosen on, are not among those below. Recall, F0.5 and texts left alone are of the sources where
-it is known what is wanted. Intervals are Wilson's, 95 %. The apartness is the mean distance between a confidence and the share of changes that are right with it.
+it is known what is wanted. bea-dev has one annotator, so a change that another would have made may count as wrong. "All" depends on how many texts of each source there
+are. By raw chance, words that are far from the old ones need no more than others here. Intervals are Wilson's, 95 %. The apartness is the mean distance between a confidence and the share of changes that are right with it.
 """
 
 
