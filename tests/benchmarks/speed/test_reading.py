@@ -6,6 +6,13 @@ import dataclasses
 
 import pytest
 
+from benchmarks.speed.documents import (
+    Proofreading,
+    documents_table,
+    measure_documents,
+    paragraphs,
+    with_mistakes,
+)
 from benchmarks.speed.reading import (
     Measured,
     ScriptedOvertyping,
@@ -20,7 +27,9 @@ from reviser.model import preset
 from reviser.native import NativeDecoder, available, read_batch, read_overtyping
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reader import Rules
+from reviser.session.engine import Engine
 from tests.reviser.checkpoints.parts import random_model
+from tests.reviser.proofreading.scripted import GPT2, Overtyping
 
 WORDS = Vocabulary(90, frozenset({0}), kinds=frozenset({"insert", "move", "stop", "delete"}))
 
@@ -58,8 +67,8 @@ def test_scripted_corrections_are_made_by_overtyping() -> None:
     with NativeDecoder.from_model(model) as decoder:
         decoder.start_profile()
         read_overtyping(decoder, [reader])
-        # All of it; then twice a Delete and three tokens, and the rest behind them.
-        assert decoder.stop_profile().steps == 1 + 2 * (4 + 1)
+        # The beginning; twice a Delete and three tokens; between these 8 tokens and 16 more, and then the last 8.
+        assert decoder.stop_profile().steps == 1 + 4 + 2 + 4 + 1
     assert [(one.start, one.end, len(one.tokens)) for one in reader.corrections] == [
         (8, 9, 3),
         (24, 25, 3),
@@ -87,3 +96,26 @@ def test_the_table() -> None:
 def test_a_model_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", "no-such-model"]) == 2
     assert "no-such-model" in capsys.readouterr().err
+
+
+def test_documents_are_proofread_clean_and_with_mistakes() -> None:
+    policy = Overtyping({"Congress": ("congress", 0.9)})
+    engine = Engine("scripted", policy, GPT2)
+    clean, full = measure_documents(engine, words=80, rounds=1)
+    assert clean.words == full.words >= 80
+    assert (clean.mistakes, full.mistakes) == (0, full.words // 8)
+    assert min(clean.clock, clean.processor, full.clock, full.processor) > 0
+    rows = documents_table([Proofreading("clean", 100, 0, 1, 0.5, 0.8)]).splitlines()
+    assert [cell.strip() for cell in rows[-1].strip("|").split("|")] == [
+        *("clean", "100", "0", "1", "200", "125")
+    ]
+
+
+def test_mistakes_are_slips_in_words() -> None:
+    (text, *_) = paragraphs(80)
+    wrong, count = with_mistakes(text, seed=3)
+    assert with_mistakes(text, seed=3) == (wrong, count)
+    pairs = zip(text.split(" "), wrong.split(" "), strict=True)
+    changed = [(old, new) for old, new in pairs if old != new]
+    assert 0 < len(changed) <= count
+    assert all(sorted(old) == sorted(new) for old, new in changed)
