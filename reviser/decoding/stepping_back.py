@@ -46,6 +46,7 @@ _LONGEST: Final = 96
 # How many tokens beside the place that moves lead to a sentence may be put, and anything else.
 _BESIDE_FOR_SENTENCES: Final = 6
 _BESIDE: Final = 1
+_LONGEST_PHRASE: Final = 24
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Comparing:
     ) -> list[int]:
         """Where in `room` a piece may be put that was written at `at`, the nearest place first.
 
-        What ends a sentence belongs between two sentences, if there is such a place nearby.
+        What ends a sentence belongs between two sentences, if there is such a place nearby. A phrase is short, and within a sentence.
         """
         if self._ends_sentence(piece[-1]):
             nearby = range(-_BESIDE_FOR_SENTENCES, _BESIDE_FOR_SENTENCES + 1)
@@ -119,6 +120,8 @@ class Comparing:
                 if at + by in room and (at + by == 0 or self._ends_sentence(tokens[at + by - 1]))
             ]
             return found[:1]
+        if len(piece) > _LONGEST_PHRASE or any(map(self._ends_sentence, piece)):
+            return []
         nearby = range(-_BESIDE, _BESIDE + 1)
         found = [at + by for by in sorted(nearby, key=abs) if at + by in room]
         return [place for place in found if self._begins_word(tokens[place])]

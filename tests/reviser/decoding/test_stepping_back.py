@@ -166,6 +166,9 @@ def test_where_a_piece_may_be_put() -> None:
         near = comparing.places(text, phrase, at, range(1, len(text)))
         assert all(abs(place - at) <= 1 and 0 < place < len(text) for place in near)
     assert comparing.places(text, sentence, 4, range(0)) == []
+    # Neither a sentence and a half nor a very long phrase.
+    assert comparing.places(text, [*sentence, *phrase], 4, range(1, len(text))) == []
+    assert comparing.places(text, phrase * 20, 4, range(1, len(text))) == []
 
 
 def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
