@@ -34,7 +34,6 @@ from reviser.core.edits import Change, within
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
-    from reviser.core.tokenizer import Tokenizer
     from reviser.session.engine import Engine
     from reviser.session.frames import Frame
     from reviser.session.session import Generation, Session
@@ -251,19 +250,11 @@ def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int
     if not task.revises:
         yield session.infill(task.start, task.end, sampler, max_actions=task.max_actions), 0, 0
         return
-    grown = 0
-    for first, last in session.passages(task.start, task.end):
-        if not _is_kept(task.text[first:last], session.tokenizer):
-            continue
-        run = session.revise(
-            first + grown,
-            last + grown,
-            sampler,
-            max_actions=task.max_actions,
-            margin=task.margin,
-        )
+    runs = session.revise_all(
+        task.start, task.end, sampler, max_actions=task.max_actions, margin=task.margin
+    )
+    for run, first, last in runs:
         yield run, first - task.start, last - task.start
-        grown += len(run.written) - (last - first)
 
 
 def _edits(run: Generation, frame: Frame) -> tuple[Change, ...]:
@@ -277,13 +268,6 @@ def _edits(run: Generation, frame: Frame) -> tuple[Change, ...]:
 def _proofreads(task: Task, engine: Engine) -> bool:
     """Whether a task is to proofread: what is drawn by chance takes a run of actions, for models that learned it."""
     return task.revises and (not task.temperature or engine.policy.vocabulary.overtypes)
-
-
-def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
-    from reviser.core.text import TextLayer
-
-    return TextLayer(tokenizer, tokenizer.encode(text)).text == text
 
 
 def _known(run: Generation, evaluated: int) -> tuple[int, int]:

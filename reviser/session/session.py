@@ -162,6 +162,30 @@ class Session:
         window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
         return self._begin(window, sampler, max_actions, self._text[start:end], draft, margin)
 
+    def revise_all(
+        self,
+        start: int = 0,
+        end: int | None = None,
+        sampler: Sampler | None = None,
+        *,
+        max_actions: int = DEFAULT_ACTIONS,
+        margin: float = MARGIN,
+    ) -> Iterator[tuple[Generation, int, int]]:
+        """Revise a part of the document passage by passage: one run for each, with the passage's place before all of them.
+
+        A run is to be over before the next one is asked for. Passages that the tokenizer would not give
+        back as they are, such as half a character, are left alone.
+        """
+        text, grown = self.text, 0
+        for first, last in self.passages(start, end):
+            if not _is_kept(text[first:last], self.tokenizer):
+                continue
+            run = self.revise(
+                first + grown, last + grown, sampler, max_actions=max_actions, margin=margin
+            )
+            yield run, first, last
+            grown += len(run.written) - (last - first)
+
     def window(self, start: int, end: int, max_actions: int) -> Window:
         """What the model sees around two character offsets when it is to write there."""
         self._leave_run()
@@ -331,6 +355,11 @@ def check_revises(vocabulary: Vocabulary) -> None:
     """Refuse a model that has not learned to change what is there."""
     if not vocabulary.revises:
         raise ReviserError("this model was not trained to revise; it can only continue and infill")
+
+
+def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
+    return TextLayer(tokenizer, tokenizer.encode(text)).text == text
 
 
 def _first_good_cut(text: str) -> int:

@@ -114,6 +114,20 @@ def seen_around(document: Session, number: int) -> Window:
     return document.revise(*line_in(document.text, number), max_actions=50).window
 
 
+def test_all_passages_are_revised_one_after_the_other() -> None:
+    """Each run begins where those before it have left the text."""
+    text = "Keep this.\n\none cat\ntwo cat\r\n\r\nthree cat"
+    start = text.index("one")
+    document = Session(Oracle("a dog"), TOKENIZER, text)
+    places = []
+    for run, first, last in document.revise_all(start, max_actions=500):
+        assert run.text[: run.text.index("cat")].count("a dog") == len(places)
+        follow(run.text, run)
+        places.append(text[first:last])
+    assert places == ["one cat", "two cat", "three cat"]
+    assert document.text == "Keep this.\n\na dog\na dog\r\n\r\na dog"
+
+
 def test_a_draft_is_seen_between_its_nearest_lines_alone() -> None:
     oracle = Oracle("another line.")
     start, end = line_in(LINES, 150)
