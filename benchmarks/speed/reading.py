@@ -318,7 +318,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ReviserError as error:
         return complain(error)
     tables = "\n".join([table(results), *([documents_table(documents)] if documents else [])])
-    print(json.dumps([asdict(one) for one in (*results, *documents)]) if chosen.json else tables)
+    figures = [*map(asdict, results), *map(asdict, documents)]
+    print(json.dumps(figures) if chosen.json else tables)
     if chosen.write:
         facts = provenance(
             shlex.join(["python", "-m", "benchmarks", "reading", *words]),
