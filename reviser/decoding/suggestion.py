@@ -12,7 +12,10 @@ CONFIDENCE: Final = 0.35
 _LONGEST_BEGUN: Final = 40
 _BEGUN = re.compile(rf"[^\S\r\n]?[\w'’-]{{0,{_LONGEST_BEGUN}}}\Z")
 _WORD = re.compile(r"\w+(?:['’-]+\w+)*")
-# Characters that a single word must save: the rest of a word, and a word by itself.
+_CLOSING = frozenset(".,;:!?…")
+_SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*\s*\Z""")
+_MARK_AT_END = re.compile(r"""[.,;:!?…]["'”’»)\]]*\s*\Z""")
+# Letters and digits that a single word must save: the rest of a word, and a word by itself.
 _WORTH_IN_WORD: Final = 3
 _WORTH_ALONE: Final = 5
 
@@ -57,4 +60,13 @@ def is_worth_showing(text: str, after_letter: bool) -> bool:
     """
     in_word = after_letter and text[:1].isalnum()
     least = _WORTH_IN_WORD if in_word else _WORTH_ALONE
-    return len(_WORD.findall(text)) > 1 or len(text.strip()) >= least
+    return len(_WORD.findall(text)) > 1 or sum(map(str.isalnum, text)) >= least
+
+
+def ends_too_soon(text: str, behind: str) -> bool:
+    """Whether a suggestion ends its sentence, or puts a mark, though the line goes on in that sentence with `behind`."""
+    following = behind.lstrip()[:1]
+    if following.islower():
+        return _SENTENCE_END.search(text) is not None
+    # A mark that stands there already needs no other before it.
+    return following in _CLOSING and _MARK_AT_END.search(text) is not None

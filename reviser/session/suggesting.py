@@ -18,7 +18,7 @@ from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.rollout import Policy, seed
 from reviser.decoding.spacing import ends_sentence
 from reviser.decoding.suggesting import Opens, Suggester
-from reviser.decoding.suggestion import CONFIDENCE, Piece, Suggestion, begun_word
+from reviser.decoding.suggestion import CONFIDENCE, Piece, Suggestion, begun_word, ends_too_soon
 from reviser.session.session import Session
 
 # Characters before and behind a place that are read to see whether a suggestion joins what follows.
@@ -143,10 +143,15 @@ def _joined(session: Session, before: str, suggestion: Suggestion, follows: str)
     starts = [found.end() for found in _SENTENCE_START.finditer(before)]
     before = before[starts[-1] if starts else 0 :]
     behind = re.split(r"[\r\n]", follows, maxsplit=1)[0][:_READ_BEHIND]
+    whole = [
+        count
+        for count in range(len(suggestion.pieces), 0, -1)
+        if not ends_too_soon(Suggestion(suggestion.pieces[:count]).text, behind)
+    ]
     if _reading(session.policy) is None:
-        return suggestion
+        return Suggestion(suggestion.pieces[: max(whole, default=0)])
     alone = _likelihood(session, before, behind)
-    for count in range(len(suggestion.pieces), max(len(suggestion.pieces) - _CUTS, 0), -1):
+    for count in whole[:_CUTS]:
         cut = Suggestion(suggestion.pieces[:count])
         space = " " if _glues(cut.text, behind) else ""
         if _likelihood(session, before + cut.text + space, behind) >= alone:

@@ -13,7 +13,13 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Scores, seed
 from reviser.decoding.suggesting import Opens, Suggester
-from reviser.decoding.suggestion import Piece, Suggestion, begun_word, is_worth_showing
+from reviser.decoding.suggestion import (
+    Piece,
+    Suggestion,
+    begun_word,
+    ends_too_soon,
+    is_worth_showing,
+)
 
 TOKENIZER = Gpt2Tokenizer()
 TEXTS = {
@@ -144,11 +150,30 @@ def test_the_chance_never_rises() -> None:
         ("a cat", False, True),
         ("cat", False, False),
         ("seeing", False, True),
+        (",,,,,,,,", True, False),
+        ("…?!) ed", True, False),
         ("", True, False),
     ],
 )
 def test_what_saves_little_is_not_worth_showing(text: str, after_letter: bool, worth: bool) -> None:
     assert is_worth_showing(text, after_letter) is worth
+
+
+@pytest.mark.parametrize(
+    ("text", "behind", "too_soon"),
+    [
+        (" is a library.", " keeps jobs in a file.", True),
+        (" is a library that", " keeps jobs in a file.", False),
+        (' he said."', "and left", True),
+        (" is a library.", " Jobs are kept in a file.", False),
+        (" of jobs.", ". It is new.", True),
+        (" of jobs,", ", and more", True),
+        (" of jobs", ", and more", False),
+        (" of jobs.", "", False),
+    ],
+)
+def test_a_sentence_that_goes_on_is_not_ended(text: str, behind: str, too_soon: bool) -> None:
+    assert ends_too_soon(text, behind) is too_soon
 
 
 def test_what_is_sure_ends_at_the_last_sure_word() -> None:

@@ -71,6 +71,16 @@ def test_what_does_not_join_is_cut_or_left_out(engine: Engine) -> None:
     assert refused
 
 
+def test_no_sentence_ends_where_the_line_goes_on_in_it(engine: Engine) -> None:
+    free = Engine("free", Unreadable(engine.policy), engine.tokenizer)
+    starts = (" the cat", " it was a quiet", " the rain", " late, the", " it")
+    ended = [text for start in starts for text in suggested(free, f"{start}¦")]
+    assert any(text.endswith(".") for text in ended)
+    for start in starts:
+        for one in (engine, free):
+            assert not any(text.endswith(".") for text in suggested(one, f"{start}¦ fell on it."))
+
+
 def test_words_are_not_glued_together(engine: Engine) -> None:
     for marked in (" the cat ¦sat on the mat", " it was ¦late", " the ¦rain fell on the mat"):
         before, _, behind = marked.partition("¦")
