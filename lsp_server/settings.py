@@ -78,7 +78,7 @@ class Settings:
     languages: dict[str, bool] = field(default_factory=dict)
     globs: dict[str, bool] = field(default_factory=dict)
     model: str | None = None
-    temperature: float = 0.9
+    temperature: float = 0.7
     top_k: int = 50
     seed: int | None = None
     threads: int | None = None

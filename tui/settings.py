@@ -26,7 +26,7 @@ class Settings:
     model: str | None = None
     threads: int | None = None
     max_actions: int = 256
-    temperature: float = 0.9
+    temperature: float = 0.7
     revise_temperature: float = 0.0
     sureness: float = 2.0
     top_k: int = 50

@@ -21,6 +21,8 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.repetition import LONGEST_REPEAT, Unrepeated
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
 from reviser.decoding.spacing import Spaced, ends_sentence
 from reviser.decoding.stepping_back import CheckedRollout
@@ -103,16 +105,23 @@ class Session:
         *,
         max_actions: int = DEFAULT_ACTIONS,
         check_steps_back: bool = True,
+        longest_repeat: int = LONGEST_REPEAT,
     ) -> Generation:
         """Write on at the end of the document; a final line ending stays the final one.
 
         With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy that cannot read
-        a text from left to right does without.
+        a text from left to right does without. A model does not write `longest_repeat` tokens in a row twice; with 0 it may.
         """
         self._leave_run()
         end = end_of_writing(self._text)
         return self._start(
-            end, end, sampler, max_actions, sees_suffix=False, checks=check_steps_back
+            end,
+            end,
+            sampler,
+            max_actions,
+            sees_suffix=False,
+            checks=check_steps_back,
+            longest_repeat=longest_repeat,
         )
 
     def infill(
@@ -123,6 +132,7 @@ class Session:
         *,
         max_actions: int = DEFAULT_ACTIONS,
         check_steps_back: bool = True,
+        longest_repeat: int = LONGEST_REPEAT,
     ) -> Generation:
         """Write between character offsets `start` and `end`; the text between them makes room first."""
         self._leave_run()
@@ -130,7 +140,13 @@ class Session:
         if not 0 <= start <= end <= len(self._text):
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
         return self._start(
-            start, end, sampler, max_actions, sees_suffix=True, checks=check_steps_back
+            start,
+            end,
+            sampler,
+            max_actions,
+            sees_suffix=True,
+            checks=check_steps_back,
+            longest_repeat=longest_repeat,
         )
 
     def revise(
@@ -227,10 +243,18 @@ class Session:
         *,
         sees_suffix: bool,
         checks: bool = False,
+        longest_repeat: int = 0,
     ) -> Generation:
         room = self._room(max_actions, sees_suffix)
         window = self._choose_window(start, end, room, sees_suffix)
-        return self._begin(window, sampler, max_actions, self._text[start:end], checks=checks)
+        return self._begin(
+            window,
+            sampler,
+            max_actions,
+            self._text[start:end],
+            checks=checks,
+            longest_repeat=longest_repeat,
+        )
 
     def _begin(
         self,
@@ -241,6 +265,7 @@ class Session:
         draft: list[int] | None = None,
         margin: float = 0.0,
         checks: bool = False,
+        longest_repeat: int = 0,
     ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
@@ -254,6 +279,8 @@ class Session:
         policy: Policy = self.policy
         if draft is None and not window.trailing_space and ends_sentence(window.prefix):
             policy = Spaced(policy, self.tokenizer)
+        if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
+            policy = Unrepeated(policy, longest_repeat)
         if margin:
             policy = LookaheadPolicy(policy, margin, limit=allowed)
         if checks and can_read(self.policy):

@@ -48,6 +48,10 @@ MoveTemperatureOption = Annotated[
     float,
     typer.Option(help="Sampling temperature of moves, above 0; never higher than --temperature."),
 ]
+LongestRepeatOption = Annotated[
+    int,
+    typer.Option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0),
+]
 TopKOption = Annotated[
     int, typer.Option(help="Sample from the K most likely actions; 0 means all.", min=0)
 ]
@@ -110,7 +114,8 @@ class WritingOptions:
     number: NumberOption = 1
     watch: WatchOption = False
     max_actions: MaxActionsOption = 256
-    temperature: TemperatureOption = 0.9
+    longest_repeat: LongestRepeatOption = 8
+    temperature: TemperatureOption = 0.7
     move_temperature: MoveTemperatureOption = 0.35
     top_k: TopKOption = 50
     top_p: TopPOption = 1.0
@@ -156,6 +161,7 @@ def continue_(options: ContinueOptions) -> None:
             sampler,
             max_actions=options.max_actions,
             check_steps_back=options.check_steps_back,
+            longest_repeat=options.longest_repeat,
         ),
         options.watch,
     )
@@ -187,7 +193,13 @@ def infill(options: InfillOptions) -> None:
         last = first if options.to is None else offset_of(session.text, options.to)
         if last < first:
             raise ReviserError(f"--to {options.to} lies before --at {options.at}")
-        return session.infill(first, last, sampler, max_actions=options.max_actions)
+        return session.infill(
+            first,
+            last,
+            sampler,
+            max_actions=options.max_actions,
+            longest_repeat=options.longest_repeat,
+        )
 
     options.job().run(start, options.watch)
 
