@@ -40,7 +40,7 @@ ON_AVERAGE: Final = 0.8
 BEHIND: Final = 2.5
 OF_PHRASES: Final = 0.4
 # How many times the odds of a first move are those that the model gives: most steps back are thought through in vain.
-ODDS: Final = 8.0
+ODDS: Final = 20.0
 # Actions of a step back that are thought through at the most.
 _LONGEST: Final = 96
 # How many tokens beside the place that moves lead to a sentence may be put, and anything else.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviser.checkpoints.library import embedded_folder
+from reviser.core.actions import Insert, Move
 from reviser.decoding.rollout import Sampler
 from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.session.engine import Engine, load_engine
@@ -58,7 +59,10 @@ def test_the_cards_tell_every_command_that_the_runs_noted() -> None:
     log = ROOT / "docs" / "results" / "log"
     former = " ".join((log / "former-model.md").read_text("utf-8").replace("\\\n", "").split())
     pages = ("embedded-training.md", "embedded-fourth-run.md", "embedded-last-runs.md")
-    for names, card, runs in ((pages, former, 6), (("proofreader-run.md",), CARD, 1)):
+    for names, card, runs in (
+        (pages, former, 6),
+        (("proofreader-run.md", "writer-run.md"), CARD, 2),
+    ):
         text = "\n".join((log / name).read_text("utf-8") for name in names)
         commands = re.findall(r"^`(python -m training .*)`$", text, re.MULTILINE)
         own = [command for command in commands if "--objective ar" not in command]
@@ -80,6 +84,20 @@ def test_it_writes_on_the_same_for_the_same_seed(engine: Engine) -> None:
     assert len({text for text, _ in runs}) == len(runs)
     assert any(ending == "stop" for _, ending in runs)
     assert write(engine, 1) == runs[0]
+
+
+def test_it_steps_back_to_insert_something(engine: Engine) -> None:
+    """Of eight runs at least one goes back, and what it inserts stands at the start of a word or a sentence."""
+    mail = (ROOT / "examples" / "mail.txt").read_text("utf-8")
+    inserted = 0
+    for seed in range(1, 9):
+        run = engine.session(mail).continue_(Sampler(0.7, seed=seed), max_actions=120)
+        for step in run:
+            back = step.cursor < run.rollout.canvas.length
+            inserted += back and isinstance(step.action, Insert)
+            if back and isinstance(step.action, Move) and step.action.delta < 0:
+                assert step.cursor >= len(engine.tokenizer.encode(mail.rstrip("\n")))
+    assert inserted >= 3
 
 
 def test_what_it_writes_is_not_glued_to_the_full_stop_before(engine: Engine) -> None:
