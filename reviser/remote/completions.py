@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,9 +155,16 @@ class Completion:
     """Carries out a request, one action at a time."""
 
     def __init__(
-        self, asked: Asked, batcher: Batcher, vocabulary: Vocabulary, context: int
+        self,
+        asked: Asked,
+        batcher: Batcher,
+        vocabulary: Vocabulary,
+        context: int,
+        wanted: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`wanted` is asked before each action but the first whether anyone still waits."""
         self._asked = asked
+        self._wanted = wanted
         self._batcher = batcher
         self._context = context
         if len(asked.prompt) > context:
@@ -179,6 +186,9 @@ class Completion:
     def chosen(self) -> Iterator[Chosen]:
         run = self.run
         while not run.over and len(run.history) <= self._context:
+            if run.actions_taken and not self._wanted():
+                run.cancel()
+                continue
             scores = self._batcher.scores(run.history, run.canvas)
             likeliest, chance = self._likeliest(scores)
             step = run.advance(scores)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import re
+import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -137,7 +140,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _complete(self) -> dict[str, Any] | None:
         service = self.server.service
         asked = Asked.parse(self._body(), service.name, service.vocabulary, service.tokenizer)
-        completion = Completion(asked, service.batcher, service.vocabulary, service.context)
+        completion = Completion(
+            asked, service.batcher, service.vocabulary, service.context, wanted=self._is_waited_for
+        )
         if not asked.stream:
             return service.wording.whole(asked, completion)
         self.send_response(200)
@@ -153,6 +158,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
         return None
 
+    def _is_waited_for(self) -> bool:
+        """Whether the client is still there: nothing is written for one that has gone."""
+        try:
+            readable, _, _ = select.select([self.connection], [], [], 0)
+            return not readable or bool(self.connection.recv(1, socket.MSG_PEEK))
+        except (OSError, ValueError):
+            return False
+
     def _event(self, data: str) -> None:
         line = f"data: {data}\n\n".encode()
         self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
@@ -160,7 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_key(self) -> None:
         key = self.server.key
-        if key and self.headers.get("Authorization") != f"Bearer {key}":
+        given = self.headers.get("Authorization", "")
+        if key and not hmac.compare_digest(given.encode(), f"Bearer {key}".encode()):
             raise BadRequest(f"the request lacks the key that {KEY_VARIABLE} holds", 401)
 
     def _body(self) -> Any:

@@ -6,22 +6,27 @@ import http.client
 import http.server
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reviser.checkpoints.home import save_checkpoint
 from reviser.core.errors import ReviserError
 from reviser.decoding.rollout import Sampler, seed
 from reviser.model.layout import Quantisation
-from reviser.remote.batching import Rows, Wanted
+from reviser.remote.batching import Batcher, OneByOne, Rows, Wanted
 from reviser.remote.client import Address, Client
+from reviser.remote.server import Server, Service
 from reviser.session.engine import Engine, load_engine
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_checkpoint
@@ -239,6 +244,41 @@ def test_a_key_is_asked_for(model: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             load_engine(there(url, model))
         monkeypatch.setenv("REVISER_API_KEY", "secret")
         assert written(load_engine(there(url, model)), Sampler.greedy())
+
+
+def test_nothing_is_written_for_a_client_that_has_gone(model: Path) -> None:
+    engine = load_engine(model)
+    stop = engine.policy.vocabulary.stop_id
+
+    class Slow(OneByOne):
+        """Takes its time, and never stops by itself."""
+
+        asked = 0
+
+        def score(self, wanted: Sequence[Wanted]) -> list[Any]:
+            Slow.asked += 1
+            time.sleep(0.02)
+            found = super().score(wanted)
+            for scores in found:
+                scores[stop] = -np.inf
+            return found
+
+    service = replace(Service.of(engine, 1), batcher=Batcher(Slow(engine.policy), 1))
+    with Server(("127.0.0.1", 0), service) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        body = json.dumps({"prompt": TEXT, "max_tokens": 300, "temperature": 1.0}).encode()
+        client = socket.create_connection(server.server_address[:2])
+        head = f"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(head.encode() + body)
+        while Slow.asked < 3:
+            time.sleep(0.01)
+        client.close()
+        while (before := Slow.asked) < 300:
+            time.sleep(1)
+            if Slow.asked == before:
+                break
+        server.shutdown()
+    assert Slow.asked < 300
 
 
 # Failures -----------------------------------------------------------------------------------------
