@@ -43,11 +43,12 @@ static bool has_dot_product(void) {
  * A byte b of two weights is 16 h + l. To split it costs two instructions for two products. Half of
  * that is saved by not isolating h: with x the input that h meets and y the one that l meets,
  *
- *     h x + l y  =  b (x / 16) + l (y - x / 16)
+ *     16 (h x + l y)  =  b x + 16 l (y - x / 16)
  *
- * so the inputs kept are a = x and c = y - x / 16, and a group's product is sum(b a) / 16 + sum(l c).
- * The dot product reads b as signed, hence the packed high nibble is h - 8 in two's complement, and
- * 8 sum(a) makes up for it. */
+ * so the inputs kept are a = x and c = y - x / 16, and 16 times a group's product is sum(b a) + sum(16 l c); the
+ * scales of the input make up for the 16. The dot product reads b as signed, hence the packed high nibble is h - 8 in
+ * two's complement, and 128 sum(a) makes up for it. For several positions 16 (l - 8) is a byte, too, and one sum
+ * takes both; 128 sum(c) makes up for that. */
 #define NIBBLE_MASK 0x80
 
 /* Inputs of a group's bytes: a and c of the comment above. */
@@ -83,10 +84,11 @@ TARGET static void quantise_pairs(const Activations *in, int position) {
             v8_store_int8(codes + at * GROUP + 8 * (size_t)i, c[i]);
         }
         float a_sum = v8_sum(v8_add(a[0], a[1])), c_sum = v8_sum(v8_add(c[0], c[1]));
-        scales[at] = scale * INPUT_LIFT;
+        float shifted = in->together == 1 ? a_sum : a_sum + c_sum;
+        scales[at] = scale * (INPUT_LIFT / 16);
         /* x + y = a + (c + a / 16) */
         sums[at] = scale * INPUT_LIFT * (c_sum + a_sum * (17.0f / 16));
-        vst1q_s32(starts + 4 * at, vdupq_n_s32(MAGIC + 8 * (int32_t)a_sum));
+        vst1q_s32(starts + 4 * at, vdupq_n_s32(MAGIC + 128 * (int32_t)shifted));
     }
 }
 
@@ -128,6 +130,7 @@ INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activa
     const uint8x16_t nibble = vdupq_n_u8(15);
     const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
     const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
+    const int32x4_t sixteen = vdupq_n_s32(16);
     float32x4_t scaled[2], lowered[2];
     for (int h = 0; h < 2; h++) scaled[h] = lowered[h] = vdupq_n_f32(0.0f);
     for (int group = 0; group < groups; group++, tile++) {
@@ -135,8 +138,8 @@ INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activa
         int8x16_t low = vld1q_s8(in->codes + group * GROUP);
         int8x16_t high = vld1q_s8(in->codes + group * GROUP + GROUP / 2);
         for (int h = 0; h < 2; h++) {
-            whole[h] = new_zeros();
-            part[h] = vld1q_s32(in->starts + 4 * group);
+            whole[h] = vld1q_s32(in->starts + 4 * group);
+            part[h] = new_zeros();
         }
         /* Alone, a position waits for memory: ask for it a little earlier than the processor does. */
         __builtin_prefetch((const char *)tile + AHEAD, 0, 0);
@@ -149,7 +152,7 @@ INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activa
         for (int h = 0; h < 2; h++) {
             float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
             float32x4_t minimum = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h]));
-            float32x4_t dot = plain(vrsraq_n_s32(part[h], whole[h], 4));
+            float32x4_t dot = plain(vmlaq_s32(whole[h], part[h], sixteen));
             scaled[h] = vfmaq_n_f32(scaled[h], vmulq_f32(dot, scale), in->scales[group]);
             lowered[h] = vfmaq_n_f32(lowered[h], minimum, in->sums[group]);
         }
@@ -200,7 +203,7 @@ INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activa
 
 /* A group of four rows, unpacked. */
 typedef struct {
-    int8_t low[GROUP / 8][4][4];
+    int8_t low[GROUP / 8][4][4]; /* 16 (l - 8) */
     float scales[4];
     float shifts[4]; /* MAGIC_FLOAT times the scales, below zero */
     float minima[4];
@@ -210,15 +213,16 @@ typedef struct {
 
 INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
     const Tile4 *tile = (const Tile4 *)((const PanelHead *)panel + 1);
-    const uint8x16_t nibble = vdupq_n_u8(15);
+    const uint8x16_t sign = vdupq_n_u8(0x80);
     const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
     const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
     for (int group = 0; group < groups; group++, tile++) {
         uint8x16_t bytes = vld1q_u8(tile->scales); /* and the minima after them */
         for (int h = 0; h < 2; h++, to++) {
-            for (int j = 0; j < GROUP / 8; j++)
-                vst1q_s8(to->low[j][0],
-                         vreinterpretq_s8_u8(vandq_u8(vld1q_u8(tile->codes[j][4 * h]), nibble)));
+            for (int j = 0; j < GROUP / 8; j++) {
+                uint8x16_t low = vshlq_n_u8(vld1q_u8(tile->codes[j][4 * h]), 4);
+                vst1q_s8(to->low[j][0], vreinterpretq_s8_u8(veorq_u8(low, sign)));
+            }
             float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
             vst1q_f32(to->scales, scale);
             vst1q_f32(to->shifts, vmulq_n_f32(scale, -MAGIC_FLOAT));
@@ -237,9 +241,9 @@ INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
 
 /* The sums of multiply_four4 for four positions, written out since compilers lose a tenth of the speed to the
  * order of these instructions. A group's sums become floats while the next group's are made, so that neither
- * waits for the other.
+ * waits for the other: groups use two sets of sums by turns.
  *
- * v0 to v3: scaled; v4 to v7: lowered; v8 to v11: whole; v12 to v15: part, and then both; v16 to v19: codes of the
+ * v0 to v3: scaled; v4 to v7: lowered; v8 to v11 and v12 to v15: sums of a group; v16 to v19: codes of the
  * four positions; v20 to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and
  * sums of the inputs. */
 #define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
@@ -248,8 +252,38 @@ INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
 #define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 #define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
 #define ZERO(to) "movi v" #to ".4s, #0\n"
-#define JOIN(part, whole) "srsra v" #part ".4s, v" #whole ".4s, #4\n"
 #define STORE_SUM(from, at) "str q" #from ", [%[to], #" #at "]\n"
+
+/* Sum up a group in a to d, and make floats of the last one's sums in e to h. */
+#define SUM_GROUP(a, b, c, d, e, f, g, h)                                                                      \
+    LOAD(16, codes, 16) LOAD(20, rows, 0) LOAD(a, starts, 0) LOAD(17, codes, 48) LOAD(b, starts, 16)           \
+    LOAD(18, codes, 80) LOAD(c, starts, 32) LOAD(19, codes, 112) LOAD(d, starts, 48)                           \
+    LOAD(21, rows, 32) LOAD(22, rows, 64) LOAD(23, rows, 96)                                                   \
+    DOT(a, 20, 16, 0) PRODUCT(24, e) DOT(b, 20, 17, 0) PRODUCT(25, f)                                          \
+    DOT(c, 20, 18, 0) PRODUCT(26, g) DOT(d, 20, 19, 0) LOAD(20, low, 0)                                        \
+    DOT(a, 21, 16, 1) PRODUCT(27, h) DOT(b, 21, 17, 1) LOWER(4, 0)                                             \
+    DOT(c, 21, 18, 1) LOWER(5, 1) DOT(d, 21, 19, 1) LOAD(21, low, 16)                                          \
+    DOT(a, 22, 16, 2) LOWER(6, 2) DOT(b, 22, 17, 2) LOWER(7, 3)                                                \
+    DOT(c, 22, 18, 2) SCALE(0, 24, 0) DOT(d, 22, 19, 2) LOAD(22, low, 32)                                      \
+    DOT(a, 23, 16, 3) SCALE(1, 25, 1) LOAD(16, codes, 0) DOT(b, 23, 17, 3) SCALE(2, 26, 2) LOAD(17, codes, 32) \
+    DOT(c, 23, 18, 3) SCALE(3, 27, 3) LOAD(18, codes, 64) DOT(d, 23, 19, 3) LOAD(19, codes, 96)                \
+    LOAD(23, low, 48)                                                                                          \
+    DOT(a, 20, 16, 0) DOT(b, 20, 17, 0) DOT(c, 20, 18, 0) DOT(d, 20, 19, 0) LOAD(28, low, 64) LOAD(24, low, 80) \
+    DOT(a, 21, 16, 1) DOT(b, 21, 17, 1) DOT(c, 21, 18, 1) DOT(d, 21, 19, 1) LOAD(29, low, 96) LOAD(25, low, 80) \
+    DOT(a, 22, 16, 2) DOT(b, 22, 17, 2) DOT(c, 22, 18, 2) DOT(d, 22, 19, 2)                                    \
+    "ldr q30, [%[scales]], #16\n" LOAD(26, low, 80)                                                            \
+    DOT(a, 23, 16, 3) DOT(b, 23, 17, 3) DOT(c, 23, 18, 3) DOT(d, 23, 19, 3)                                    \
+    "ldr q31, [%[sums]], #16\n" LOAD(27, low, 80)                                                              \
+    "add %[codes], %[codes], #128\n"                                                                           \
+    "add %[rows], %[rows], #144\n"                                                                             \
+    "add %[low], %[low], #224\n"                                                                               \
+    "add %[starts], %[starts], #64\n"                                                                          \
+    "subs %w[groups], %w[groups], #1\n"
+
+#define FINISH_GROUP(e, f, g, h)                                                                               \
+    PRODUCT(24, e) PRODUCT(25, f) PRODUCT(26, g) PRODUCT(27, h)                                                \
+    LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)                                                            \
+    SCALE(0, 24, 0) SCALE(1, 25, 1) SCALE(2, 26, 2) SCALE(3, 27, 3)
 
 INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, const int8_t *codes,
                       const float *scales, const float *sums, const int32_t *starts, const int h, float *to) {
@@ -258,34 +292,15 @@ INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, c
         ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
         ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)
         "1:\n"
-        LOAD(16, codes, 16) LOAD(20, rows, 0) LOAD(17, codes, 48) LOAD(18, codes, 80) LOAD(19, codes, 112)
-        LOAD(21, rows, 32) LOAD(22, rows, 64) LOAD(23, rows, 96)
-        ZERO(8) ZERO(9) ZERO(10) ZERO(11)
-        DOT(8, 20, 16, 0) PRODUCT(24, 12) DOT(9, 20, 17, 0) PRODUCT(25, 13)
-        DOT(10, 20, 18, 0) PRODUCT(26, 14) DOT(11, 20, 19, 0) LOAD(20, low, 0)
-        DOT(8, 21, 16, 1) PRODUCT(27, 15) DOT(9, 21, 17, 1) LOWER(4, 0)
-        DOT(10, 21, 18, 1) LOWER(5, 1) DOT(11, 21, 19, 1) LOAD(21, low, 16)
-        DOT(8, 22, 16, 2) LOWER(6, 2) DOT(9, 22, 17, 2) LOWER(7, 3)
-        DOT(10, 22, 18, 2) SCALE(0, 24, 0) DOT(11, 22, 19, 2) LOAD(22, low, 32) LOAD(14, starts, 32)
-        DOT(8, 23, 16, 3) SCALE(1, 25, 1) LOAD(16, codes, 0) DOT(9, 23, 17, 3) SCALE(2, 26, 2) LOAD(17, codes, 32)
-        DOT(10, 23, 18, 3) SCALE(3, 27, 3) LOAD(18, codes, 64) DOT(11, 23, 19, 3) LOAD(19, codes, 96)
-        LOAD(23, low, 48) LOAD(15, starts, 48) LOAD(12, starts, 0) LOAD(13, starts, 16)
-        DOT(12, 20, 16, 0) DOT(13, 20, 17, 0) DOT(14, 20, 18, 0) DOT(15, 20, 19, 0) LOAD(28, low, 64) LOAD(24, low, 80)
-        DOT(12, 21, 16, 1) DOT(13, 21, 17, 1) DOT(14, 21, 18, 1) DOT(15, 21, 19, 1) LOAD(29, low, 96) LOAD(25, low, 80)
-        DOT(12, 22, 16, 2) DOT(13, 22, 17, 2) DOT(14, 22, 18, 2) DOT(15, 22, 19, 2)
-        "ldr q30, [%[scales]], #16\n" LOAD(26, low, 80)
-        DOT(12, 23, 16, 3) DOT(13, 23, 17, 3) DOT(14, 23, 18, 3) DOT(15, 23, 19, 3)
-        "ldr q31, [%[sums]], #16\n" LOAD(27, low, 80)
-        JOIN(12, 8) JOIN(13, 9) JOIN(14, 10) JOIN(15, 11)
-        "add %[codes], %[codes], #128\n"
-        "add %[rows], %[rows], #144\n"
-        "add %[low], %[low], #224\n"
-        "add %[starts], %[starts], #64\n"
-        "subs %w[groups], %w[groups], #1\n"
+        SUM_GROUP(8, 9, 10, 11, 12, 13, 14, 15)
+        "b.eq 2f\n"
+        SUM_GROUP(12, 13, 14, 15, 8, 9, 10, 11)
         "b.ne 1b\n"
-        PRODUCT(24, 12) PRODUCT(25, 13) PRODUCT(26, 14) PRODUCT(27, 15)
-        LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)
-        SCALE(0, 24, 0) SCALE(1, 25, 1) SCALE(2, 26, 2) SCALE(3, 27, 3)
+        FINISH_GROUP(12, 13, 14, 15)
+        "b 3f\n"
+        "2:\n"
+        FINISH_GROUP(8, 9, 10, 11)
+        "3:\n"
         STORE_SUM(0, 0) STORE_SUM(1, 16) STORE_SUM(2, 32) STORE_SUM(3, 48)
         STORE_SUM(4, 64) STORE_SUM(5, 80) STORE_SUM(6, 96) STORE_SUM(7, 112)
         : [codes] "+r"(codes), [rows] "+r"(rows), [low] "+r"(unpacked), [scales] "+r"(scales),
@@ -322,30 +337,27 @@ INLINE void multiply_four4(const unsigned char *panel, const Unpacked *unpacked,
     } else {
         for (int p = 0; p < count; p++) scaled[p] = lowered[p] = vdupq_n_f32(0.0f);
         for (int group = 0; group < groups; group++, tile++, unpacked += 2) {
-            int32x4_t whole[QUAD], part[QUAD];
+            int32x4_t sum[QUAD];
             int8x16_t fours[QUAD];
             for (int p = 0; p < count; p++) {
-                whole[p] = new_zeros();
+                sum[p] = vld1q_s32(starts + 4 * p);
                 fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
             }
-            ADD_FOUR(whole, (const int8_t *)tile->codes[0][4 * h], fours, 0);
-            ADD_FOUR(whole, (const int8_t *)tile->codes[1][4 * h], fours, 1);
-            ADD_FOUR(whole, (const int8_t *)tile->codes[2][4 * h], fours, 2);
-            ADD_FOUR(whole, (const int8_t *)tile->codes[3][4 * h], fours, 3);
-            for (int p = 0; p < count; p++) {
-                part[p] = vld1q_s32(starts + 4 * p);
-                fours[p] = vld1q_s8(codes + p * GROUP);
-            }
-            ADD_FOUR(part, unpacked->low[0][0], fours, 0);
-            ADD_FOUR(part, unpacked->low[1][0], fours, 1);
-            ADD_FOUR(part, unpacked->low[2][0], fours, 2);
-            ADD_FOUR(part, unpacked->low[3][0], fours, 3);
+            ADD_FOUR(sum, (const int8_t *)tile->codes[0][4 * h], fours, 0);
+            ADD_FOUR(sum, (const int8_t *)tile->codes[1][4 * h], fours, 1);
+            ADD_FOUR(sum, (const int8_t *)tile->codes[2][4 * h], fours, 2);
+            ADD_FOUR(sum, (const int8_t *)tile->codes[3][4 * h], fours, 3);
+            for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP);
+            ADD_FOUR(sum, unpacked->low[0][0], fours, 0);
+            ADD_FOUR(sum, unpacked->low[1][0], fours, 1);
+            ADD_FOUR(sum, unpacked->low[2][0], fours, 2);
+            ADD_FOUR(sum, unpacked->low[3][0], fours, 3);
             float32x4_t scale = vld1q_f32(unpacked->scales), minimum = vld1q_f32(unpacked->minima);
             float32x4_t in_scales = vld1q_f32(scales), in_sums = vld1q_f32(sums);
 #define FINISH(p)                                                                            \
         if (p < count) {                                                                         \
             /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */    \
-            float32x4_t dot = vreinterpretq_f32_s32(vrsraq_n_s32(part[p], whole[p], 4));         \
+            float32x4_t dot = vreinterpretq_f32_s32(sum[p]);                                     \
             float32x4_t product = vfmaq_f32(vld1q_f32(unpacked->shifts), dot, scale);            \
             scaled[p] = vfmaq_laneq_f32(scaled[p], product, in_scales, p);                       \
             lowered[p] = vfmaq_laneq_f32(lowered[p], minimum, in_sums, p);                       \

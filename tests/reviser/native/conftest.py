@@ -103,7 +103,7 @@ def multiply_pairs(parts: Mapping[str, Tensor], x: Tensor) -> Tensor:
     low, high = both % 16, (both / 16).floor()
     whole = torch.einsum("...gi,rgi->...rg", a, 16 * (high - 8) + low)
     part = torch.einsum("...gi,rgi->...rg", c, low) + 8 * a.sum(-1)[..., None, :]
-    dot = part + ((whole + 8) / 16).floor()
+    dot = part + whole / 16
     step = parts["row_scales"][:, None] * parts["scales"]
     lowered = parts["row_minima"][:, None] * parts["minima"]
     sums = (c.sum(-1) + a.sum(-1) * 17 / 16)[..., None, :]
