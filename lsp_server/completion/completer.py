@@ -154,7 +154,7 @@ class Completer:
                 self._set_busy(False)
         cache = self._asked_for if invoked else self._cache
         for text in found:
-            if invoked or is_worth_showing(text, context.before[-1:].isalnum()):
+            if is_worth_showing(text, context.before[-1:].isalnum(), invoked=invoked):
                 cache.put(context, text)
         shown = self._shown(self._known(context, invoked), context, removed)
         return [text.replace("\n", ending) for text in shown[:count]]

@@ -34,8 +34,10 @@ _IN_WORD: Final = "'’_-"
 _LINE = re.compile(r"[^\r\n]*")
 
 
-Opens = Literal["line", "sentence"]
-"""What begins at a place: a line, which does not begin with space, or a sentence behind a full stop, which does."""
+Opens = Literal["line", "sentence", "line and sentence"]
+"""What begins at a place: a line, which does not begin with space, or a sentence behind a full stop, which does, or both.
+
+A sentence that begins a line does not begin with a small letter."""
 
 
 class _Tokens:
@@ -54,6 +56,7 @@ class _Tokens:
         # A token that is a part of a character may well go on with a word.
         self.in_word = self.insertable & [not one or _is_in_word(one) for one in first]
         self.blank = np.array([one.isspace() for one in first])
+        self.small = np.array([one.islower() for one in first])
         self.breaks = np.array([one in ("\n", "\r") for one in first])
 
     def starting_with(self, text: bytes) -> NDArray[np.int64]:
@@ -172,8 +175,7 @@ class Suggester:
             if chances is None:
                 break
             if opens is not None and not ids:
-                unfit = self._tokens.blank if opens == "line" else glued_tokens(self._tokenizer)
-                chances[:-1][unfit] = -np.inf
+                chances[:-1][self._unfit(opens)] = -np.inf
             token = self._next_inside(rest, chances)
             fitting = self._tokens.starting_with(rest)
             if token is not None:
@@ -197,6 +199,12 @@ class Suggester:
             return []
         found.sort(key=lambda path: -path.chance)
         return [_Path(path.ids, path.chance - total) for path in found[:count]]
+
+    def _unfit(self, opens: Opens) -> NDArray[np.bool_]:
+        """The tokens that nothing begins with that begins here."""
+        if opens == "sentence":
+            return glued_tokens(self._tokenizer)
+        return self._tokens.blank | self._tokens.small if opens != "line" else self._tokens.blank
 
     def _next_inside(self, rest: bytes, chances: NDArray[np.float64]) -> int | None:
         """The token to follow that `rest` begins with: the one that is all of it, unless another is far likelier."""

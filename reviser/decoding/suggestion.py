@@ -18,6 +18,7 @@ _MARK_AT_END = re.compile(r"""[.,;:!?…]["'”’»)\]]*\s*\Z""")
 # Letters and digits that a single word must save: the rest of a word, and a word by itself.
 _WORTH_IN_WORD: Final = 3
 _WORTH_ALONE: Final = 5
+_WORTH_ASKING: Final = 2
 
 
 def begun_word(text: str) -> str:
@@ -53,20 +54,22 @@ class Suggestion:
         return Suggestion(self.pieces[:kept])
 
 
-def is_worth_showing(text: str, after_letter: bool) -> bool:
-    """Whether a suggestion that nobody asked for saves more than it disturbs: two words, or some letters of one.
+def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) -> bool:
+    """Whether a suggestion saves more than it disturbs: two words, or some letters of one; two letters, if it was asked for.
 
     `after_letter` says whether it follows a letter, so that it may be the rest of a word.
     """
     in_word = after_letter and text[:1].isalnum()
     least = _WORTH_IN_WORD if in_word else _WORTH_ALONE
+    if invoked:
+        least = _WORTH_ASKING
     return len(_WORD.findall(text)) > 1 or sum(map(str.isalnum, text)) >= least
 
 
 def ends_too_soon(text: str, behind: str) -> bool:
     """Whether a suggestion ends its sentence, or puts a mark, though the line goes on in that sentence with `behind`."""
     following = behind.lstrip()[:1]
-    if following.islower():
+    if following.islower() or following.isdigit():
         return _SENTENCE_END.search(text) is not None
     # A mark that stands there already needs no other before it.
     return following in _CLOSING and _MARK_AT_END.search(text) is not None

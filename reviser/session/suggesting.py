@@ -133,7 +133,7 @@ def _opens(prefix: str, begun: str) -> Opens | None:
     if begun:
         return None
     if not prefix or prefix[-1] in "\r\n":
-        return "line"
+        return "line and sentence" if ends_sentence(prefix.rstrip()) else "line"
     return "sentence" if ends_sentence(prefix) else None
 
 

@@ -33,6 +33,8 @@ TEXTS = {
     "Done.\nLast": 3,
     "Her name was Wojciechowska, of course": 1,
     "One two.\nThree": 1,
+    "Over.\nso it is": 4,
+    "Over.\nSo it was": 1,
 }
 
 
@@ -122,6 +124,14 @@ def test_no_line_begins_with_a_space() -> None:
     assert found.pieces[0].chance == pytest.approx(0.3, abs=1e-3)
 
 
+def test_a_sentence_that_begins_a_line_has_no_small_letter() -> None:
+    assert suggestions("Over.\n", opens="line")[0].text == "so it is"
+    (found,) = suggestions("Over.\n", opens="line and sentence")
+    assert found.text == "So it was"
+    (found,) = suggestions("Done.\n", opens="line and sentence")
+    assert found.text == "Last"
+
+
 def test_a_suggestion_ends_with_its_line() -> None:
     assert suggestions("One")[0].text == " two."
     assert suggestions("One two.") == []
@@ -159,6 +169,13 @@ def test_what_saves_little_is_not_worth_showing(text: str, after_letter: bool, w
     assert is_worth_showing(text, after_letter) is worth
 
 
+def test_what_is_asked_for_may_save_less() -> None:
+    assert is_worth_showing(" the", True, invoked=True)
+    assert is_worth_showing("ed", True, invoked=True)
+    assert not is_worth_showing("s", True, invoked=True)
+    assert not is_worth_showing(".", True, invoked=True)
+
+
 @pytest.mark.parametrize(
     ("text", "behind", "too_soon"),
     [
@@ -170,6 +187,7 @@ def test_what_saves_little_is_not_worth_showing(text: str, after_letter: bool, w
         (" of jobs,", ", and more", True),
         (" of jobs", ", and more", False),
         (" of jobs.", "", False),
+        (" of our meeting.", " 3 May.", True),
     ],
 )
 def test_a_sentence_that_goes_on_is_not_ended(text: str, behind: str, too_soon: bool) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from reviser.decoding.left_to_right import left_to_right
 from reviser.model.layout import Quantisation
+from reviser.session import suggesting
 from reviser.session.engine import Engine, load_engine
 from reviser.session.session import SessionPolicy
 from reviser.session.suggesting import Suggestions, Wish
@@ -96,6 +97,22 @@ def test_a_suggestion_is_one_sentence_or_one_line(engine: Engine) -> None:
             assert not re.search(r"[.!?]\s", text)
         for text in suggested(engine, marked, whole):
             assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("prefix", "begun", "opens"),
+    [
+        ("It was late.\n\n", "", "line and sentence"),
+        ("It was late.\n", "", "line and sentence"),
+        ("Dear Anna,\n\n", "", "line"),
+        ("", "", "line"),
+        ("It was late.", "", "sentence"),
+        ("It was late. ", "", None),
+        ("It was late.\n", "so", None),
+    ],
+)
+def test_what_begins_at_a_place(prefix: str, begun: str, opens: str | None) -> None:
+    assert suggesting._opens(prefix, begun) == opens
 
 
 def test_others_say_something_else(engine: Engine) -> None:
