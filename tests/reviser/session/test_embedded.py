@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reviser.checkpoints.library import embedded_folder
-from reviser.core.actions import Insert, Move
+from reviser.core.actions import Insert
 from reviser.decoding.rollout import Sampler
 from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.session.engine import Engine, load_engine
@@ -87,16 +87,16 @@ def test_it_writes_on_the_same_for_the_same_seed(engine: Engine) -> None:
 
 
 def test_it_steps_back_to_insert_something(engine: Engine) -> None:
-    """Of eight runs at least one goes back, and what it inserts stands at the start of a word or a sentence."""
+    """Of eight runs at least one goes back, and never before what was given."""
     mail = (ROOT / "examples" / "mail.txt").read_text("utf-8")
     inserted = 0
     for seed in range(1, 9):
         run = engine.session(mail).continue_(Sampler(0.7, seed=seed), max_actions=120)
-        for step in run:
+        given = run.rollout.canvas.length
+        for step in (frame.step for frame in run):
             back = step.cursor < run.rollout.canvas.length
+            assert step.cursor >= given
             inserted += back and isinstance(step.action, Insert)
-            if back and isinstance(step.action, Move) and step.action.delta < 0:
-                assert step.cursor >= len(engine.tokenizer.encode(mail.rstrip("\n")))
     assert inserted >= 3
 
 
