@@ -48,7 +48,7 @@ _ABOUT = """\
 Let models go on from a hundred everyday openings, and compare what they write.
 
 A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
-and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
+and stop, `unchecked:MODEL` for one whose steps back are all made, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
 NAME= before it names it. The first is compared with each of the others."""
 
 
@@ -66,7 +66,7 @@ class EverydayOptions:
         124,
     )
     length: Annotated[int, Option("tokens of a continuation")] = 145
-    temperature: Annotated[float, Option("how freely to choose")] = 0.9
+    temperature: Annotated[float, Option("how freely to choose")] = 0.7
     top_k: Annotated[int, Option("choose among so many")] = 50
     move_temperature: Annotated[float, Option("how freely to choose where to move")] = (
         MOVE_TEMPERATURE

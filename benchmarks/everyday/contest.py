@@ -267,10 +267,10 @@ def judge(
             found = measured_each(
                 shown,
                 lambda case: key_of(kind="everyday verdict", critic=critic.fingerprint, case=case),
-                lambda part: [asdict(critic.prefer(*case)) for case in part],
+                lambda part: [asdict(found) for found in critic.preferences(part)],
                 cache,
                 progress,
-                chunk=1,
+                chunk=critic.together,
             )
         outcome.verdicts += [
             Verdict(one.opening, one.kind, one.seed, names[0], other, Preference(**value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -41,23 +41,33 @@ class CriticJudge:
         self._cache = cache
 
     def answers(self, cases: Sequence[Case]) -> list[Answer]:
-        return [self._answer(case) for case in cases]
+        asked = {(case.prompt, text) for case in cases for text in (case.a, case.b) if text.strip()}
+        opinions = self._opinions(sorted(asked))
+        return [_answer(case, opinions) for case in cases]
 
-    def _answer(self, case: Case) -> Answer:
-        blank = [not text.strip() for text in (case.a, case.b)]
-        if any(blank):
-            return "tie" if all(blank) else ("B" if blank[0] else "A")
-        preference = Preference.between(self._opinion(case, case.a), self._opinion(case, case.b))
-        points = preference.points
-        return "tie" if points == 0.5 else ("A" if points else "B")
+    def _opinions(self, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Opinion]:
+        found: dict[tuple[str, str], Opinion] = {}
+        for one in asked:
+            if (kept := self._cache.get(self._key(one))) is not None:
+                found[one] = Opinion(tuple(kept["praise"]), kept["cost"], kept["help"])
+        missing = [one for one in asked if one not in found]
+        for one, opinion in zip(missing, self._critic.opinions(missing), strict=True):
+            self._cache.put(self._key(one), asdict(opinion))
+            found[one] = opinion
+        return found
 
-    def _opinion(self, case: Case, text: str) -> Opinion:
-        key = key_of(kind="opinion", critic=self.fingerprint, opening=case.prompt, text=text)
-        kept = self._cache.get(key)
-        if kept is None:
-            kept = asdict(self._critic.opinion(case.prompt, text))
-            self._cache.put(key, kept)
-        return Opinion(tuple(kept["praise"]), kept["cost"], kept["help"])
+    def _key(self, one: tuple[str, str]) -> str:
+        opening, text = one
+        return key_of(kind="opinion", critic=self.fingerprint, opening=opening, text=text)
+
+
+def _answer(case: Case, opinions: Mapping[tuple[str, str], Opinion]) -> Answer:
+    blank = [not text.strip() for text in (case.a, case.b)]
+    if any(blank):
+        return "tie" if all(blank) else ("B" if blank[0] else "A")
+    first, second = (opinions[case.prompt, text] for text in (case.a, case.b))
+    points = Preference.between(first, second).points
+    return "tie" if points == 0.5 else ("A" if points else "B")
 
 
 @dataclass(frozen=True)

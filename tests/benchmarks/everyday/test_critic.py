@@ -35,6 +35,16 @@ def test_what_was_read_before_changes_no_opinion(critic: Critic) -> None:
     assert again.help == pytest.approx(before.help, abs=1e-3)
 
 
+def test_many_opinions_at_once_are_those_of_each(critic: Critic) -> None:
+    cases = [(OPENING, FIRST), ("Another", SECOND), (OPENING, " jam")]
+    together = critic.opinions_together(cases)
+    for (opening, text), found in zip(cases, together, strict=True):
+        alone = critic.opinion(opening, text)
+        assert found.praise == pytest.approx(alone.praise, abs=0.02)
+        assert found.cost == pytest.approx(alone.cost, abs=0.01)
+        assert found.help == pytest.approx(alone.help, abs=0.01)
+
+
 def test_the_odds_are_those_of_the_answers(critic: Critic) -> None:
     found = critic.opinion(OPENING, FIRST)
     text = (
