@@ -1,0 +1,36 @@
+"""Sentences that are corrected by several processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.proofreading.lines import main
+
+
+def test_lines_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REVISER_THREADS", "1")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    lines = [f"Sentence {n}." for n in range(150)]
+    source = tmp_path / "own.txt"
+    source.write_text("".join(f"{line}\n" for line in lines))
+    out = tmp_path / "out"
+    given = [str(source), "--correctors=unchanged", f"--out={out}", "--processes=2"]
+    assert main(given) == 0
+    assert (out / "unchanged" / "own.txt").read_text().splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "name at least one file"),
+        (["none.txt", "--processes=0"], "--processes must be at least 1"),
+        (["none.txt", "--correctors=nobody"], "there is no corrector nobody"),
+    ],
+)
+def test_mistakes_are_said(
+    given: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(given) == 2
+    assert message in capsys.readouterr().err
