@@ -5,7 +5,8 @@
 MODEL and BASE are model folders that share one tokenizer; SHARDS are held-out token shards made with it.
 A passage is cut into a prefix, a gap and a suffix. A model that can move sees both sides and fills the gap
 until it stops; a left-to-right model sees the prefix alone and writes as many tokens as the gap had. The
-score is the perplexity of the suffix's first tokens under the evaluator, given the prefix and the filling.
+score is the perplexity of the suffix's first tokens under the evaluator, given the prefix and the filling. With `--tries` a model
+fills each gap several times, and its own reading chooses, as in `reviser infill`.
 """
 
 from __future__ import annotations
@@ -73,8 +74,38 @@ def passages_of(corpus: Corpus, count: int) -> list[Passage]:
     return found
 
 
+def best_fill(
+    checkpoint: Checkpoint,
+    passages: Sequence[Passage],
+    first_seed: int,
+    rows: int,
+    tries: int,
+    sampling: batch.Sampling,
+) -> list[tuple[list[int], str]]:
+    """The best of several tries at each gap: one that ended, after which the model finds what follows likeliest."""
+    tried = [
+        fill(checkpoint, passages, first_seed + number, rows, sampling) for number in range(tries)
+    ]
+    if tries == 1:
+        return tried[0]
+    losses = [
+        joins(checkpoint, checkpoint.tokenizer, passages, [gap for gap, _ in one]) for one in tried
+    ]
+    chosen = []
+    for place in range(len(passages)):
+        ranks = [
+            (one[place][1] == "stop", -lost[place]) for one, lost in zip(tried, losses, strict=True)
+        ]
+        chosen.append(tried[ranks.index(max(ranks))][place])
+    return chosen
+
+
 def fill(
-    checkpoint: Checkpoint, passages: Sequence[Passage], first_seed: int, rows: int
+    checkpoint: Checkpoint,
+    passages: Sequence[Passage],
+    first_seed: int,
+    rows: int,
+    sampling: batch.Sampling | None = None,
 ) -> list[tuple[list[int], str]]:
     """What the model puts into each gap, and how the run ended."""
     moves = "move" in checkpoint.vocabulary.kinds
@@ -85,6 +116,7 @@ def fill(
         suffixes=[passage.suffix if moves else [] for passage in passages],
         seeds=[first_seed * 100_000 + number for number in range(len(passages))],
         max_actions=MAX_ACTIONS if moves else GAP_TOKENS,
+        sampling=sampling or batch.Sampling(),
         rows=rows,
     )
     filled: list[tuple[list[int], str]] = []
@@ -140,6 +172,8 @@ class InfillOptions:
     passages: Annotated[int, Option("how many passages")] = 500
     seed: Annotated[int, Option("of the sampling")] = 123
     batch: Annotated[int, Option("texts at a time")] = 512
+    tries: Annotated[int, Option("fillings of each gap, of which the best is taken")] = 1
+    temperature: Annotated[float, Option("how freely to choose")] = 0.9
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     save: Annotated[Path | None, Option("append every loss to this JSONL file")] = None
 
@@ -174,7 +208,8 @@ def run(chosen: InfillOptions) -> None:
         )
     for path in chosen.models:
         checkpoint = load(path, device=device, dtype=half)
-        filled = fill(checkpoint, passages, chosen.seed, chosen.batch)
+        sampling = batch.Sampling(chosen.temperature)
+        filled = best_fill(checkpoint, passages, chosen.seed, chosen.batch, chosen.tries, sampling)
         name = path.parent.name if path.name == "model" else path.name
         losses[name] = joins(evaluator, tokenizer, passages, [gap for gap, _ in filled])
         sizes = [len(gap) for gap, _ in filled]

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.core.actions import Splice
+from reviser.core.canvas import Canvas
 from reviser.core.edits import Change, end_of_writing
 from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.best_of import TRIES, BestRollout
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
@@ -133,8 +135,12 @@ class Session:
         max_actions: int = DEFAULT_ACTIONS,
         check_steps_back: bool = True,
         longest_repeat: int = LONGEST_REPEAT,
+        tries: int = TRIES,
     ) -> Generation:
-        """Write between character offsets `start` and `end`; the text between them makes room first."""
+        """Write between character offsets `start` and `end`; the text between them makes room first.
+
+        Of several `tries` the one is written that best joins what follows. A policy that cannot read a text from left to right has one.
+        """
         self._leave_run()
         end = start if end is None else end
         if not 0 <= start <= end <= len(self._text):
@@ -147,6 +153,7 @@ class Session:
             sees_suffix=True,
             checks=check_steps_back,
             longest_repeat=longest_repeat,
+            tries=tries,
         )
 
     def revise(
@@ -244,6 +251,7 @@ class Session:
         sees_suffix: bool,
         checks: bool = False,
         longest_repeat: int = 0,
+        tries: int = 1,
     ) -> Generation:
         room = self._room(max_actions, sees_suffix)
         window = self._choose_window(start, end, room, sees_suffix)
@@ -254,6 +262,7 @@ class Session:
             self._text[start:end],
             checks=checks,
             longest_repeat=longest_repeat,
+            tries=tries,
         )
 
     def _begin(
@@ -266,6 +275,7 @@ class Session:
         margin: float = 0.0,
         checks: bool = False,
         longest_repeat: int = 0,
+        tries: int = 1,
     ) -> Generation:
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
@@ -283,19 +293,36 @@ class Session:
             policy = Unrepeated(policy, longest_repeat)
         if margin:
             policy = LookaheadPolicy(policy, margin, limit=allowed)
-        if checks and can_read(self.policy):
-            reading = self._reading = self._reading or left_to_right(self.policy)
-            rollout: Rollout = CheckedRollout(
+        reads = (checks or tries > 1) and can_read(self.policy)
+        if reads:
+            self._reading = self._reading or left_to_right(self.policy)
+
+        def begin(canvas: Canvas, sampler: Sampler | None) -> Rollout:
+            if checks and reads:
+                return CheckedRollout(
+                    policy,
+                    canvas,
+                    history,
+                    self.tokenizer,
+                    sampler,
+                    max_actions=allowed,
+                    reading=self._reading,
+                )
+            return Rollout(policy, canvas, history, sampler, max_actions=allowed)
+
+        if tries > 1 and suffix and self._reading is not None and reads:
+            rollout: Rollout = BestRollout(
                 policy,
                 canvas,
                 history,
-                self.tokenizer,
                 sampler,
+                begin,
+                self._reading,
+                tries=tries,
                 max_actions=allowed,
-                reading=reading,
             )
         else:
-            rollout = Rollout(policy, canvas, history, sampler, max_actions=allowed)
+            rollout = begin(canvas, sampler)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(
             rollout, self.tokenizer, layer, window, replaced, stays=draft is not None

@@ -179,6 +179,10 @@ class InfillOptions(WritingOptions):
         str | None,
         typer.Option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
     ] = None
+    tries: Annotated[
+        int,
+        typer.Option(help="Fill the gap so many times and keep what best joins the rest.", min=1),
+    ] = 4
 
 
 def infill(options: InfillOptions) -> None:
@@ -199,6 +203,7 @@ def infill(options: InfillOptions) -> None:
             sampler,
             max_actions=options.max_actions,
             longest_repeat=options.longest_repeat,
+            tries=options.tries,
         )
 
     options.job().run(start, options.watch)
