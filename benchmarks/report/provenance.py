@@ -33,6 +33,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def load() -> str:
+    """What else ran here in the last minute, for figures that depend on it."""
+    return f"{os.getloadavg()[0]:.1f} processes on average in the last minute, this one included"
+
+
 def hardware() -> str:
     """The processor, the number of cores and, where torch sees one, the GPU."""
     described = f"{_processor()}, {cores()} cores"

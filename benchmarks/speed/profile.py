@@ -15,7 +15,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.speed.decoding import CONTEXTS, STEPS, Ours, memory_bandwidth, prompt
+from benchmarks.speed.contestants.contest import prompt
+from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.decoding import STEPS, memory_bandwidth
+from benchmarks.speed.decoding_page import CONTEXTS
 from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy
 from reviser.native import NativeBatch, NativeDecoder

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.speed.decoding import CONTEXTS, Times, _summary, report
+from benchmarks.speed.decoding_page import CONTEXTS, Times, report, summary
 
 SHARES = {
     "overhead_share": 0.08,
@@ -17,20 +19,36 @@ FACTS = {"bits": 4, "table_bits": 8, "level": "neon", "threads": 2, "weights_mb"
 MEMORY = {"rss_mb": 300.0, "rss_imports_mb": 200.0}
 
 
+@dataclass
+class Named:
+    """A contestant whose times are given."""
+
+    name: str
+    instructions: str = "neon"
+    step_bytes: int = 90_000_000
+
+    def prefill(self, ids: Sequence[int]) -> None:
+        raise AssertionError("nothing is measured here")
+
+    def steps(self, count: int) -> float:
+        raise AssertionError("nothing is measured here")
+
+
 def times(step: float) -> Times:
     first = {length: [length * step / 4, length * step / 2, length * step] for length in CONTEXTS}
     return Times(first, [step, 3 * step, step / 2])
 
 
-def summary(names: dict[str, float]) -> dict[str, Any]:
-    by_name = {name: times(step) for name, step in names.items()}
-    return _summary(by_name, "Reviser int4", SHARES, 36e9, FACTS, MEMORY)
+def summed(names: dict[str, float]) -> dict[str, Any]:
+    contestants = [Named(name) for name in names]
+    return summary(contestants, [*map(times, names.values())], SHARES, 36e9, FACTS, MEMORY)
 
 
 def test_all_contestants() -> None:
-    result = summary(
+    result = summed(
         {
             "Reviser int4": 0.004,
+            "Reviser default": 0.002,
             "transformers fp32": 0.04,
             "llama.cpp Q4_0": 0.008,
             "llama.cpp Q8_0": 0.01,
@@ -43,13 +61,27 @@ def test_all_contestants() -> None:
     assert round(result["bandwidth_share"], 6) == 0.625
     assert result["first_action_ms"] == {"32": 64.0, "512": 1024.0, "1500": 3000.0}
     assert json.loads(json.dumps(result)) == result
-    assert "| llama.cpp Q8_0 | 100.0 | 200 |" in report(result)
-    assert "Against llama.cpp's fastest: 2.00 times" in report(result)
+    page = report(result)
+    assert "GB/s of 36.0" in page
+    assert "| llama.cpp Q8_0 | neon | 100.0 | 9.0 | 200 | 200 | 200 | 160 |" in page
+    assert "Against llama.cpp's fastest: 2.00 times" in page
+
+
+def test_prefill_is_compared_with_the_faster_peer_at_each_length() -> None:
+    contestants = [Named(name) for name in ("Reviser int4", "transformers fp32", "llama.cpp Q4_0")]
+    measured = [times(0.004), times(0.04), times(0.008)]
+    measured[1].first[1500] = [4.5]
+    result = summary(contestants, measured, SHARES, 36e9, FACTS, MEMORY)
+    assert result["prefill"]["512"]["against"] == "llama.cpp Q4_0"
+    assert result["prefill"]["1500"]["against"] == "transformers fp32"
+    page = report(result)
+    assert "- Prefill of 512 tokens: 2.00 times llama.cpp Q4_0" in page
+    assert "- Prefill of 1500 tokens: 1.50 times transformers fp32" in page
 
 
 def test_missing_contestants_are_null() -> None:
-    result = summary({"Reviser int4": 0.004})
+    result = summed({"Reviser int4": 0.004})
     for key in ("transformers_tokens_per_s", "llamacpp_tokens_per_s", "ratio_transformers"):
         assert result[key] is None
     assert result["ratio_llamacpp"] is None
-    assert report(result).count("not measured") == 3
+    assert report(result).count("not measured") == 5

@@ -1,0 +1,1 @@
+"""What decodes in the measurement of speed: Reviser's decoders, transformers and llama.cpp."""

@@ -1,0 +1,39 @@
+"""What a contestant does, the prompts that all of them read, and how their time is taken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+SEED = 0
+CAPACITY = 2048
+
+
+class Contestant(Protocol):
+    """Reads a prompt, then makes tokens."""
+
+    name: str
+    instructions: str
+    """The instruction set that its kernels use, in the words of its library."""
+    step_bytes: int
+    """Bytes of weights that one token reads."""
+
+    def prefill(self, ids: Sequence[int]) -> None:
+        """Read a prompt and score what follows."""
+
+    def steps(self, count: int) -> float:
+        """Seconds for that many tokens after the prompt."""
+
+
+def prompt(length: int, vocab: int) -> list[int]:
+    ids: list[int] = np.random.default_rng(SEED).integers(1000, vocab - 1000, length).tolist()
+    return ids
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
