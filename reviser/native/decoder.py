@@ -384,10 +384,14 @@ def make_decoder(
     threads: int | None = None,
     capacity: int | None = None,
 ) -> Decoder:
-    """The fastest decoder for a model here: native on a processor, else the model in torch."""
-    on_processor = model.embedding.weight.device.type == "cpu"
-    if on_processor and native.available() and supports(model.config):
+    """The fastest decoder for a model here: native on a processor, graphs on a GPU, else the model in torch."""
+    device = model.embedding.weight.device.type
+    if device == "cpu" and native.available() and supports(model.config):
         return NativeDecoder.from_model(model, bits, threads=threads, capacity=capacity)
+    if device == "cuda":
+        from reviser.decoding.graph_decoder import GraphDecoder
+
+        return GraphDecoder(model, capacity)
     from reviser.decoding.torch_policy import TorchDecoder
 
     return TorchDecoder(model, capacity)

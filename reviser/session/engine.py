@@ -1,7 +1,7 @@
 """A model ready to write: checkpoint, decoder and tokenizer under one name.
 
 A quantised model goes from its files straight into the native decoder, which takes a moment and no
-torch. Any other model, or a machine without the native library, needs torch.
+torch. Any other model, a machine without the native library, or a GPU needs torch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from reviser.checkpoints.description import (
     quantised_arrays,
 )
 from reviser.checkpoints.library import find_model, name_of
+from reviser.core.errors import ReviserError
 from reviser.core.extras import missing_package
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy
@@ -42,10 +43,13 @@ class Engine:
         return Session(self.policy, self.tokenizer, text)
 
 
-def load_engine(model: str | Path | None = None, *, threads: int | None = None) -> Engine:
+def load_engine(
+    model: str | Path | None = None, *, threads: int | None = None, device: str | None = None
+) -> Engine:
     """The engine of the model of that name or path; by default the one that `find_model` chooses.
 
-    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md).
+    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md). `device` is `cpu`, or `cuda` for a
+    GPU, where weights are in half precision; by default what `REVISER_DEVICE` says, else `cpu`.
     """
     named = str(model or os.environ.get("REVISER_MODEL") or "")
     if named.startswith("openai:"):
@@ -55,13 +59,16 @@ def load_engine(model: str | Path | None = None, *, threads: int | None = None) 
         return Engine(remote.name, remote.policy, remote.tokenizer)
     folder = find_model(model)
     description = describe(folder)
-    if description.quantisation is not None and available():
+    device = device or os.environ.get("REVISER_DEVICE") or "cpu"
+    if device == "cpu" and description.quantisation is not None and available():
         return _engine_from_files(description, description.quantisation, threads)
     try:
-        return _engine_in_torch(folder, threads)
+        return _engine_in_torch(folder, threads, device)
     except ModuleNotFoundError as error:
         what = f"the model {name_of(folder)}, which is not quantised,"
-        if description.quantisation is not None:
+        if device != "cpu":
+            what = f"a model on the device {device}"
+        elif description.quantisation is not None:
             what = f"a model without compiled kernels ({why_missing()})"
         raise missing_package(error, extra="torch", needed_by=what) or error from None
 
@@ -78,14 +85,20 @@ def _engine_from_files(
     return Engine(name_of(description.folder), policy, tokenizer)
 
 
-def _engine_in_torch(folder: Path, threads: int | None) -> Engine:
+def _engine_in_torch(folder: Path, threads: int | None, device: str) -> Engine:
     import torch
+
+    if device not in ("cpu", "cuda"):
+        raise ReviserError(f"a model runs on cpu or cuda, not on {device}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ReviserError("torch finds no GPU here, on which the model could run")
 
     from reviser.checkpoints.home import load
     from reviser.decoding.torch_policy import CanvasPolicy
 
     # Processors without bfloat16 emulate it, very slowly; single precision is quick everywhere.
-    checkpoint = load(folder, dtype=torch.float32)
+    precision = torch.float32 if device == "cpu" else torch.bfloat16
+    checkpoint = load(folder, device=device, dtype=precision)
     config = checkpoint.model.config
     if config.uses_canvas:
         policy: SessionPolicy = CanvasPolicy(checkpoint.model, checkpoint.vocabulary)

@@ -10,6 +10,8 @@ import numpy as np
 
 SEED = 0
 CAPACITY = 2048
+LOWEST = 1000
+"""Prompts leave out so many ids at both ends of a vocabulary, where special ones are."""
 
 
 class Contestant(Protocol):
@@ -29,7 +31,8 @@ class Contestant(Protocol):
 
 
 def prompt(length: int, vocab: int) -> list[int]:
-    ids: list[int] = np.random.default_rng(SEED).integers(1000, vocab - 1000, length).tolist()
+    chance = np.random.default_rng(SEED)
+    ids: list[int] = chance.integers(LOWEST, vocab - LOWEST, length).tolist()
     return ids
 
 

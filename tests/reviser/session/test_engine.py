@@ -126,3 +126,15 @@ def test_the_embedded_model_writes_without_torch(
     assert told["model"] == "default"
     assert told["actions"] >= 1
     assert done.stderr.splitlines()[-1] == "loaded reviser.native.decoder"
+
+
+@pytest.mark.parametrize(("device", "told"), [("tpu", "not on tpu"), ("cuda", "finds no GPU")])
+def test_devices_that_are_not_there(
+    device: str, told: str, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ReviserError, match=told):
+        load_engine(weights, device=device)
+    monkeypatch.setenv("REVISER_DEVICE", device)
+    with pytest.raises(ReviserError, match=told):
+        load_engine(weights)

@@ -1,0 +1,122 @@
+"""Actions a second of one history on a GPU: recorded graphs beside the plain model and transformers' `generate`.
+
+python -m benchmarks speed --device cuda [--model NAME] [--rounds 7] [--write FILE]
+
+All have the same weights, in bfloat16, and take turns in rounds; medians are reported. An action of ours is all of it: scores, their
+way to the host, mask, sampling, the canvas and its text. A token of transformers is `generate`, greedy, from which the
+reading of the prompt is counted out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.speed.contestants.contest import Contestant, timed
+from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.race import race
+from benchmarks.speed.contestants.transformers_models import Transformers
+from benchmarks.speed.decoding_page import CONTEXTS, Times
+from reviser.checkpoints.home import Checkpoint, load
+from reviser.checkpoints.library import find_model, name_of
+from reviser.core.errors import ReviserError
+from reviser.decoding.graph_decoder import GraphDecoder
+from reviser.decoding.torch_policy import TorchDecoder
+from reviser.session.engine import CAPACITY
+
+GRAPHS = "Reviser, CUDA graphs"
+PLAIN = "Reviser, plain"
+TRANSFORMERS = "transformers"
+STEPS = 128
+
+
+def measure(model: str | None, device: str, rounds: int, steps: int = STEPS) -> dict[str, Any]:
+    """Let all take turns on the device."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ReviserError("torch finds no GPU here")
+    folder = find_model(model)
+    precision = torch.bfloat16 if device == "cuda" else torch.float32
+    checkpoint = load(folder, device=device, dtype=precision)
+    contestants = contestants_of(checkpoint)
+    vocab = checkpoint.vocabulary.base_size
+    times = race(contestants, vocab, rounds, steps)
+    return summary(contestants, times, name_of(folder), precision, bandwidth(torch.device(device)))
+
+
+def contestants_of(checkpoint: Checkpoint) -> list[Contestant]:
+    model = checkpoint.model.eval()
+    capacity = min(model.config.context, CAPACITY)
+    weights = sum(weight.nbytes for weight in model.parameters())
+    instructions = "CUDA" if model.cos.is_cuda else "torch"
+    made: list[Contestant] = [
+        Ours(
+            *(kind(model, capacity), checkpoint.vocabulary, checkpoint.tokenizer, name),
+            instructions=instructions,
+            step_bytes=weights,
+        )
+        for kind, name in ((GraphDecoder, GRAPHS), (TorchDecoder, PLAIN))
+    ]
+    with contextlib.suppress(ImportError):
+        made.append(Transformers(model, TRANSFORMERS))
+    return made
+
+
+def bandwidth(device: torch.device) -> float:
+    """Bytes a second that the device can read, from a block no cache holds."""
+    block = torch.ones(1 << 28 if device.type == "cuda" else 1 << 24, device=device)
+    return block.nbytes / statistics.median(timed(lambda: block.sum().item()) for _ in range(9))
+
+
+def summary(
+    contestants: list[Contestant],
+    times: list[Times],
+    model: str,
+    precision: torch.dtype,
+    rate: float,
+) -> dict[str, Any]:
+    rows = {
+        one.name: {
+            "actions_per_s": spent.steps_per_s,
+            "read_gb_s": one.step_bytes * spent.steps_per_s / 1e9,
+            "first_ms": spent.first_ms(),
+        }
+        for one, spent in zip(contestants, times, strict=True)
+    }
+    theirs = rows.get(TRANSFORMERS)
+    ratio = rows[GRAPHS]["actions_per_s"] / theirs["actions_per_s"] if theirs else None  # type: ignore[operator]
+    return {
+        "model": model,
+        "precision": str(precision).removeprefix("torch."),
+        "torch": torch.__version__,
+        "memory_gb_s": rate / 1e9,
+        "contestants": rows,
+        "ratio_transformers": ratio,
+    }
+
+
+def report(result: dict[str, Any]) -> str:
+    first = " | ".join(f"first after {length} (ms)" for length in CONTEXTS)
+    lines = [
+        f"| | actions/s | GB/s of {result['memory_gb_s']:.0f} | {first} |",
+        f"| --- | ---: | ---: |{' ---: |' * len(CONTEXTS)}",
+    ]
+    for name, row in result["contestants"].items():
+        firsts = " | ".join(f"{row['first_ms'][str(length)]:.1f}" for length in CONTEXTS)
+        lines.append(f"| {name} | {row['actions_per_s']:.1f} | {row['read_gb_s']:.1f} | {firsts} |")
+    ratio = result["ratio_transformers"]
+    told = "not measured" if ratio is None else f"{ratio:.2f} times"
+    lines += ["", f"- Against transformers: {told}", f"- Weights: {result['precision']}"]
+    return "\n".join(lines) + "\n"
+
+
+def page(result: dict[str, Any], facts: str) -> str:
+    note = (__doc__ or "").split("\n\n", 2)[2]
+    return f"# Speed of decoding on a GPU\n\n{facts}\n{note}\n{report(result)}"
+
+
+def write(path: Path, result: dict[str, Any], facts: str) -> None:
+    path.write_text(page(result, facts), "utf-8")
