@@ -227,7 +227,7 @@ def program() -> str:
         path
         for part in _PARTS
         for path in (home / part).rglob("*")
-        if path.suffix in (".py", ".json")
+        if path.suffix in (".py", ".json", ".xz")
     )
     digests = {
         path.relative_to(home).as_posix(): hashlib.blake2b(path.read_bytes()).hexdigest()

@@ -14,7 +14,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import shared_length
 from reviser.decoding.rollout import Run, Scores, Step
 from reviser.model import CanvasBatch, Reviser
-from reviser.proofreading.overtyping import OvertypingReader
+from reviser.proofreading.overtyping import Overtyper
 from reviser.proofreading.reader import Reader
 from reviser.proofreading.torch_reading import read_overtyping
 
@@ -59,7 +59,7 @@ class TorchDecoder:
         """Let readers proofread together, beside the history that is kept here."""
         read_batch(self._model, readers, rows)
 
-    def read_overtyping(self, readers: Sequence[OvertypingReader], rows: int) -> None:
+    def read_overtyping(self, readers: Sequence[Overtyper], rows: int) -> None:
         """Let readers overtype together, beside the history that is kept here."""
         read_overtyping(self._model, readers, rows)
 

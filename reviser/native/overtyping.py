@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from reviser.decoding.policy import ModelPolicy, shared_length
 from reviser.native.batch import ROWS, NativeBatch, native_decoder
 from reviser.native.decoder import NativeDecoder
-from reviser.proofreading.overtyping import OvertypingReader
+from reviser.proofreading.overtyping import Overtyper
 
 
 @dataclass
@@ -17,13 +17,13 @@ class _Row:
     """A row of the batch: what it has read, whom it reads for, and who is next."""
 
     number: int
-    waiting: deque[OvertypingReader]
+    waiting: deque[Overtyper]
     seen: list[int] = field(default_factory=list)
-    reader: OvertypingReader | None = None
+    reader: Overtyper | None = None
 
 
 def read_overtyping(
-    model: NativeDecoder | ModelPolicy, readers: Sequence[OvertypingReader], rows: int = ROWS
+    model: NativeDecoder | ModelPolicy, readers: Sequence[Overtyper], rows: int = ROWS
 ) -> None:
     """Let readers proofread their passages together, up to `rows` at a time.
 
@@ -45,7 +45,7 @@ def read_overtyping(
             _read_round(batch, active)
 
 
-def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> OvertypingReader | None:
+def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | None:
     """Whom a row reads for: on with its reader, else the next of its own, else one that another row has not come to."""
     while row.reader is None or row.reader.over:
         longest = max(all_rows, key=lambda other: len(other.waiting))

@@ -18,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Scores, seed
@@ -82,6 +83,30 @@ class OvertypingRules:
             second,
             float(tokens[second]),
         )
+
+
+class Overtyper(Protocol):
+    """Something that wants to know what the model says of ids behind a draft.
+
+    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`.
+    """
+
+    @property
+    def rules(self) -> OvertypingRules: ...
+    @property
+    def canvas(self) -> Canvas: ...
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def expected(self) -> list[int]: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def longest(self) -> int:
+        """As many ids, or fewer, are read to its end."""
+
+    def take(self, outlooks: Sequence[Outlook]) -> None: ...
+    def give_up(self) -> None: ...
 
 
 @dataclass

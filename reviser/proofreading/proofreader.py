@@ -23,6 +23,8 @@ from reviser.proofreading.changes import changes as changes_between
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
+from reviser.proofreading.spelling.speller import Found, Speller, speller_for
+from reviser.proofreading.spelling.unknown import Unknown
 from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
 from reviser.prose import Change as ProseChange
@@ -53,6 +55,8 @@ _CHARACTERS_OF_TOKEN: Final = 8
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _FINAL = ".!?…;:,"
+# What the correction of an unknown word may be called.
+_OF_SPELLING = frozenset(Kind) - {Kind.PUNCTUATION, Kind.WORD_ORDER, Kind.EXTRA_WORD}
 _LETTERS = re.compile(r"[^\W\d_]{2}|\b[aiAI]\b")
 
 
@@ -149,6 +153,7 @@ class Proofreader:
         # As many actions, tokens of a passage, and tokens around it: together they fit the model.
         third = min(policy.context, policy.max_length or policy.context) // 3
         self._actions = max(1, min(max_actions, third))
+        self._speller = speller_for(policy, tokenizer)
         self._longest = max(1, min(PASSAGE, third - _MARKERS))
         self._side = max(0, min(NEIGHBOURS, third)) // 2
         # A model that overtypes was trained on passages of several sentences, each of which it reads twice.
@@ -166,15 +171,38 @@ class Proofreader:
         self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
     ) -> list[Proofread]:
         """Correct several documents, whose sentences are read together."""
-        works = [_Work(draft, self._confidence, self._kinds, self._calibration) for draft in drafts]
+        known = self._speller.known.knows if self._speller else None
+        works = [
+            _Work(draft, self._confidence, self._kinds, self._calibration, known=known)
+            for draft in drafts
+        ]
         search = self._calibration.search(self._confidence, self._kinds)
         done = 0
+        if self._speller is not None and self._kinds & _OF_SPELLING:
+            self._spell(self._speller, works)
         for _ in range(LOOKS):
             done = self._look(works, search, done, tell)
             if not sum([work.finish_look() for work in works]):
                 break
         tell(done, done)
         return [work.result() for work in works]
+
+    def _spell(self, speller: Speller, works: Sequence[_Work]) -> None:
+        """Correct the words of documents that are not in the list of words, before anything else is read."""
+        found = [
+            (work, passage, unknown)
+            for work in works
+            for passage, unknown in work.misspelt(speller, self._tokenizer, self._longest)
+        ]
+        for at in range(0, len(found), AT_ONCE):
+            some = found[at : at + AT_ONCE]
+            passages = [
+                (self._with_sides(passage), passage.text, unknown) for _, passage, unknown in some
+            ]
+            for (work, passage, _), corrections in zip(some, speller.find(passages), strict=True):
+                work.propose_spellings(passage, corrections)
+        for work in {id(work): work for work, _, _ in found}.values():
+            work.finish_spelling()
 
     def candidates(
         self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
@@ -448,6 +476,7 @@ class _Work:
         calibration: Calibration,
         *,
         calibrated: bool | None = None,
+        known: Callable[[str], bool] | None = None,
     ) -> None:
         self._draft = draft
         self._calibration = calibration
@@ -459,9 +488,11 @@ class _Work:
         self._paragraphs = paragraphs(draft.text, draft.format)
         names, usage = names_in(self._paragraphs), usage_in(self._paragraphs)
         even = not calibration.is_raw if calibrated is None else calibrated
-        self._guard = Guard(confidence, kinds, draft.words, names, usage, even)
+        self._guard = Guard(confidence, kinds, draft.words, names, usage, even, known)
         self._proposed: dict[int, list[Proposal]] = {}
         self._former: set[str] = set()
+        # Changes of unknown words, which may be changed further.
+        self._spelled: set[Change] = set()
         self._tokenizer: Tokenizer | None = None
 
     def passages(self, tokenizer: Tokenizer, longest: int, together: bool) -> Iterator[_Passage]:
@@ -484,14 +515,56 @@ class _Work:
                     self._sentences += self._fresh is None
                     yield passage
 
+    def misspelt(
+        self, speller: Speller, tokenizer: Tokenizer, longest: int
+    ) -> Iterator[tuple[_Passage, list[Unknown]]]:
+        """The sentences with words that are not in the list, and these words, with places in the sentence."""
+        start, end = self._within
+        for paragraph in self._paragraphs:
+            first, last = paragraph.segments[0].start, paragraph.segments[-1].end
+            if last < start or first > end:
+                continue
+            unknown = speller.unknown(paragraph, self._draft.words, self._guard.names)
+            if not unknown:
+                continue
+            for passage in _passages(paragraph, tokenizer, longest):
+                low, high = passage.span
+                inside = [
+                    one._replace(start=one.start - low, end=one.end - low)
+                    for one in unknown
+                    if low <= one.start and one.end <= high
+                ]
+                if inside:
+                    yield passage, inside
+
+    def propose_spellings(self, passage: _Passage, corrections: Sequence[Found]) -> None:
+        """Take down the corrections of unknown words that nothing speaks against."""
+        text = passage.text
+        found = []
+        for (start, end, old, _), new, confidence in corrections:
+            kind = kind_of(old, new, text[:start], text[end:])
+            low = passage.span.start
+            found.append(Proposal(low + start, low + end, old, new, confidence, kind))
+        self._take_down(passage, found)
+
+    def finish_spelling(self) -> None:
+        """Make the corrections of unknown words; then all is read. What is read may be corrected further."""
+        self.finish_look()
+        self._fresh = None
+        self._spelled = set(self._changes)
+
     def propose(self, passage: _Passage, corrections: Sequence[Correction]) -> None:
         """Take down the corrections of a passage that nothing speaks against."""
         assert self._tokenizer is not None
-        paragraph = passage.paragraph
         edits = _edits(passage, self._tokenizer, corrections)
+        found = [*proposals(passage.paragraph, passage.span, edits)]
+        self._take_down(passage, self._judged(passage, found))
+
+    def _take_down(self, passage: _Passage, found: Sequence[Proposal]) -> None:
+        paragraph = passage.paragraph
         allowed = [
             proposal
-            for proposal in self._judged(passage, [*proposals(paragraph, passage.span, edits)])
+            for proposal in found
             if self._guard.objection(proposal, paragraph) is None
             if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
         ]
@@ -574,6 +647,8 @@ class _Work:
         start = paragraph.source_offset(proposal.start)
         end = paragraph.source_offset(proposal.end)
         for first, last, change in _placed(self._changes):
+            if change in self._spelled:
+                continue
             # A mark may be put beside a word that was corrected; nothing comes beside what was put in or taken out.
             beside = not (change.old.strip() and change.new.strip())
             if (start <= last and first <= end) if beside else (start < last and first < end):

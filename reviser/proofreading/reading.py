@@ -10,7 +10,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.native.batch import read_batch
 from reviser.native.decoder import NativeDecoder
 from reviser.native.overtyping import read_overtyping
-from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+from reviser.proofreading.overtyping import Overtyper, OvertypingReader, OvertypingRules
 from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
 from reviser.session.session import SessionPolicy
 
@@ -35,7 +35,7 @@ class ReadsTogether(Protocol):
     """A decoder that reads several passages at once, in both ways of proofreading."""
 
     def read_batch(self, readers: Sequence[Reader], rows: int) -> None: ...
-    def read_overtyping(self, readers: Sequence[OvertypingReader], rows: int) -> None: ...
+    def read_overtyping(self, readers: Sequence[Overtyper], rows: int) -> None: ...
 
 
 def find_corrections(
@@ -92,7 +92,7 @@ def rules_for(vocabulary: Vocabulary) -> OvertypingRules | Rules:
     return OvertypingRules(vocabulary) if vocabulary.overtypes else rules
 
 
-def overtype(policy: SessionPolicy, readers: Sequence[OvertypingReader]) -> None:
+def overtype(policy: SessionPolicy, readers: Sequence[Overtyper]) -> None:
     """Let every reader write over its passage to the end."""
     decoder = getattr(policy, "decoder", None)
     if isinstance(decoder, NativeDecoder):
@@ -104,7 +104,7 @@ def overtype(policy: SessionPolicy, readers: Sequence[OvertypingReader]) -> None
             _overtype_alone(policy, reader)
 
 
-def _overtype_alone(policy: SessionPolicy, reader: OvertypingReader) -> None:
+def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:
     # A canvas never has more tokens than there are ids.
     room = min(policy.context, policy.max_length or policy.context)
     while not reader.over:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from reviser.model import Reviser
-from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
+from reviser.proofreading.overtyping import Outlook, Overtyper, OvertypingRules
 
 ROWS = 128
 _POSITIONS = 4096
@@ -16,7 +16,7 @@ _POSITIONS = 4096
 
 
 @torch.inference_mode()
-def read_overtyping(model: Reviser, readers: Sequence[OvertypingReader], rows: int = ROWS) -> None:
+def read_overtyping(model: Reviser, readers: Sequence[Overtyper], rows: int = ROWS) -> None:
     """Let readers proofread their passages, up to `rows` at a time.
 
     A reading that has no more room ends with what it has found.
@@ -28,14 +28,14 @@ def read_overtyping(model: Reviser, readers: Sequence[OvertypingReader], rows: i
             _read_round(model, active[at : at + rows])
 
 
-def _unfinished(model: Reviser, readers: Sequence[OvertypingReader]) -> list[OvertypingReader]:
+def _unfinished(model: Reviser, readers: Sequence[Overtyper]) -> list[Overtyper]:
     for reader in readers:
         if len(reader.ids) > model.config.context:
             reader.give_up()
     return [reader for reader in readers if not reader.over]
 
 
-def _read_round(model: Reviser, readers: Sequence[OvertypingReader]) -> None:
+def _read_round(model: Reviser, readers: Sequence[Overtyper]) -> None:
     device = model.cos.device
     longest = max(len(reader.ids) for reader in readers)
     padded = [reader.ids + [0] * (longest - len(reader.ids)) for reader in readers]

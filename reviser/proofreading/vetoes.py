@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -72,6 +72,8 @@ class Guard:
     usage: Usage = field(default_factory=Usage)
     calibrated: bool = False
     """Whether the confidence of a change says how often it is right, whatever words it is about."""
+    known: Callable[[str], bool] | None = None
+    """Whether a word is in the list of words, where there is one."""
 
     def objection(self, proposal: Proposal, paragraph: Paragraph) -> str | None:
         """Why a change is not made, in a few words; None if nothing speaks against it."""
@@ -86,6 +88,8 @@ class Guard:
             reason = "it only contracts words, or writes a contraction out"
         elif _doubles(proposal, paragraph.text):
             reason = "it says a word twice"
+        elif self._makes_up_word(proposal):
+            reason = "it writes a word that is in no list"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
             reason = "it changes a number"
         elif self._loses_word(proposal, paragraph.text):
@@ -110,6 +114,20 @@ class Guard:
         if self.calibrated:
             return raised(self.confidence) if seldom_right else self.confidence
         return needed(proposal, self.confidence, seldom_right=seldom_right)
+
+    def _makes_up_word(self, proposal: Proposal) -> bool:
+        """Whether a change writes a word in small letters that neither the list has nor the document."""
+        if self.known is None:
+            return False
+        old = set(_words(proposal.old))
+        return any(
+            word.isascii()
+            and word.islower()
+            and word not in old
+            and not self.known(word)
+            and not self.usage.spellings[word]
+            for word in _words(proposal.new)
+        )
 
     def _loses_word(self, proposal: Proposal, text: str) -> bool:
         """Whether a listed word, a name or an acronym is no longer there."""

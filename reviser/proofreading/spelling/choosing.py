@@ -1,0 +1,238 @@
+"""Which candidate for an unknown word the model finds likely, and how likely it is that the word stays.
+
+Each candidate is judged in two ways. By overtyping: behind the draft, the chance of the actions that put the candidate in the
+place of the word, and of those that keep the word. From left to right: the chance of the candidate and of what follows it
+in its sentence. Both are read in one batch for all passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.rollout import seed
+from reviser.proofreading.overtyping import Outlook, OvertypingRules
+from reviser.proofreading.spelling.candidates import Candidate
+
+# Tokens before a word and behind it that are read from left to right.
+_BEFORE: Final = 48
+_BEHIND: Final = 6
+LIKELIEST: Final = 2
+"""Candidates of a word that are read from left to right."""
+
+
+class Span(NamedTuple):
+    """Tokens of a passage."""
+
+    start: int
+    end: int
+
+
+@dataclass
+class Place:
+    """An unknown word in a passage: its tokens, and those of what it may become.
+
+    `kept` says how likely it is that the word stays, `chances` how likely each candidate is: logarithms of chances by
+    overtyping. `readings` are logarithms of chances from left to right, by the numbers of candidates, and of the word as None.
+    """
+
+    word: str
+    first: bool
+    span: Span
+    candidates: Sequence[Candidate]
+    tokens: list[list[int]]
+    kept: float = 0.0
+    chances: list[float] = field(default_factory=list)
+    readings: dict[int | None, float] = field(default_factory=dict)
+
+    def likeliest(self, count: int) -> list[int]:
+        """The numbers of the candidates that are likeliest by overtyping and spelling."""
+        numbers = range(len(self.chances))
+        return sorted(numbers, key=self._rank, reverse=True)[:count]
+
+    def _rank(self, number: int) -> float:
+        return self.chances[number] - self.candidates[number].distance
+
+
+Choose = Callable[[Place], int | None]
+"""Says which candidate is in a place for the time being, while the words behind it are judged; None keeps the word."""
+
+
+def place_of(
+    tokenizer: Tokenizer,
+    tokens: Sequence[int],
+    ends: Sequence[int],
+    text: str,
+    at: tuple[int, int],
+    found: Sequence[Candidate],
+    first: bool,
+) -> Place | None:
+    """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
+    start, end = (len(text[:place].encode()) for place in at)
+    bounds = [0, *ends]
+    low = max(number for number, bound in enumerate(bounds) if bound <= start)
+    high = min(number for number, bound in enumerate(bounds) if bound >= end)
+    data = text.encode()
+    before, behind = data[bounds[low] : start].decode(), data[end : bounds[high]].decode()
+    word = text[at[0] : at[1]]
+    written = [tokenizer.encode(before + as_written(word, one.text) + behind) for one in found]
+    return Place(word, first, Span(low, high), found, written)
+
+
+def as_written(word: str, meant: str) -> str:
+    """What a word becomes, with its capital."""
+    return meant[0].upper() + meant[1:] if word[0].isupper() else meant
+
+
+class _Task(NamedTuple):
+    """Ids that the model reads, and those whose chances are wanted: what follows the last of them, one by one."""
+
+    ids: list[int]
+    expected: list[int]
+
+
+class Overtyped:
+    """Reads by overtyping what becomes of the unknown words of a passage, one after the other."""
+
+    def __init__(
+        self,
+        rules: OvertypingRules,
+        passage: Sequence[int],
+        left: Sequence[int],
+        right: Sequence[int],
+        places: Sequence[Place],
+        choose: Choose,
+    ) -> None:
+        self.rules = rules
+        self.over = False
+        self.places = places
+        self._passage = list(passage)
+        self._choose = choose
+        self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
+        self._written = [*history, rules.vocabulary.overtype_id]
+        self._done = 0
+        self._number = 0
+        self._tasks: list[_Task] = []
+        self.ids: list[int] = []
+        self.expected: list[int] = []
+        self._begin()
+
+    @property
+    def longest(self) -> int:
+        """As many ids, or fewer, the reading takes to its end."""
+        more = sum(max(map(len, place.tokens), default=0) for place in self.places)
+        return len(self._written) + 2 * len(self._passage) + more + 2
+
+    def give_up(self) -> None:
+        """End the reading: the model has no room for more."""
+        self.over = True
+
+    def _begin(self) -> None:
+        """Go on to the next place."""
+        if self._number == len(self.places):
+            self.over = True
+            return
+        place = self.places[self._number]
+        old = self._passage[place.span.start : place.span.end]
+        self._written += self._passage[self._done : place.span.start]
+        behind = self._passage[place.span.end : place.span.end + 1]
+        following = behind[0] if behind else self.rules.vocabulary.stop_id
+        ways = [old, *(self._actions(old, new) for new in place.tokens)]
+        self._tasks = [_Task([*self._written, *way], [*way, following]) for way in ways]
+        self.ids, self.expected = self._tasks[0]
+
+    def _actions(self, old: Sequence[int], new: Sequence[int]) -> list[int]:
+        """What makes one of the other: tokens that both begin and end with stay."""
+        front = 0
+        while front < min(len(old), len(new)) and old[front] == new[front]:
+            front += 1
+        back = 0
+        while back < min(len(old), len(new)) - front and old[-1 - back] == new[-1 - back]:
+            back += 1
+        gone = len(old) - front - back
+        middle = new[front : len(new) - back]
+        ending = old[len(old) - back :]
+        return [*old[:front], *[self.rules.vocabulary.delete_id] * gone, *middle, *ending]
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        """Take down what the model says of one way, and go on to the next."""
+        place = self.places[self._number]
+        chance = sum(one.expected for one in outlooks)
+        number = len(self._tasks)
+        if number == len(place.tokens) + 1:
+            place.kept = chance
+        else:
+            place.chances.append(chance)
+        self._tasks.pop(0)
+        if self._tasks:
+            self.ids, self.expected = self._tasks[0]
+            return
+        chosen = self._choose(place)
+        old = self._passage[place.span.start : place.span.end]
+        self._written += old if chosen is None else self._actions(old, place.tokens[chosen])
+        self._done = place.span.end
+        self._number += 1
+        self._begin()
+
+
+class LeftToRight:
+    """Reads from left to right what becomes of the unknown words of a passage: the words, and their likeliest candidates."""
+
+    def __init__(
+        self,
+        rules: OvertypingRules,
+        passage: Sequence[int],
+        left: Sequence[int],
+        places: Sequence[Place],
+        doubtful: Sequence[Place],
+        choose: Choose,
+        likeliest: int = LIKELIEST,
+    ) -> None:
+        """Read `doubtful` ones of the places; in all others is what `choose` says."""
+        self.rules = rules
+        self._passage = list(passage)
+        self._chosen = [(place, choose(place)) for place in places]
+        self._tasks: list[tuple[Place, int | None, _Task]] = []
+        start = rules.vocabulary.start_id
+        for place in doubtful:
+            before = [*left, *self._text(0, place.span.start)][-_BEFORE:]
+            end = min(len(passage), place.span.end + _BEHIND)
+            behind = self._text(place.span.end, end)
+            ways = {None: self._passage[place.span.start : place.span.end]} | {
+                number: place.tokens[number] for number in place.likeliest(likeliest)
+            }
+            for number, way in ways.items():
+                wanted = [*way, *behind]
+                task = _Task([start, *before, *wanted[:-1]], wanted)
+                self._tasks.append((place, number, task))
+        self.canvas, _ = seed(rules.vocabulary, (), (), draft=passage)
+        self.over = not self._tasks
+        self.longest = max((len(task.ids) for _, _, task in self._tasks), default=1)
+        self.ids: list[int] = []
+        self.expected: list[int] = []
+        if self._tasks:
+            self.ids, self.expected = self._tasks[0][2]
+
+    def _text(self, start: int, end: int) -> list[int]:
+        """Tokens of the passage, with what was chosen for the places that are wholly in them."""
+        found: list[int] = []
+        for place, number in self._chosen:
+            if number is not None and start <= place.span.start and place.span.end <= end:
+                found += [*self._passage[start : place.span.start], *place.tokens[number]]
+                start = place.span.end
+        return [*found, *self._passage[start:end]]
+
+    def give_up(self) -> None:
+        """End the reading: the model has no room for more."""
+        self.over = True
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        """Take down what the model says of one text, and go on to the next."""
+        place, number, _ = self._tasks.pop(0)
+        place.readings[number] = sum(one.expected for one in outlooks)
+        if self._tasks:
+            self.ids, self.expected = self._tasks[0][2]
+        else:
+            self.over = True

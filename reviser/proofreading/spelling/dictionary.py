@@ -1,0 +1,88 @@
+"""The English words that the proofreader knows, each with a size: the smaller, the more common.
+
+The list is SCOWL's, in British and American spelling (`scripts/build_word_list.py`). It is read when it is first needed.
+"""
+
+from __future__ import annotations
+
+import lzma
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHIPPED: Final = Path(__file__).with_name("words.txt.xz")
+LARGEST: Final = 70
+"""The size of the rarest words in the list."""
+LETTERS: Final = "abcdefghijklmnopqrstuvwxyz'"
+LONGEST: Final = 20
+"""Longer words are known, but nothing is taken for a misspelling of them."""
+
+
+class Spelled(NamedTuple):
+    """Words of the list that a misspelling may stand for: their letters as numbers, and which letters they have."""
+
+    words: list[str]
+    letters: NDArray[np.int8]
+    lengths: NDArray[np.int8]
+    masks: NDArray[np.int32]
+
+
+class Dictionary:
+    """A list of words with their sizes."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self._sizes = sizes
+
+    def size(self, word: str) -> int | None:
+        """The size of a word as it may be written in a text, with a capital, in capitals or as a genitive; None if it is unknown."""
+        plain = word.replace("’", "'")
+        bare = plain.removesuffix("'s").removesuffix("'S").removesuffix("'")
+        for form in (plain, bare) if bare != plain else (plain,):
+            found = self._size_of(form)
+            if found is not None:
+                return found
+        return None
+
+    def knows(self, word: str) -> bool:
+        """Whether a word, as it may be written in a text, is in the list."""
+        return self.size(word) is not None
+
+    def _size_of(self, word: str) -> int | None:
+        found = self._sizes.get(word)
+        if found is None and not word.islower():
+            found = self._sizes.get(word.lower())
+            if found is None and word.isupper():
+                found = self._sizes.get(word.capitalize())
+        return found
+
+    @cached_property
+    def spelled(self) -> Spelled:
+        """The words in small letters, and names without their capital, to be compared with others."""
+        known = set(LETTERS)
+        words = [
+            word for word in self._sizes if len(word) <= LONGEST and known.issuperset(word.lower())
+        ]
+        padded = np.array([word.lower() for word in words], dtype=f"S{LONGEST}")
+        codes = padded.view(np.uint8).reshape(len(words), LONGEST).astype(np.int16)
+        letters = np.where(codes == ord("'"), len(LETTERS) - 1, codes - ord("a"))
+        letters = np.where(codes == 0, -1, letters).astype(np.int8)
+        bits = np.where(letters < 0, 0, np.int32(1) << np.maximum(letters, 0).astype(np.int32))
+        return Spelled(
+            words,
+            letters,
+            (letters >= 0).sum(axis=1).astype(np.int8),
+            np.bitwise_or.reduce(bits, axis=1).astype(np.int32),
+        )
+
+
+@cache
+def dictionary(path: Path = SHIPPED) -> Dictionary:
+    """The list that comes along, or another file of its form."""
+    sizes = {}
+    for line in lzma.decompress(path.read_bytes()).decode().splitlines():
+        size, *words = line.split(" ")
+        sizes.update(dict.fromkeys(words, int(size)))
+    return Dictionary(sizes)

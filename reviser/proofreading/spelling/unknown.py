@@ -1,0 +1,98 @@
+"""The words of a paragraph that are not in the list of English words and may be misspellings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from reviser.proofreading.project.words import Words
+from reviser.proofreading.spelling.candidates import SHORTEST
+from reviser.proofreading.spelling.dictionary import LONGEST, Dictionary
+from reviser.prose import Paragraph, sentences
+
+IN_A_ROW: Final = 4
+"""So many unknown words in a row are in another language."""
+SHARE: Final = 0.5
+"""A sentence with more unknown words than this is in another language."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_SMALL = re.compile(r"[a-z]+(?:['’][a-z]+)?|[A-Z][a-z]+(?:['’][a-z]+)?")
+# Beside these a word is a part of something else: of an address, a name of a file, an identifier, a compound.
+_BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>*[{|^0123456789'’")
+_BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>*[{|^0123456789")
+
+
+class Unknown(NamedTuple):
+    """A word from `start` to `end` of a paragraph's text; `first` if it may have its capital from its place."""
+
+    start: int
+    end: int
+    text: str
+    first: bool
+
+
+def unknown_words(
+    paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str]
+) -> list[Unknown]:
+    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign passage."""
+    text = paragraph.text
+    if text.isupper() or not text:
+        return []
+    strange = [
+        found
+        for found in _WORD.finditer(text)
+        if len(found[0]) >= SHORTEST and not known.knows(found[0])
+    ]
+    if not strange:
+        return []
+    listed = [*words.spans(text)]
+    found = []
+    for start, end in sentences(paragraph):
+        inside = [one for one in strange if start <= one.start() and one.end() <= end]
+        if not inside or _is_foreign(text[start:end], known):
+            continue
+        for one in inside:
+            first = not _WORD.search(text, start, one.start())
+            if (
+                _is_plain(text, one, first)
+                and one[0] not in names
+                and not paragraph.touches_protected(one.start(), one.end())
+                and not any(a < one.end() and one.start() < b for a, b in listed)
+            ):
+                found.append(Unknown(one.start(), one.end(), one[0], first))
+    return found
+
+
+def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
+    """Whether a word is an ordinary one by its letters and by what stands beside it."""
+    word = found[0]
+    if len(word) > LONGEST or not _SMALL.fullmatch(word) or (word[0].isupper() and not first):
+        return False
+    before, behind = text[: found.start()][-1:], text[found.end() :]
+    if before in _BOUND_BEFORE and before:
+        return False
+    if behind[:1] in _BOUND_BEHIND and behind:
+        return False
+    # A mark without a space behind it is within a name or an address.
+    return not (behind[:1] in ("'", "’", ".", ":", "(") and behind[1:2].isalnum())
+
+
+def _is_foreign(text: str, known: Dictionary) -> bool:
+    """Whether a sentence seems to be in another language."""
+    words = [found for found in _WORD.findall(text) if len(found) > 1]
+    strange = [not known.knows(word) for word in words]
+    return _longest_run(strange) >= IN_A_ROW or (
+        len(words) >= IN_A_ROW and sum(strange) > SHARE * len(words)
+    )
+
+
+def _longest_run(flags: Sequence[bool]) -> int:
+    return max(_runs(flags), default=0)
+
+
+def _runs(flags: Sequence[bool]) -> Iterator[int]:
+    run = 0
+    for flag in flags:
+        run = run + 1 if flag else 0
+        yield run

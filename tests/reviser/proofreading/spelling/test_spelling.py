@@ -1,0 +1,161 @@
+"""Words that no list has: which are found, what they may stand for, and what the embedded model makes of them."""
+
+from __future__ import annotations
+
+import lzma
+
+import pytest
+
+from reviser.proofreading.project.words import Words
+from reviser.proofreading.spelling.candidates import MOST, candidates
+from reviser.proofreading.spelling.choosing import Place, Span
+from reviser.proofreading.spelling.dictionary import LARGEST, SHIPPED, dictionary
+from reviser.proofreading.spelling.speller import chances, is_compound
+from reviser.proofreading.spelling.unknown import unknown_words
+from reviser.prose import Format, paragraphs
+
+KNOWN = dictionary()
+
+
+def unknown(text: str, words: Words | None = None, format: Format = Format.PLAIN) -> list[str]:
+    """The unknown words of a text."""
+    return [
+        one.text
+        for paragraph in paragraphs(text, format)
+        for one in unknown_words(paragraph, KNOWN, words or Words(), frozenset())
+    ]
+
+
+def best(word: str) -> list[str]:
+    return [one.text for one in candidates(word, KNOWN)]
+
+
+# The list ------------------------------------------------------------------------------------------
+
+
+def test_the_list_is_small_and_has_both_spellings() -> None:
+    assert SHIPPED.stat().st_size < 700_000
+    for word in "the colour color organise organize gray grey children went don't Paris".split():
+        assert KNOWN.knows(word), word
+    for word in "recieve teh becuse definately informations paris".split():
+        assert not KNOWN.knows(word), word
+
+
+@pytest.mark.parametrize("word", ["Children", "CHILDREN", "children's", "dogs'", "don’t", "PARIS"])
+def test_words_are_known_however_they_are_written(word: str) -> None:
+    assert KNOWN.knows(word)
+
+
+def test_common_words_have_small_sizes() -> None:
+    assert (KNOWN.size("the") or 0) < (KNOWN.size("allot") or 0) <= LARGEST
+    assert KNOWN.size("xyzzyx") is None
+
+
+def test_the_list_is_plain_text() -> None:
+    sizes = [line.split(" ")[0] for line in lzma.decompress(SHIPPED.read_bytes()).decode().split("\n")]
+    assert sizes == sorted(sizes, key=int)
+
+
+# Candidates ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("recieved", "received"),
+        ("thier", "their"),
+        ("definately", "definitely"),
+        ("didnt", "didn't"),
+        ("alot", "a lot"),
+        ("eachother", "each other"),
+        ("enviroment", "environment"),
+        ("tommorow", "tomorrow"),
+        ("exapmles", "examples"),
+        ("seperate", "separate"),
+        ("knowlege", "knowledge"),
+    ],
+)
+def test_the_nearest_word_comes_first(word: str, meant: str) -> None:
+    assert best(word)[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("wich", "which"),
+        ("buyed", "bought"),
+        ("fisical", "physical"),
+        ("enuff", "enough"),
+        ("paris", "Paris"),
+        ("informations", "information"),
+        ("studing", "studying"),
+    ],
+)
+def test_what_is_meant_is_among_the_candidates(word: str, meant: str) -> None:
+    assert meant in best(word)
+    assert len(best(word)) <= MOST
+
+
+def test_a_word_is_no_candidate_for_itself() -> None:
+    assert "their" not in best("their")
+
+
+def test_nothing_is_near_to_what_is_no_word() -> None:
+    assert not best("qzxjkvbw")
+
+
+# Unknown words -------------------------------------------------------------------------------------
+
+
+def test_misspellings_are_found_in_prose() -> None:
+    assert unknown("He recieved it. Becuse of that he left.") == ["recieved", "Becuse"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He met Kowalczyk in the park.",
+        "The NTFSX driver and the reqId value.",
+        "See the src/recieved/file and mail.recieved.example for more.",
+        "The well-konwn case of x_recieved and 3rdd.",
+        "ALL OF THSI IS IN CAPITALS.",
+        "Er sagte: Ich weiss nicht, was soll es bedeuten, dass ich so traurig bin.",
+        "An Xq or a zz is short.",
+        "",
+    ],
+)
+def test_names_identifiers_and_other_languages_are_not(text: str) -> None:
+    assert unknown(text) == []
+
+
+def test_code_and_listed_words_are_not() -> None:
+    assert unknown("Call `recieved` for the mesage.\n", format=Format.MARKDOWN) == ["mesage"]
+    assert unknown("The frobnicator is here.", Words(["frobnicator"])) == []
+
+
+def test_compounds_are_told() -> None:
+    assert all(is_compound(word, KNOWN) for word in ("filesystem", "unreadable", "hostname"))
+    assert not any(is_compound(word, KNOWN) for word in ("recieve", "informations", "buyed"))
+
+
+# Chances -------------------------------------------------------------------------------------------
+
+
+def place(kept: float, chance: float) -> Place:
+    found = candidates("recieved", KNOWN)
+    others = [chance, *[-30.0] * (len(found) - 1)]
+    return Place("recieved", False, Span(0, 1), found, [[1]] * len(found), kept, others)
+
+
+def test_chances_follow_the_model_and_add_up() -> None:
+    sure, unsure = chances(place(-8.0, -0.1), KNOWN), chances(place(-0.1, -16.0), KNOWN)
+    assert sum(sure) == pytest.approx(1)
+    assert sure[0] > 0.9 > 0.1 > unsure[0]
+
+
+def test_readings_decide_where_there_are_some() -> None:
+    one, other = place(-1.0, -1.5), place(-1.0, -1.5)
+    one.readings = {None: -40.0, 0: -10.0}
+    other.readings = {None: -10.0, 0: -40.0}
+    assert chances(one, KNOWN)[0] > 0.9 > 0.1 > chances(other, KNOWN)[0]
+    assert chances(one, KNOWN)[1] == 0
