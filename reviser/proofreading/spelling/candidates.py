@@ -22,13 +22,14 @@ SHORTEST: Final = 3
 """Shorter words are not taken for misspellings: too many words are near to them."""
 
 _COMMON: Final = 35
+_MOST_COMMON: Final = 10
 # How much a size counts beside the distance, when the nearest are chosen.
-_PER_SIZE: Final = 0.015
+_PER_SIZE: Final = 0.025
 _APOSTROPHE: Final = len(LETTERS) - 1
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _ALIKE = ("ck", "cs", "sz", "fv", "gj", "dt", "mn", "kq", "bp", "iy", "uw", "ao", "ei")
 _VOWELS = "aeiouy"
-_FIRST_LETTER: Final = 0.5
+_FIRST_LETTER: Final = 0.4
 _TRANSPOSED: Final = 0.65
 _DOUBLED: Final = 0.45
 _SPLIT: Final = 0.6
@@ -136,6 +137,11 @@ def _furthest(length: int) -> float:
     return 1.3 if length <= 4 else 2.0 if length <= 6 else 2.6
 
 
+def _furthest_common(length: int) -> float:
+    """How far one of the most common words may be from a word of so many letters."""
+    return max(1.7, _furthest(length))
+
+
 def _near(word: str, known: Dictionary) -> list[Candidate]:
     """Words that are near."""
     typed = np.array([LETTERS.index(letter) for letter in word], dtype=np.int8)
@@ -145,20 +151,22 @@ def _near(word: str, known: Dictionary) -> list[Candidate]:
     others = (spelled.masks ^ mask) & np.int32((1 << _APOSTROPHE) - 1)
     differing = _bits()[others & 0xFFFF] + _bits()[others >> 16]
     near = (np.abs(spelled.lengths - len(word)) <= 2 + (len(word) > 6)) & (
-        differing <= (2 if len(word) <= 4 else 4)
+        differing <= (3 if len(word) <= 4 else 4)
     )
     chosen = np.flatnonzero(near)
     distances = _distances(typed, spelled.letters[chosen], spelled.lengths[chosen])
     found = []
-    for place in np.flatnonzero(distances <= _furthest(len(word))):
+    for place in np.flatnonzero(distances <= _furthest_common(len(word))):
         text = spelled.words[chosen[place]]
         distance = float(distances[place])
+        size = known.size(text) or LARGEST
+        if distance > _furthest(len(word)) and size > _MOST_COMMON:
+            continue
         if text != text.lower():
             # Within a sentence a name without its capital is the name itself, seldom another one.
             if distance or text.isupper():
                 continue
             distance = _CAPITAL
-        size = known.size(text) or LARGEST
         found.append(Candidate(text, round(distance, 3), size))
     return found
 

@@ -53,7 +53,7 @@ class Place:
         return sorted(numbers, key=self._rank, reverse=True)[:count]
 
     def _rank(self, number: int) -> float:
-        return self.chances[number] - self.candidates[number].distance
+        return self.chances[number] - 3 * self.candidates[number].distance
 
 
 Choose = Callable[[Place], int | None]

@@ -8,7 +8,6 @@ fitted on misspellings that were put into texts which the model has not seen (`p
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,29 +48,15 @@ class Weights:
     """For a candidate of two words."""
     kept: float
     """For the word itself."""
-    kept_capital: float
-    """For the word itself, where it has a capital at the start of a sentence: it may be a name."""
-    kept_compound: float
-    """For the word itself, where it is made of known words, or of one and a common beginning or ending."""
 
 
-OVERTYPED: Final = Weights(0.41, 0.0, -1.47, -0.37, -1.0, -3.41, 0.2, 0.0)
+OVERTYPED: Final = Weights(0.46, 0.0, -1.54, -0.36, -2.5, -3.98)
 """Before words were read from left to right."""
-READ: Final = Weights(0.19, 0.35, -2.8, -0.42, -1.0, 0.22, 0.0, 0.0)
+READ: Final = Weights(0.2, 0.37, -2.67, -0.37, -1.9, 0.21)
 """When they were."""
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
 """Between these chances words are read from left to right too."""
-
-# A plural or a past form that is not in the list is no sign of a word that exists: "informations", "buyed".
-_BEGINNINGS = re.compile(
-    r"(?:un|re|pre|non|sub|super|multi|inter|over|under|mis|auto|micro|de|anti|co|meta|hyper|semi|mini|mega|pseudo|cyber|bio"
-    r"|geo|neuro|electro|photo|poly|mono|out|up|down|back)(?P<rest>.+)"
-)
-_ENDINGS = re.compile(
-    r"(?P<rest>.+?)(?:ness|less|like|wise|i[sz](?:e|es|ed|er|ers|ing|able|ation|ations)|isms?|ists?|ware|side|able|ability)"
-)
-_SHORTEST_PART: Final = 4
 
 
 class Found(NamedTuple):
@@ -82,24 +67,7 @@ class Found(NamedTuple):
     confidence: float
 
 
-def is_compound(word: str, known: Dictionary) -> bool:
-    """Whether a word seems to be made of known words, or of one and a common beginning or ending."""
-
-    def is_part(part: str) -> bool:
-        return len(part) >= _SHORTEST_PART and (known.size(part) or 100) <= 60
-
-    for pattern in (_BEGINNINGS, _ENDINGS):
-        found = pattern.fullmatch(word)
-        if found and is_part(found["rest"]):
-            return True
-    cuts = range(_SHORTEST_PART - 1, len(word) - _SHORTEST_PART + 2)
-    return any(
-        (known.size(word[:cut]) or 100) <= 50 and (known.size(word[cut:]) or 100) <= 50
-        for cut in cuts
-    )
-
-
-def chances(place: Place, known: Dictionary) -> list[float]:
+def chances(place: Place) -> list[float]:
     """The chance of each candidate, and of the word itself as the last.
 
     If some candidates were read from left to right, all others are out of the question.
@@ -112,10 +80,7 @@ def chances(place: Place, known: Dictionary) -> list[float]:
         + weights.split * one.is_split
         for one, chance in zip(place.candidates, place.chances, strict=True)
     ]
-    kept = weights.chance * place.kept + weights.kept
-    kept += weights.kept_capital * place.word[0].isupper()
-    kept += weights.kept_compound * is_compound(place.word.lower(), known)
-    scores.append(kept)
+    scores.append(weights.chance * place.kept + weights.kept)
     if place.readings:
         for at, number in enumerate([*range(len(place.candidates)), None]):
             scores[at] += weights.reading * place.readings.get(number, -math.inf)
@@ -200,20 +165,20 @@ class Speller:
     def _is_doubtful(self, place: Place) -> bool:
         if len(place.chances) < len(place.tokens):
             return False
-        *found, _ = chances(place, self.known)
+        *found, _ = chances(place)
         return CLEARLY_NOT < max(found) < CLEARLY
 
     def _choose(self, place: Place) -> int | None:
         if len(place.chances) < len(place.tokens):
             return None
-        *found, kept = chances(place, self.known)
+        *found, kept = chances(place)
         best = max(range(len(found)), key=found.__getitem__)
         return best if found[best] > kept else None
 
     def _found(self, one: Unknown, place: Place) -> Found | None:
         if len(place.chances) < len(place.tokens):
             return None
-        *found, _ = chances(place, self.known)
+        *found, _ = chances(place)
         best = max(range(len(found)), key=found.__getitem__)
         return Found(one, as_written(one.text, place.candidates[best].text), found[best])
 
