@@ -13,6 +13,7 @@ import venv
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -166,3 +167,5 @@ def test_a_wheel_continues_a_draft_where_there_is_no_compiler(source: Path, tmp_
 def test_a_wheel_without_kernels_has_another_name(source: Path, tmp_path: Path) -> None:
     made = wheel(source, tmp_path / "wheels", REVISER_NATIVE="0")
     assert made.name.endswith("-py3-none-any.whl")
+    with ZipFile(made) as archive:
+        assert "reviser/proofreading/spelling/words.txt.xz" in archive.namelist()

@@ -76,6 +76,8 @@ class Candidate(NamedTuple):
 @lru_cache(maxsize=4096)
 def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
     """What a word in small letters may stand for, the likeliest by spelling first."""
+    if word == "i":
+        return (Candidate("I", _CAPITAL, 10),)
     found = {one.text: one for one in _split(word, known)}
     near = _near(word, known)
     if not any(one.distance <= _CLEAR and one.size <= _COMMON for one in near):
@@ -175,7 +177,10 @@ def _near(word: str, known: Dictionary) -> list[Candidate]:
 def _bits() -> NDArray[np.int8]:
     """How many bits a number of 16 bits has."""
     numbers = np.arange(1 << 16)
-    return np.sum([numbers >> bit & 1 for bit in range(16)], axis=0, dtype=np.int8)
+    counts: NDArray[np.int8] = np.zeros(len(numbers), dtype=np.int8)
+    for bit in range(16):
+        counts += (numbers >> bit & 1).astype(np.int8)
+    return counts
 
 
 @cache
@@ -190,8 +195,8 @@ def _exchanges() -> NDArray[np.float32]:
     for row in _ROWS:
         for one, other in pairwise(row):
             lower(one, other, 0.85)
-    for one, other in _ALIKE:
-        lower(one, other, 0.7)
+    for pair in _ALIKE:
+        lower(pair[0], pair[1], 0.7)
     for one in _VOWELS:
         for other in _VOWELS:
             lower(one, other, 0.7)

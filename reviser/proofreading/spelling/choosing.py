@@ -7,6 +7,7 @@ in its sentence. Both are read in one batch for all passages.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -19,6 +20,8 @@ from reviser.proofreading.spelling.candidates import Candidate
 # Tokens before a word and behind it that are read from left to right.
 _BEFORE: Final = 48
 _BEHIND: Final = 6
+# No misspelling of those that the weights were fitted on was kept with so high a chance.
+_CERTAIN: Final = -0.05
 LIKELIEST: Final = 2
 """Candidates of a word that are read from left to right."""
 
@@ -43,9 +46,14 @@ class Place:
     span: Span
     candidates: Sequence[Candidate]
     tokens: list[list[int]]
-    kept: float = 0.0
+    kept: float = -math.inf
     chances: list[float] = field(default_factory=list)
     readings: dict[int | None, float] = field(default_factory=dict)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the model keeps the word without a doubt: then nothing is asked about its candidates."""
+        return self.kept > _CERTAIN
 
     def likeliest(self, count: int) -> list[int]:
         """The numbers of the candidates that are likeliest by overtyping and spelling."""
@@ -68,7 +76,7 @@ def place_of(
     at: tuple[int, int],
     found: Sequence[Candidate],
     first: bool,
-) -> Place | None:
+) -> Place:
     """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
     start, end = (len(text[:place].encode()) for place in at)
     bounds = [0, *ends]
@@ -166,6 +174,8 @@ class Overtyped:
         else:
             place.chances.append(chance)
         self._tasks.pop(0)
+        if place.is_certain:
+            self._tasks = []
         if self._tasks:
             self.ids, self.expected = self._tasks[0]
             return

@@ -1,4 +1,4 @@
-"""The words of a paragraph that are not in the list of English words and may be misspellings."""
+"""The words of a paragraph that are not in the list of English words, or rare, and may be misspellings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import SHORTEST
-from reviser.proofreading.spelling.dictionary import LONGEST, Dictionary
+from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
 from reviser.prose import Paragraph, sentences
 
 IN_A_ROW: Final = 4
@@ -19,8 +19,8 @@ SHARE: Final = 0.5
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SMALL = re.compile(r"[a-z]+(?:['’][a-z]+)?|[A-Z][a-z]+(?:['’][a-z]+)?")
 # Beside these a word is a part of something else: of an address, a name of a file, an identifier, a compound.
-_BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>*[{|^0123456789'’")
-_BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>*[{|^0123456789")
+_BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>{|^0123456789'’")
+_BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>{|^0123456789")
 
 
 class Unknown(NamedTuple):
@@ -39,18 +39,14 @@ def unknown_words(
     text = paragraph.text
     if text.isupper() or not text:
         return []
-    strange = [
-        found
-        for found in _WORD.finditer(text)
-        if len(found[0]) >= SHORTEST and not known.knows(found[0])
-    ]
+    strange = [found for found in _WORD.finditer(text) if _is_strange(found[0], known)]
     if not strange:
         return []
     listed = [*words.spans(text)]
     found = []
     for start, end in sentences(paragraph):
         inside = [one for one in strange if start <= one.start() and one.end() <= end]
-        if not inside or _is_foreign(text[start:end], known):
+        if not inside or _is_foreign(paragraph, start, end, known):
             continue
         for one in inside:
             first = not _WORD.search(text, start, one.start())
@@ -64,12 +60,22 @@ def unknown_words(
     return found
 
 
+def _is_strange(word: str, known: Dictionary) -> bool:
+    """Whether a word is unknown, or so rare that it may stand for another; or an "i", which is seldom meant."""
+    if len(word) < SHORTEST:
+        return word == "i"
+    size = known.size(word)
+    return size is None or (size >= LARGEST and word.islower())
+
+
 def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
     """Whether a word is an ordinary one by its letters and by what stands beside it."""
     word = found[0]
     if len(word) > LONGEST or not _SMALL.fullmatch(word) or (word[0].isupper() and not first):
         return False
     before, behind = text[: found.start()][-1:], text[found.end() :]
+    if word == "i":
+        return (before + behind[:1]).strip(" ,") == ""
     if before in _BOUND_BEFORE and before:
         return False
     if behind[:1] in _BOUND_BEHIND and behind:
@@ -78,9 +84,13 @@ def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
     return not (behind[:1] in ("'", "’", ".", ":", "(") and behind[1:2].isalnum())
 
 
-def _is_foreign(text: str, known: Dictionary) -> bool:
+def _is_foreign(paragraph: Paragraph, start: int, end: int, known: Dictionary) -> bool:
     """Whether a sentence seems to be in another language."""
-    words = [found for found in _WORD.findall(text) if len(found) > 1]
+    words = [
+        found[0]
+        for found in _WORD.finditer(paragraph.text, start, end)
+        if len(found[0]) > 1 and not paragraph.touches_protected(found.start(), found.end())
+    ]
     strange = [not known.knows(word) for word in words]
     return _longest_run(strange) >= IN_A_ROW or (
         len(words) >= IN_A_ROW and sum(strange) > SHARE * len(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.project.words import Words, project_file, user_file
+from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, is_far, names_in, needed
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.test_proofreader import proofread
@@ -245,3 +247,16 @@ def test_lists_of_words_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Words.read(tmp_path / "none.txt")
     with pytest.raises(ReviserError, match="standard input"):
         Words.read(STREAM)
+
+
+def test_no_word_is_written_that_is_in_no_list() -> None:
+    (paragraph,) = paragraphs("He gave an exampel of a zorble.", Format.PLAIN)
+    known = {"He", "gave", "an", "example", "of", "a", "sample"}
+    guard = Guard(0.5, known=known.__contains__, usage=usage_in([paragraph]))
+    made_up = Proposal(11, 18, "exampel", "exampl", 0.9, Kind.SPELLING)
+    right = replace(made_up, new="example")
+    assert guard.objection(made_up, paragraph) == "it writes a word that is in no list"
+    assert guard.objection(right, paragraph) is None
+    # What the document has elsewhere may be written.
+    assert guard.objection(replace(made_up, new="zorble", confidence=0.99), paragraph) is None
+    assert Guard(0.5).objection(made_up, paragraph) is None

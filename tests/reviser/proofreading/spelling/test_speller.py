@@ -1,0 +1,87 @@
+"""The model that comes along corrects unknown words, and leaves terms and names alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.project.words import Words
+from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
+from reviser.proofreading.spelling.speller import speller_for
+from reviser.prose import Format, Span
+from reviser.session.engine import Engine, load_engine
+from tests.reviser.proofreading.scripted import GPT2, Overtyping
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return load_engine("default")
+
+
+def proofread(engine: Engine, draft: Draft, confidence: float = 0.5) -> Proofread:
+    return Proofreader(engine.policy, engine.tokenizer, confidence=confidence).proofread(draft)
+
+
+def spelled(done: Proofread) -> dict[str, str]:
+    return {change.old: change.new for change in done.changes}
+
+
+def test_misspellings_are_corrected(engine: Engine) -> None:
+    text = "She definately recieved the enviroment report, wich was a suprise.\n"
+    done = proofread(engine, Draft(text))
+    wanted = {
+        "definately": "definitely",
+        "recieved": "received",
+        "enviroment": "environment",
+        "wich": "which",
+        "suprise": "surprise",
+    }
+    assert spelled(done).items() >= wanted.items()
+    for change in done.changes:
+        assert 0.5 <= change.confidence <= 1
+        assert text[change.start : change.end] == change.old
+        if change.old in wanted:
+            assert change.kind is Kind.SPELLING
+
+
+def test_what_was_corrected_is_read_and_gets_its_form(engine: Engine) -> None:
+    done = proofread(engine, Draft("Yesterday he recieve the the letter from his freind.\n"))
+    assert done.text == "Yesterday he received the letter from his friend.\n"
+    assert all(isinstance(change, Change) for change in done.changes)
+
+
+def test_terms_and_names_stay(engine: Engine) -> None:
+    text = (
+        "The hostname in the config is parsed by the tokenizer. Kowalczyk wrote it.\n\n"
+        "The value of i and of j is printed, where i is the index.\n"
+    )
+    assert proofread(engine, Draft(text)).text == text
+
+
+def test_listed_words_and_other_places_stay(engine: Engine) -> None:
+    text = "He recieved the enviroment report. She definately read it.\n"
+    listed = proofread(engine, Draft(text, words=Words(["enviroment"])))
+    assert "enviroment" in listed.text
+    assert "received" in listed.text
+    part = proofread(engine, Draft(text, within=Span(35, len(text))))
+    assert "recieved" in part.text
+    assert "definitely" in part.text
+
+
+def test_the_dial_and_the_kinds_decide(engine: Engine) -> None:
+    draft = Draft("She definately recieved it.\n")
+    assert proofread(engine, draft, confidence=1.0).text == draft.text
+    reader = Proofreader(engine.policy, engine.tokenizer, kinds={Kind.PUNCTUATION})
+    assert reader.proofread(draft).text == draft.text
+
+
+def test_markup_stays(engine: Engine) -> None:
+    text = "# Teh guide\n\nHe *recieved* the [leter](http://teh.example/leter) and `recieved` it.\n"
+    done = proofread(engine, Draft(text, Format.MARKDOWN))
+    assert "*received*" in done.text
+    assert "`recieved`" in done.text
+    assert "http://teh.example/leter" in done.text
+
+
+def test_other_policies_have_no_speller() -> None:
+    assert speller_for(Overtyping({}), GPT2) is None
