@@ -124,7 +124,7 @@ SCALES: dict[str, StagedScale] = {
             final_rate=6e-5,
             cooldown=COOLDOWN,
         ),
-        (60 * MILLION,),
+        (50 * MILLION,),
         Setup(seeds=(123, 124)),
         evaluators=("smollm2",),
         judges=("likelihood:smollm2",),
