@@ -21,9 +21,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 
-from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.contestants.continuation_models import RealText, load_contestant, named_source
 from benchmarks.measures import flops
 from benchmarks.measures.arena import judge_matches, matches, score
+from benchmarks.measures.continuation import trajectory_of
 from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
 from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
@@ -111,16 +112,10 @@ class Plan:
             )
 
     def named_models(self) -> list[tuple[str, str]]:
-        return [_named(model) for model in self.models]
+        return [named_source(model) for model in self.models]
 
     def to_dict(self) -> PlanFacts:
         return cast(PlanFacts, asdict(self))
-
-
-def _named(model: str) -> tuple[str, str]:
-    """A model's name and where it is; a path may have a sign of equality in it."""
-    name, mark, source = model.partition("=")
-    return (name, source) if mark and not Path(model).exists() else (short_name(model), model)
 
 
 @dataclass(frozen=True)
@@ -257,7 +252,10 @@ class Suite:
         trajectories: list[Trajectory] = []
         shape = viewer = None
         if isinstance(contestant, Editing) and any(entry.actions for entry in everything):
-            trajectories = [self._trajectory(contestant, entry) for entry in everything]
+            trajectories = [
+                trajectory_of(contestant, self._by_id[entry.prompt_id], entry)
+                for entry in everything
+            ]
             path = self.folder.file("trajectories", f"{name}.json")
             write_atomically(path, dump_trajectories(trajectories).encode())
             viewer = self._attempt(
@@ -273,20 +271,6 @@ class Suite:
         page = render_page([replay(run, contestant.tokenizer).for_viewer() for run in shown])
         write_atomically(self.folder.file("trajectories", f"{name}.html"), page.encode())
         return f"trajectories/{name}.html"
-
-    def _trajectory(self, contestant: Editing, entry: Generation) -> Trajectory:
-        prompt = self._by_id[entry.prompt_id]
-        given = contestant.prompt_ids(prompt)
-        return Trajectory(
-            action_ids=(*given, *(entry.actions or ())),
-            prefix_tokens=len(given),
-            prompt=prompt.text,
-            final_text=prompt.text + entry.continuation,
-            model=entry.contestant,
-            seed=entry.seed,
-            vocabulary=contestant.vocabulary,
-            others={"prompt_id": entry.prompt_id},
-        )
 
     def facts_of(self, written: Written) -> ContestantFacts:
         """What can be said of a contestant's texts and runs without another model."""

@@ -7,11 +7,10 @@ have written.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +21,21 @@ from torch import Tensor
 from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion
 from benchmarks.contestants.diffusion.released import is_released, read_released
 from benchmarks.contestants.diffusion.sampling import Method, sample
+from benchmarks.contestants.own_models import (
+    USUAL,
+    BatchedReviser,
+    Manner,
+    NativeReviser,
+    engine_of,
+    stream_of,
+)
 from benchmarks.protocol.records import Contestant, Generation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
-from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
-from reviser.core.tokenizer import Tokenizer, decode
-from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import GREEDY, Sampling, draw, generate
-from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed
-from reviser.model import ModelConfig
+from reviser.core.tokenizer import decode
+from reviser.decoding.batch import GREEDY, Sampling, draw
 from reviser.scoring.loading import (
     default_device,
     dtype_for,
@@ -45,14 +47,13 @@ from reviser.scoring.loading import (
     read_config,
     short_name,
 )
-from reviser.session.engine import CAPACITY, Engine, load_engine
+from reviser.session.engine import load_engine
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 # Runs that are made together; after each such group, what it wrote is known. Other people's models may be
 # large, and a diffusion model reads whole texts at every step.
-_GROUP = {"cpu": 16, "cuda": 1024}
 _CAUSAL_GROUP = {"cpu": 4, "cuda": 256}
 _DIFFUSION_GROUP = {"cpu": 4, "cuda": 1024}
 
@@ -67,12 +68,6 @@ def _of_one_length(
     for rows in by_length.values():
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
-
-
-def stream_of(prompt: Prompt, seed: int) -> int:
-    """The name of the random stream for a prompt under a seed."""
-    digest = hashlib.sha256(f"{seed}\0{prompt.id}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 @dataclass(frozen=True)
@@ -94,130 +89,6 @@ class RealText:
                 prompt.id, self.name, seed, prompt.reference, tokens, "stop", None, 0.0
             )
             progress(1)
-
-
-class OwnModel:
-    """What our models have in common, a Reviser or one trained to insert and stop alone: the AR baseline."""
-
-    def __init__(
-        self,
-        name: str,
-        weights: str,
-        config: ModelConfig,
-        vocabulary: Vocabulary,
-        tokenizer: Tokenizer,
-        setup: Setup,
-    ) -> None:
-        self.name = name
-        self.config = config
-        self.vocabulary = vocabulary
-        self.tokenizer = tokenizer
-        # A model that cannot move writes tokens, and is held to their number.
-        self.moves = "move" in vocabulary.kinds
-        self.max_actions = setup.max_actions if self.moves else setup.new_tokens
-        self.temperature = setup.temperature
-        self.top_k = setup.top_k
-        self.fingerprint = key_of(
-            weights=weights,
-            decoder=type(self).__name__,
-            kinds=sorted(vocabulary.kinds),
-            max_actions=self.max_actions,
-            temperature=self.temperature,
-            top_k=self.top_k,
-        )
-
-    def prompt_ids(self, prompt: Prompt) -> list[int]:
-        if self.tokenizer.name == "gpt2":
-            return list(prompt.tokens)
-        return self.tokenizer.encode(prompt.text)
-
-    def generation(
-        self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float
-    ) -> Generation:
-        """What the ids that the model chose after a prompt have written."""
-        given = self.prompt_ids(prompt)
-        canvas, _ = seed(self.vocabulary, given)
-        for id in ids:
-            canvas.apply(canvas.action(id))
-        text = decode(self.tokenizer, canvas.tokens)
-        return Generation(
-            prompt.id,
-            self.name,
-            seed_,
-            text[len(decode(self.tokenizer, given)) :],
-            tuple(canvas.tokens[len(given) :]),
-            ending,
-            tuple(ids) if self.moves else None,
-            seconds,
-        )
-
-
-class BatchedReviser(OwnModel):
-    """A model of ours with many runs at once, for GPUs."""
-
-    def __init__(self, name: str, weights: str, checkpoint: Checkpoint, setup: Setup) -> None:
-        super().__init__(
-            name,
-            weights,
-            checkpoint.model.config,
-            checkpoint.vocabulary,
-            checkpoint.tokenizer,
-            setup,
-        )
-        self._model = checkpoint.model.eval()
-
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
-        size = _GROUP[self._model.cos.device.type]
-        for start in range(0, len(prompts), size):
-            part = prompts[start : start + size]
-            began = time.perf_counter()
-            runs = generate(
-                self._model,
-                self.vocabulary,
-                [self.prompt_ids(prompt) for prompt in part],
-                seeds=[stream_of(prompt, seed) for prompt in part],
-                sampling=Sampling(self.temperature, self.top_k),
-                max_actions=self.max_actions,
-                rows=size,
-            )
-            seconds = (time.perf_counter() - began) / len(part)
-            for prompt, run in zip(part, runs, strict=True):
-                yield self.generation(prompt, seed, run.ids, run.ending, seconds)
-            progress(len(part))
-
-
-class NativeReviser(OwnModel):
-    """A model of ours on the processor: one run after the other, with the native decoder."""
-
-    def __init__(
-        self, name: str, weights: str, config: ModelConfig, engine: Engine, setup: Setup
-    ) -> None:
-        super().__init__(name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup)
-        self._policy = engine.policy
-
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
-        for prompt in prompts:
-            began = time.perf_counter()
-            run = self._run(prompt, seed)
-            ids = [step.id for step in run]
-            seconds = time.perf_counter() - began
-            yield self.generation(prompt, seed, ids, str(run.ending), seconds)
-            progress(1)
-
-    def _run(self, prompt: Prompt, seed_: int) -> Rollout:
-        policy = self._policy
-        canvas, history = seed(
-            policy.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length
-        )
-        sampler = Sampler(
-            self.temperature, self.top_k, seed=stream_of(prompt, seed_), move_temperature=None
-        )
-        most = min(self.max_actions, policy.context - len(history))
-        return Rollout(policy, canvas, history, sampler, max_actions=most)
 
 
 class CausalLm:
@@ -408,46 +279,78 @@ def _end_ids(model: Any, tokenizer: PreTrainedTokenizerBase) -> set[int]:
     return {end for end in ends if end is not None}
 
 
+PLAIN = "plain:"
+UNCHECKED = "unchecked:"
+
+
+def named_source(model: str) -> tuple[str, str]:
+    """The name and the source that `MODEL` or `NAME=MODEL` means; a path may have a sign of equality in it."""
+    name, mark, source = model.partition("=")
+    if mark and not Path(model).exists():
+        return name, source
+    for mark in (PLAIN, UNCHECKED):
+        if model.startswith(mark):
+            return f"{short_name(model.removeprefix(mark))}, {mark.rstrip(':')}", model
+    return short_name(model), model
+
+
 def load_contestant(
-    source: str, setup: Setup, *, name: str | None = None, device: torch.device | None = None
+    source: str,
+    setup: Setup,
+    *,
+    name: str | None = None,
+    device: torch.device | None = None,
+    manner: Manner = USUAL,
 ) -> Contestant:
     """The contestant that a name or path means.
 
     A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt`
     file, `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model.
+    `plain:` before a model of ours lets it insert and stop alone, `unchecked:` lets it make all its steps back where the rules
+    of our commands would check them. `manner` is for models of ours.
     """
     device = device or default_device()
-    name = name or short_name(source)
+    name = name or named_source(source)[0]
+    if source.startswith(PLAIN):
+        source, manner = source.removeprefix(PLAIN), replace(manner, plain=True)
+    if source.startswith(UNCHECKED):
+        source, manner = source.removeprefix(UNCHECKED), replace(manner, checked=False)
+    own = _load_own(source, setup, name, device, manner)
+    if own is not None:
+        return own
+    if manner.plain or not manner.checked:
+        raise ReviserError(f"{source} is no model of ours, so it writes from left to right anyway")
     if is_diffusion(Path(source)):
         made = load_diffusion(Path(source), device, dtype_for(device))
         return Diffusion(name, fingerprint(source), made, setup)
-    folder = home_folder(source)
-    if folder is not None and device.type == "cpu":
-        config = inspect(folder).config
-        return NativeReviser(name, fingerprint(source), config, load_engine(str(folder)), setup)
-    checkpoint = home_checkpoint(source, device)
-    if checkpoint is None and is_released(read_config(source)):
+    if is_released(read_config(source)):
         made = read_released(source, device, dtype_for(device))
         return Diffusion(name, fingerprint(source), made, setup)
+    return CausalLm(
+        name,
+        fingerprint(source),
+        load_causal_lm(source, device),
+        load_hf_tokenizer(source),
+        setup,
+    )
+
+
+def _load_own(
+    source: str, setup: Setup, name: str, device: torch.device, manner: Manner
+) -> Contestant | None:
+    """The model of ours that a name or path means, or None: natively on a processor, in batches on a GPU."""
+    if is_diffusion(Path(source)):
+        return None
+    folder = home_folder(source)
+    if folder is not None and (device.type == "cpu" or manner.rules):
+        engine, config = load_engine(str(folder)), inspect(folder).config
+        return NativeReviser(name, fingerprint(source), config, engine, setup, manner)
+    checkpoint = home_checkpoint(source, device)
     if checkpoint is None:
-        return CausalLm(
-            name,
-            fingerprint(source),
-            load_causal_lm(source, device),
-            load_hf_tokenizer(source),
-            setup,
-        )
+        return None
+    # A base has no rules of ours.
+    manner = replace(manner, rules=False)
     if device.type == "cpu":
-        engine = engine_of(name, checkpoint)
-        return NativeReviser(name, fingerprint(source), checkpoint.model.config, engine, setup)
-    return BatchedReviser(name, fingerprint(source), checkpoint, setup)
-
-
-def engine_of(name: str, checkpoint: Checkpoint) -> Engine:
-    """An engine for a checkpoint that is not in a folder of ours."""
-    from reviser.native import make_decoder
-
-    config = checkpoint.model.config
-    decoder = make_decoder(checkpoint.model, 8, capacity=min(config.context, CAPACITY))
-    policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
-    return Engine(name, policy, checkpoint.tokenizer)
+        engine, config = engine_of(name, checkpoint), checkpoint.model.config
+        return NativeReviser(name, fingerprint(source), config, engine, setup, manner)
+    return BatchedReviser(name, fingerprint(source), checkpoint, setup, manner)

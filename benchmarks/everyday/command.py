@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
+from benchmarks.contestants.continuation_models import load_contestant, named_source
+from benchmarks.contestants.own_models import Manner
 from benchmarks.everyday.checking import (
     NOTES,
     CriticFigures,
@@ -28,7 +30,6 @@ from benchmarks.everyday.fetching import CRITIC, confirm, default_file, fetch
 from benchmarks.everyday.joins import QUANTILE, Reader, real_strangeness, threshold_of
 from benchmarks.everyday.page import markdown, page, tables
 from benchmarks.everyday.prompts import KINDS, Opening, openings
-from benchmarks.everyday.writers import load_writer
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
 from benchmarks.report.provenance import surroundings
@@ -149,9 +150,10 @@ def _contest(arguments: EverydayOptions, command: str, cache: Cache) -> None:
         raise ReviserError("--each must be at least 1")
     setup = _setup(arguments)
     bars = Bars()
+    manner = Manner(move_temperature=arguments.move_temperature, rules=True)
     contestants = [
-        load_writer(given, setup, move_temperature=arguments.move_temperature)
-        for given in arguments.contestants
+        load_contestant(source, setup, name=name, manner=manner)
+        for name, source in map(named_source, arguments.contestants)
     ]
     if len({contestant.name for contestant in contestants}) < len(contestants):
         raise ReviserError("two contestants have the same name; NAME=MODEL gives them others")

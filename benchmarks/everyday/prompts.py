@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib import resources
 
 from benchmarks.protocol.records import Prompt
+from benchmarks.protocol.setup import whole_prompt
 from reviser.core.errors import ReviserError
-from reviser.core.tokenizer import Gpt2Tokenizer
 
 KINDS = (
     "mail",
@@ -50,8 +50,4 @@ def openings(kinds: Sequence[str] = KINDS, each: int | None = None) -> list[Open
 
 def as_prompts(given: Sequence[Opening]) -> list[Prompt]:
     """The openings as contestants take them; there is no real text behind them."""
-    tokenizer = Gpt2Tokenizer()
-    return [
-        Prompt(opening.id, opening.text, tuple(tokenizer.encode(opening.text)), "", opening.kind)
-        for opening in given
-    ]
+    return [whole_prompt(opening.id, opening.text, opening.kind) for opening in given]

@@ -2,16 +2,17 @@
 
     python -m benchmarks continuation MODEL… --evaluator BASE --data SHARDS [--json]
 
-MODEL and BASE are model folders that share one tokenizer; SHARDS are held-out token shards made with
-it (`python -m training data`). Perplexity is that of the continuation alone, under the evaluator.
+MODEL is any contestant; BASE is a model folder, and SHARDS are held-out token shards made with its tokenizer
+(`python -m training data`). Prompts and writing are those of the continuation protocol (`benchmarks.protocol`).
+Perplexity is that of the continuation alone, under the evaluator; tokens and n-grams are GPT-2's.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated, TypedDict
@@ -19,41 +20,24 @@ from typing import Annotated, TypedDict
 import numpy as np
 import torch
 
-from benchmarks.measures.variety import distinct
-from benchmarks.protocol.setup import Setup
+from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.contestants.own_models import Manner
+from benchmarks.measures.statistics import Walk, walk
+from benchmarks.measures.variety import variety
+from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
+from benchmarks.protocol.results import REAL
+from benchmarks.protocol.runs import written_by
+from benchmarks.protocol.setup import Setup, held_out_prompts
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
-from reviser.core.actions import Action, Insert, Move
-from reviser.core.tokenizer import Tokenizer, decode
-from reviser.core.vocabulary import Vocabulary
-from reviser.decoding import batch
-from reviser.decoding.rollout import seed
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.trajectory import Trajectory
 from reviser.model import Reviser
-from training.data.corpus import Corpus
+from reviser.scoring.loading import default_device, dtype_for
 
-# The numbers of the continuation protocol; here texts are token shards, in the tokens of the models.
-PROMPT_TOKENS = Setup.prompt_tokens
-TOTAL_TOKENS = Setup.total_tokens
-MAX_ACTIONS = Setup.max_actions
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """The first tokens of a document, and how it really went on."""
-
-    tokens: list[int]
-    continuation: list[int]
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a model wrote after a prompt, and how."""
-
-    prompt: Prompt
-    tokens: list[int]
-    actions: list[Action]
-    ending: str
+Score = tuple[float, int, int]
+"""Of a continuation: its negative log-likelihood under an evaluator, its tokens and its bytes."""
 
 
 @dataclass(frozen=True)
@@ -77,80 +61,10 @@ class Report:
     actions_per_s: float
 
 
-def prompts_of(corpus: Corpus, count: int, total: int = TOTAL_TOKENS) -> list[Prompt]:
-    """One prompt from each of the first documents that are long enough."""
-    prompts: list[Prompt] = []
-    for shard in corpus.shards:
-        for start, end in zip(shard.offsets[:-1], shard.offsets[1:], strict=True):
-            if end - start >= total:
-                tokens = shard.tokens[start : start + total].tolist()
-                prompts.append(Prompt(tokens[:PROMPT_TOKENS], tokens[PROMPT_TOKENS:]))
-            if len(prompts) == count:
-                return prompts
-    return prompts
-
-
-def generate(
-    checkpoint: Checkpoint,
-    prompts: Sequence[Prompt],
-    first_seeds: Sequence[int],
-    rows: int,
-    settings: Settings,
-) -> list[batch.GeneratedRun]:
-    """Continue every prompt once for each first seed; each run has its own, so that rows do not matter."""
-    return batch.generate(
-        checkpoint.model,
-        checkpoint.vocabulary,
-        [prompt.tokens for prompt in prompts] * len(first_seeds),
-        seeds=[first * 100_000 + number for first in first_seeds for number in range(len(prompts))],
-        sampling=batch.Sampling(settings.temperature, settings.top_k, settings.move_temperature),
-        max_actions=settings.max_actions,
-        rows=rows,
-    )
-
-
-def write_all(
-    checkpoint: Checkpoint,
-    prompts: Sequence[Prompt],
-    first_seeds: Sequence[int],
-    rows: int,
-    settings: Settings,
-) -> tuple[list[Written], float]:
-    """What a model writes after every prompt, once for each first seed, and the seconds that took."""
-    started = time.perf_counter()
-    runs = generate(checkpoint, prompts, first_seeds, rows, settings)
-    seconds = time.perf_counter() - started
-    written = [
-        carry_out(checkpoint.vocabulary, prompt, run)
-        for prompt, run in zip([*prompts] * len(first_seeds), runs, strict=True)
-    ]
-    return written, seconds
-
-
-def carry_out(vocabulary: Vocabulary, prompt: Prompt, run: batch.GeneratedRun) -> Written:
-    """Write what a run says on a canvas."""
-    canvas, _ = seed(vocabulary, prompt.tokens)
-    actions = []
-    for id in run.ids:
-        actions.append(canvas.action(id))
-        canvas.apply(actions[-1])
-    return Written(prompt, canvas.tokens[len(prompt.tokens) :], actions, run.ending)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How continuations are sampled."""
-
-    temperature: float = Setup.temperature
-    top_k: int = Setup.top_k
-    max_actions: int = MAX_ACTIONS
-    move_temperature: float | None = None
-
-
 @torch.no_grad()
 def log_losses(
     evaluator: Reviser, tokenizer: Tokenizer, texts: Sequence[tuple[str, str]], batch: int = 64
-) -> list[tuple[float, int, int]]:
+) -> list[Score]:
     """For each (prompt, continuation): the continuation's negative log-likelihood, tokens and bytes."""
     device = evaluator.cos.device
     results = []
@@ -171,25 +85,56 @@ def log_losses(
 
 
 def scores_of(
-    written: Sequence[Written], evaluator: Reviser, tokenizer: Tokenizer
-) -> list[tuple[float, int, int]]:
-    """For each continuation: its negative log-likelihood under the evaluator, its tokens and its bytes."""
-    texts = []
-    for entry in written:
-        whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
-        prompt = decode(tokenizer, entry.prompt.tokens)
-        texts.append((prompt, whole[len(prompt) :]))
-    return log_losses(evaluator, tokenizer, texts)
+    prompts: Sequence[Prompt], written: Sequence[Generation], evaluator: Checkpoint
+) -> list[Score]:
+    """How likely each continuation is under the evaluator."""
+    given = {prompt.id: prompt.text for prompt in prompts}
+    texts = [(given[entry.prompt_id], entry.continuation) for entry in written]
+    return log_losses(evaluator.model, evaluator.tokenizer, texts)
+
+
+def walks_of(
+    contestant: Contestant, prompts: Sequence[Prompt], written: Sequence[Generation]
+) -> list[Walk]:
+    """What each run of a contestant did; none of one that does not write by actions."""
+    if not isinstance(contestant, Editing):
+        return []
+    by_id = {prompt.id: prompt for prompt in prompts}
+    return [
+        walk(trajectory_of(contestant, by_id[entry.prompt_id], entry))
+        for entry in written
+        if entry.actions is not None
+    ]
+
+
+def trajectory_of(contestant: Editing, prompt: Prompt, entry: Generation) -> Trajectory:
+    """A run of a contestant that writes by actions, as it can be replayed."""
+    given = contestant.prompt_ids(prompt)
+    return Trajectory(
+        action_ids=(*given, *(entry.actions or ())),
+        prefix_tokens=len(given),
+        prompt=prompt.text,
+        final_text=prompt.text + entry.continuation,
+        model=entry.contestant,
+        seed=entry.seed,
+        vocabulary=contestant.vocabulary,
+        others={"prompt_id": entry.prompt_id},
+    )
 
 
 def report(
-    name: str, written: Sequence[Written], scores: Sequence[tuple[float, int, int]], seconds: float
+    name: str,
+    written: Sequence[Generation],
+    scores: Sequence[Score],
+    followed: Sequence[Walk] = (),
 ) -> Report:
-    """The figures of a model that took so many seconds to write; `scores` are of `scores_of`."""
+    """The figures of one contestant; `scores` are of `scores_of`, `followed` of `walks_of`."""
     losses = [loss for loss in scores if loss[1] and loss[2]]
     per_text = [float(np.exp(min(loss / tokens, 50))) for loss, tokens, _ in losses]
-    actions = [action for entry in written for action in entry.actions]
-    moves = [action for action in actions if isinstance(action, Move)]
+    found = variety([entry.continuation for entry in written])
+    distances = [delta for run in followed for delta in run.distances]
+    actions = sum(run.actions for run in followed)
+    seconds = sum(entry.seconds for entry in written)
     return Report(
         name=name,
         prompts=len(written),
@@ -199,32 +144,18 @@ def report(
         bits_per_byte=sum(loss for loss, _, _ in losses)
         / np.log(2)
         / sum(size for _, _, size in losses),
-        distinct_2=fmean(distinct(entry.tokens, 2) for entry in written),
-        distinct_3=fmean(distinct(entry.tokens, 3) for entry in written),
-        repeated_4=fmean(1 - distinct(entry.tokens, 4) for entry in written),
-        tokens=fmean(len(entry.tokens) for entry in written),
+        distinct_2=found.distinct_2,
+        distinct_3=found.distinct_3,
+        repeated_4=found.repeated_4,
+        tokens=found.tokens,
         stopped=fmean(entry.ending == "stop" for entry in written),
-        moves=len(moves) / max(len(actions), 1),
-        backward=sum(move.delta < 0 for move in moves) / max(len(moves), 1),
-        revised=fmean(revises(entry.actions) for entry in written),
-        actions_per_s=len(actions) / seconds if seconds else 0.0,
+        moves=len(distances) / max(actions, 1),
+        backward=sum(delta < 0 for delta in distances) / max(len(distances), 1),
+        revised=fmean(run.revises for run in followed) if followed else 0.0,
+        actions_per_s=(actions or sum(len(entry.tokens) for entry in written)) / seconds
+        if seconds
+        else 0.0,
     )
-
-
-def revises(actions: Sequence[Action]) -> bool:
-    """Whether the run inserted before something it had already written."""
-    after_cursor = 0
-    for action in actions:
-        if isinstance(action, Move):
-            after_cursor -= action.delta
-        elif isinstance(action, Insert) and after_cursor > 0:
-            return True
-    return False
-
-
-def real_text(prompts: Sequence[Prompt]) -> list[Written]:
-    """What the documents themselves say, as if a model had written it."""
-    return [Written(prompt, prompt.continuation, [], "stop") for prompt in prompts]
 
 
 class SavedText(TypedDict):
@@ -240,22 +171,24 @@ class SavedText(TypedDict):
 
 
 def save_texts(
-    path: Path, name: str, written: Sequence[Written], tokenizer: Tokenizer, seeds: Sequence[int]
+    path: Path,
+    prompts: Sequence[Prompt],
+    written: Sequence[Generation],
+    followed: Sequence[Walk] = (),
 ) -> None:
-    """Append what a model wrote, one JSON object a line: for figures that are computed later."""
-    each = len(written) // len(seeds)
+    """Append what a contestant wrote, one JSON object a line: for figures that are computed later."""
+    by_id = {prompt.id: prompt for prompt in prompts}
     with path.open("a", encoding="utf-8") as file:
-        for number, entry in enumerate(written):
-            prompt = decode(tokenizer, entry.prompt.tokens)
-            whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
+        for entry, run in zip_longest(written, followed):
+            prompt = by_id[entry.prompt_id]
             facts: SavedText = {
-                "model": name,
-                "seed": seeds[number // each],
-                "prompt": prompt,
-                "continuation": whole[len(prompt) :],
-                "reference": decode(tokenizer, entry.prompt.continuation),
+                "model": entry.contestant,
+                "seed": entry.seed,
+                "prompt": prompt.text,
+                "continuation": entry.continuation,
+                "reference": prompt.reference,
                 "ending": entry.ending,
-                "moves": [action.delta for action in entry.actions if isinstance(action, Move)],
+                "moves": list(run.distances) if run else [],
             }
             file.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
@@ -264,7 +197,7 @@ def save_texts(
 class ContinuationOptions:
     """Which models continue which prompts."""
 
-    models: Annotated[tuple[Path, ...], Argument("model folders")] = ()
+    models: Annotated[tuple[str, ...], Argument("model folders or names")] = ()
     evaluator: Annotated[Path, Option("model folder")]
     data: Annotated[Path, Option("held-out token shards")]
     prompts: Annotated[int, Option("how many prompts")] = 500
@@ -289,24 +222,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: ContinuationOptions) -> None:
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    half = torch.bfloat16 if device.type == "cuda" else torch.float32
-    evaluator = load(chosen.evaluator, device=device, dtype=half)
-    prompts = prompts_of(Corpus.open(chosen.data), chosen.prompts)
-    settings = Settings(chosen.temperature, chosen.top_k, move_temperature=chosen.move_temperature)
-    real = real_text(prompts)
-    scores = scores_of(real, evaluator.model, evaluator.tokenizer)
-    reports = [report("real text", real, scores, 0.0)]
-    for path in chosen.models:
-        checkpoint = load(path, device=device, dtype=half)
-        written, seconds = write_all(checkpoint, prompts, chosen.seeds, chosen.batch, settings)
-        name = path.parent.name if path.name == "model" else path.name
-        scores = scores_of(written, evaluator.model, evaluator.tokenizer)
-        reports.append(report(name, written, scores, seconds))
+    device = default_device()
+    evaluator = load(chosen.evaluator, device=device, dtype=dtype_for(device))
+    setup = Setup(
+        prompts=chosen.prompts,
+        seeds=chosen.seeds,
+        temperature=chosen.temperature,
+        top_k=chosen.top_k,
+    )
+    manner = Manner(move_temperature=chosen.move_temperature, rows=chosen.batch)
+    prompts = held_out_prompts(chosen.data, evaluator.tokenizer, setup)
+    real = written_by(RealText(), prompts, setup.seeds[:1])
+    reports = [report(REAL, real, scores_of(prompts, real, evaluator))]
+    for source in chosen.models:
+        contestant = load_contestant(source, setup, manner=manner)
+        written = written_by(contestant, prompts, setup.seeds)
+        followed = walks_of(contestant, prompts, written)
+        scores = scores_of(prompts, written, evaluator)
+        reports.append(report(contestant.name, written, scores, followed))
         if chosen.save:
-            save_texts(chosen.save, name, written, checkpoint.tokenizer, chosen.seeds)
+            save_texts(chosen.save, prompts, written, followed)
         for entry in written[: chosen.samples]:
-            print(repr(decode(evaluator.tokenizer, entry.prompt.tokens + entry.tokens)), flush=True)
+            prompt = next(one for one in prompts if one.id == entry.prompt_id)
+            print(repr(prompt.text + entry.continuation), flush=True)
         print(json.dumps(asdict(reports[-1])), flush=True)
     if chosen.json:
         print(json.dumps([asdict(entry) for entry in reports], indent=1))

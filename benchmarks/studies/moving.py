@@ -3,8 +3,8 @@
     python -m benchmarks moving [MODEL] --data SHARDS --evaluator FOLDER [--prompts 200]
         [--temperatures 0.9 0.5 0.35 0.2] [--write docs/results/move-temperature.md]
 
-Every setting continues the same held-out prompts, with the seeds of the prompts' numbers, on the engine that
-the product runs on. Told are where insertions begin that follow a step back or forth, other than at the end: before a
+Every setting continues the same held-out prompts with the same seed, as the continuation protocol says
+(`benchmarks.protocol`). Told are where insertions begin that follow a step back or forth, other than at the end: before a
 sentence, before a clause, before a word or within one; and how likely and how varied the texts are.
 """
 
@@ -18,26 +18,28 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from benchmarks.contestants.continuation_models import load_contestant
+from benchmarks.contestants.own_models import Manner, OwnModel
 from benchmarks.measures import continuation
-from benchmarks.protocol.setup import Setup
+from benchmarks.protocol.records import Generation, Prompt
+from benchmarks.protocol.runs import written_by
+from benchmarks.protocol.setup import Setup, held_out_prompts
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.checkpoints.home import load
+from reviser.checkpoints.home import Checkpoint, load
+from reviser.checkpoints.library import find_model, name_of
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
-from reviser.core.actions import Action, Insert, Move
+from reviser.core.actions import Insert, Move
 from reviser.core.canvas import Canvas
-from reviser.decoding.rollout import Rollout, Sampler, seed
-from reviser.session.engine import Engine, load_engine
+from reviser.core.errors import ReviserError
+from reviser.decoding.rollout import seed
+from reviser.scoring.loading import default_device, dtype_for
 from training.data.boundaries import CLAUSE, boundary_classes, strength
-from training.data.corpus import Corpus
 
-TEMPERATURE = Setup.temperature
-TOP_K = Setup.top_k
-FIRST_SEED = 123_000
+SEED = 123
 # The strengths of boundaries, from none to the end of a sentence.
 _PLACES = ("within a word", "word", "clause", "sentence")
 
@@ -48,7 +50,7 @@ class Found:
 
     temperature: float
     landings: Counter[int]
-    written: list[continuation.Written]
+    report: continuation.Report
 
     @property
     def tidy(self) -> float:
@@ -58,31 +60,39 @@ class Found:
 
 
 def continue_all(
-    engine: Engine, prompts: Sequence[continuation.Prompt], temperature: float
+    model: str, prompts: Sequence[Prompt], setup: Setup, temperature: float, evaluator: Checkpoint
 ) -> Found:
     """Continue every prompt with moves at that temperature."""
-    classes = boundary_classes(engine.tokenizer)
+    manner = Manner(move_temperature=temperature)
+    contestant = load_contestant(model, setup, name=f"{temperature:g}", manner=manner)
+    if not isinstance(contestant, OwnModel):
+        raise ReviserError(f"{model} is no model of ours, so it does not move")
+    written = written_by(contestant, prompts, setup.seeds)
+    classes = boundary_classes(contestant.tokenizer)
     landings: Counter[int] = Counter()
-    written = []
-    for number, prompt in enumerate(prompts):
-        canvas, history = seed(engine.policy.vocabulary, prompt.tokens)
-        sampler = Sampler(
-            TEMPERATURE, TOP_K, seed=FIRST_SEED + number, move_temperature=temperature
-        )
-        run = Rollout(engine.policy, canvas, history, sampler)
-        actions: list[Action] = []
-        while True:
-            place = _place(canvas, classes)
-            step = next(run, None)
-            if step is None:
-                break
-            if place is not None and isinstance(step.action, Insert) and actions:
-                landings[place] += isinstance(actions[-1], Move)
-            actions.append(step.action)
-        tokens = canvas.tokens[len(prompt.tokens) :]
-        ending = "stop" if run.ending == "stop" else "limit"
-        written.append(continuation.Written(prompt, tokens, actions, ending))
-    return Found(temperature, landings, written)
+    for prompt, entry in zip(prompts, written, strict=True):
+        landings += landings_of(contestant, prompt, entry, classes)
+    scores = continuation.scores_of(prompts, written, evaluator)
+    followed = continuation.walks_of(contestant, prompts, written)
+    return Found(
+        temperature, landings, continuation.report(contestant.name, written, scores, followed)
+    )
+
+
+def landings_of(
+    contestant: OwnModel, prompt: Prompt, entry: Generation, classes: NDArray[np.uint8]
+) -> Counter[int]:
+    """The boundaries at which insertions begin that follow a move, other than at the end."""
+    canvas, _ = seed(contestant.vocabulary, contestant.prompt_ids(prompt))
+    found: Counter[int] = Counter()
+    moved = False
+    for id in entry.actions or ():
+        action, place = canvas.action(id), _place(canvas, classes)
+        if place is not None and moved and isinstance(action, Insert):
+            found[place] += 1
+        moved = isinstance(action, Move)
+        canvas.apply(action)
+    return found
 
 
 def _place(canvas: Canvas, classes: NDArray[np.uint8]) -> int | None:
@@ -94,11 +104,12 @@ def _place(canvas: Canvas, classes: NDArray[np.uint8]) -> int | None:
     return strength(int(classes[before]), int(classes[after]))
 
 
-def table(found: Sequence[Found], reports: Sequence[continuation.Report]) -> str:
+def table(found: Sequence[Found]) -> str:
     columns = ("moves at", "before a clause or sentence", *reversed(_PLACES), "evalPPL")
     columns += ("repeated 4-grams", "tokens", "stop", "moves", "revised")
     rows = []
-    for one, report in zip(found, reports, strict=True):
+    for one in found:
+        report = one.report
         total = max(sum(one.landings.values()), 1)
         shares = (one.landings[place] / total for place in reversed(range(len(_PLACES))))
         rows.append(
@@ -142,26 +153,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: MovingOptions) -> None:
-    engine = load_engine(chosen.model)
-    prompts = continuation.prompts_of(Corpus.open(chosen.data), chosen.prompts)
-    found, reports = [], []
-    evaluator = load(chosen.evaluator, dtype=torch.float32)
+    model = str(find_model(chosen.model))
+    device = default_device()
+    evaluator = load(chosen.evaluator, device=device, dtype=dtype_for(device))
+    setup = Setup(prompts=chosen.prompts, seeds=(SEED,))
+    prompts = held_out_prompts(chosen.data, evaluator.tokenizer, setup)
+    found = []
     for temperature in chosen.temperatures:
-        one = continue_all(engine, prompts, temperature)
-        scores = continuation.scores_of(one.written, evaluator.model, evaluator.tokenizer)
-        found.append(one)
-        reports.append(continuation.report(f"{temperature:g}", one.written, scores, 0.0))
-        print(table(found[-1:], reports[-1:]), file=sys.stderr, flush=True)
-    text = table(found, reports)
+        found.append(continue_all(model, prompts, setup, temperature, evaluator))
+        print(table(found[-1:]), file=sys.stderr, flush=True)
+    text = table(found)
     print(text)
     if chosen.write:
         facts = provenance(
             "python -m benchmarks moving --temperatures "
             + " ".join(f"{each:g}" for each in chosen.temperatures),
-            Model=engine.name,
-            Data=f"{len(prompts)} prompts of 35 tokens from {chosen.data.name}",
-            Seeds=f"{FIRST_SEED} and on, one for each prompt",
-            Sampling=f"temperature {TEMPERATURE}, top-k {TOP_K}, at most 256 actions; moves as told",
+            Model=name_of(Path(model)),
+            Data=f"{len(prompts)} prompts of {setup.prompt_tokens} GPT-2 tokens from {chosen.data.name}",
+            Seed=SEED,
+            Sampling=f"temperature {setup.temperature}, top-k {setup.top_k}, at most {setup.max_actions} "
+            "actions; moves as told",
             Evaluator=chosen.evaluator.name,
         )
         chosen.write.write_text(

@@ -21,37 +21,28 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
-from benchmarks.measures import continuation
+from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.contestants.own_models import Manner, OwnModel
 from benchmarks.measures.arena import Score, judge_matches, matches, score
-from benchmarks.measures.continuation import (
-    Settings,
-    Written,
-    prompts_of,
-    real_text,
-    revises,
-    write_all,
-)
+from benchmarks.measures.continuation import walks_of
 from benchmarks.measures.evaluators import load_evaluator
-from benchmarks.measures.variety import Variety, variety_of_tokens
-from benchmarks.protocol.records import Generation, Prompt
+from benchmarks.measures.statistics import Walk
+from benchmarks.measures.variety import Variety, variety
+from benchmarks.protocol.records import Contestant, Generation, Prompt
+from benchmarks.protocol.runs import written_by
+from benchmarks.protocol.setup import Setup, held_out_prompts
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.checkpoints.home import Checkpoint
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option, Words
-from reviser.core.actions import Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
-from reviser.core.tokenizer import Tokenizer, decode
 from reviser.scoring.judges import LIKELIHOOD, load_judge
-from reviser.scoring.loading import default_device, home_checkpoint, short_name
+from reviser.scoring.loading import is_own, short_name
 from reviser.scoring.perplexity import Text, perplexity
-from training.data.corpus import Corpus
-from training.data.shards import describe_tokenizer
 from training.ppo.saving import TuningFacts
 from training.trainer.metrics import read_metrics
 
-REAL = "real text"
 # How many rows show a tuning run's course.
 _PARTS = 8
 _COLUMNS = (
@@ -90,81 +81,53 @@ class Comparison:
 
 
 def compare(
-    supervised: Checkpoint,
-    tuned: Checkpoint,
-    names: tuple[str, str],
-    prompts: Sequence[continuation.Prompt],
+    supervised: Contestant,
+    tuned: Contestant,
+    prompts: Sequence[Prompt],
     judges: Sequence[str],
-    settings: Settings,
     *,
     seed: int = 123,
-    rows: int = 512,
     both_ways: bool = False,
 ) -> Comparison:
     """Let both write, and ask every judge."""
-    tokenizer = supervised.tokenizer
-    written = {
-        name: write_all(checkpoint, prompts, [seed], rows, settings)[0]
-        for name, checkpoint in zip(names, (supervised, tuned), strict=True)
-    }
-    shown = [_text(tokenizer, entry) for entry in real_text(prompts)]
-    known = [
-        Prompt(str(number), text.prompt, tuple(prompt.tokens), text.continuation, "")
-        for number, (prompt, text) in enumerate(zip(prompts, shown, strict=True))
-    ]
-    made = {name: _generations(name, seed, written[name], tokenizer) for name in names}
-    met = matches(known, made[names[1]], made[names[0]])
+    everyone: list[Contestant] = [RealText(), supervised, tuned]
+    made = {one.name: written_by(one, prompts, [seed]) for one in everyone}
+    met = matches(prompts, made[tuned.name], made[supervised.name])
     scores = [
         score(list(judge_matches(load_judge(judge, load=load_evaluator), met, both_ways=both_ways)))
         for judge in judges
     ]
-    everyone = {REAL: real_text(prompts), **written}
-    found: dict[str, dict[str, float]] = {name: {} for name in everyone}
+    found: dict[str, dict[str, float]] = {one.name: {} for one in everyone}
     for judge in judges:
         if judge.startswith(LIKELIHOOD):
             evaluator = load_evaluator(judge.removeprefix(LIKELIHOOD))
-            for name, entries in everyone.items():
-                texts = [_text(tokenizer, entry) for entry in entries]
+            for name, entries in made.items():
+                pairs = zip(prompts, entries, strict=True)
+                texts = [Text(prompt.text, entry.continuation) for prompt, entry in pairs]
                 found[name][evaluator.name] = perplexity(evaluator, texts).over_tokens
-    return Comparison(scores, [figures(name, everyone[name], found[name]) for name in everyone])
+    return Comparison(
+        scores,
+        [
+            figures(made[one.name], walks_of(one, prompts, made[one.name]), found[one.name])
+            for one in everyone
+        ],
+    )
 
 
-def _text(tokenizer: Tokenizer, entry: Written) -> Text:
-    prompt = decode(tokenizer, entry.prompt.tokens)
-    whole = decode(tokenizer, entry.prompt.tokens + entry.tokens)
-    return Text(prompt, whole[len(prompt) :])
-
-
-def _generations(
-    name: str, seed: int, written: Sequence[Written], tokenizer: Tokenizer
-) -> list[Generation]:
-    return [
-        Generation(
-            str(number),
-            name,
-            seed,
-            _text(tokenizer, entry).continuation,
-            tuple(entry.tokens),
-            entry.ending,
-            None,
-            0.0,
-        )
-        for number, entry in enumerate(written)
-    ]
-
-
-def figures(name: str, written: Sequence[Written], perplexities: dict[str, float]) -> Figures:
+def figures(
+    written: Sequence[Generation], followed: Sequence[Walk], perplexities: dict[str, float]
+) -> Figures:
     """All figures of one writer."""
-    actions = [action for entry in written for action in entry.actions]
-    moves = [action for action in actions if isinstance(action, Move)]
+    actions = sum(run.actions for run in followed)
+    distances = [delta for run in followed for delta in run.distances]
     return Figures(
-        name,
+        written[0].contestant,
         perplexities,
-        variety_of_tokens([entry.tokens for entry in written]),
+        variety([entry.continuation for entry in written]),
         fmean(entry.ending == "stop" for entry in written),
-        len(moves) / len(actions) if actions else None,
-        fmean(move.delta < 0 for move in moves) if moves else None,
-        fmean(revises(entry.actions) for entry in written) if actions else None,
+        len(distances) / actions if actions else None,
+        fmean(delta < 0 for delta in distances) if distances else None,
+        fmean(run.revises for run in followed) if actions else None,
     )
 
 
@@ -286,15 +249,6 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.1%}"
 
 
-def _checkpoint(source: str, corpus: Corpus) -> Checkpoint:
-    found = home_checkpoint(source, default_device())
-    if found is None:
-        raise ReviserError(f"there is no model {source}")
-    if describe_tokenizer(found.tokenizer).sha256 != corpus.tokenizer.sha256:
-        raise ReviserError(f"the texts were made with another tokenizer than that of {source}")
-    return found
-
-
 def _names(supervised: str, tuned: str) -> tuple[str, str]:
     one, other = short_name(supervised), short_name(tuned)
     return one, other if one != other else f"{other}, tuned"
@@ -317,9 +271,9 @@ class PreferenceOptions:
     prompts: Annotated[int, Option("how many prompts")] = 1000
     seed: Annotated[int, Option("of the sampling")] = 123
     rows: Annotated[int, Option("runs at a time")] = 512
-    temperature: Annotated[float, Option("of the sampling")] = Settings.temperature
-    top_k: Annotated[int, Option("sample from so many")] = Settings.top_k
-    max_actions: Annotated[int, Option("most actions of a text")] = Settings.max_actions
+    temperature: Annotated[float, Option("of the sampling")] = Setup.temperature
+    top_k: Annotated[int, Option("sample from so many")] = Setup.top_k
+    max_actions: Annotated[int, Option("most actions of a text")] = Setup.max_actions
     both_ways: Annotated[bool, Option("ask judges in both orders")] = False
     run: Annotated[Path | None, Option("folder of the run that tuned the model")] = None
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
@@ -354,20 +308,28 @@ def run(chosen: PreferenceOptions) -> None:
 
 
 def _measured(chosen: PreferenceOptions) -> tuple[Comparison, int]:
-    corpus = Corpus.open(chosen.data)
-    supervised, tuned = (_checkpoint(name, corpus) for name in (chosen.supervised, chosen.tuned))
-    prompts = prompts_of(corpus, chosen.prompts)
-    if not prompts:
-        raise ReviserError(f"no document has {continuation.TOTAL_TOKENS} tokens")
+    setup = Setup(
+        prompts=chosen.prompts,
+        seeds=(chosen.seed,),
+        temperature=chosen.temperature,
+        top_k=chosen.top_k,
+        max_actions=chosen.max_actions,
+    )
+    names = _names(chosen.supervised, chosen.tuned)
+    supervised, tuned = (
+        _contestant(source, name, setup, chosen.rows)
+        for source, name in zip((chosen.supervised, chosen.tuned), names, strict=True)
+    )
+    prompts = held_out_prompts(chosen.data, supervised.tokenizer, setup)
     made = compare(
-        supervised,
-        tuned,
-        _names(chosen.supervised, chosen.tuned),
-        prompts,
-        chosen.judge,
-        Settings(chosen.temperature, chosen.top_k, chosen.max_actions),
-        seed=chosen.seed,
-        rows=chosen.rows,
-        both_ways=chosen.both_ways,
+        supervised, tuned, prompts, chosen.judge, seed=chosen.seed, both_ways=chosen.both_ways
     )
     return made, len(prompts)
+
+
+def _contestant(source: str, name: str, setup: Setup, rows: int) -> OwnModel:
+    if not is_own(source):
+        raise ReviserError(f"there is no model {source}")
+    found = load_contestant(source, setup, name=name, manner=Manner(rows=rows))
+    assert isinstance(found, OwnModel)
+    return found

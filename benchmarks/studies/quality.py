@@ -8,6 +8,7 @@ The first form writes with each model and keeps what it wrote, and how likely th
 folder RUN; a model that is there already is not asked again. The second compares one of them with real text
 and, where one is named, a baseline; the third shows what several wrote, at whatever temperatures. Neither needs
 models or a GPU. FOLDERs and BASE are model folders with one tokenizer; SHARDS are held-out token shards made with it.
+Prompts and writing are those of the continuation protocol (`benchmarks.protocol`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from statistics import fmean, pstdev
 from typing import Annotated, Any
 
 import numpy as np
-import torch
 
+from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.contestants.own_models import Manner
 from benchmarks.measures import continuation, infill
-from benchmarks.protocol.setup import Setup
+from benchmarks.measures.statistics import Walk
+from benchmarks.protocol.records import Contestant, Generation
+from benchmarks.protocol.results import REAL
+from benchmarks.protocol.runs import written_by
+from benchmarks.protocol.setup import Setup, held_out_prompts
 from benchmarks.report.provenance import provenance, surroundings
 from benchmarks.report.tables import Table
 from reviser.checkpoints.home import Checkpoint, load
@@ -31,9 +37,9 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
+from reviser.scoring.loading import default_device, dtype_for
 from training.data.corpus import Corpus
 
-REAL = "real text"
 RESAMPLES = 2000
 TEMPERATURE = Setup.temperature
 # What a default model is held to, beside the left-to-right model.
@@ -41,6 +47,22 @@ MOST_PERPLEXITY = 1.3
 LEAST_STOPS = 0.95
 LEAST_MOVES = 0.05
 LEAST_REVISED = 0.8
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """On what, how and where a model was measured; older files have no temperatures."""
+
+    evaluator: str
+    data: str
+    prompts: int
+    seeds: list[int]
+    Hardware: str
+    Date: str
+    Commit: str
+    Python: str
+    temperature: float = TEMPERATURE
+    move_temperature: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +75,7 @@ class Measured:
     """Of each continuation: its loss, tokens and bytes; all prompts for the first seed, then the next."""
     joins: list[float]
     """The loss of each text after its gap."""
-    facts: dict[str, Any]
+    facts: Conditions
 
     @property
     def name(self) -> str:
@@ -61,7 +83,7 @@ class Measured:
 
     @property
     def temperature(self) -> float:
-        return float(self.facts.get("temperature", TEMPERATURE))
+        return self.facts.temperature
 
     @classmethod
     def read(cls, path: Path) -> Measured:
@@ -72,7 +94,7 @@ class Measured:
                 infill.Report(**data["infill"]),
                 [(float(loss), int(tokens), int(size)) for loss, tokens, size in data["scores"]],
                 data["joins"],
-                data["facts"],
+                Conditions(**data["facts"]),
             )
         except (ValueError, KeyError, TypeError):
             raise ReviserError(f"{path} does not hold a model's figures") from None
@@ -85,50 +107,47 @@ class Examination:
     """Held-out prompts and passages, and the evaluator that reads what is made of them."""
 
     def __init__(self, chosen: QualityOptions, evaluator: Path, data: Path) -> None:
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        self.half = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        self.device = default_device()
         self.evaluator = self.load(evaluator)
-        corpus = Corpus.open(data)
-        self.prompts = continuation.prompts_of(corpus, chosen.prompts)
-        self.passages = infill.passages_of(corpus, chosen.prompts)
+        self.setup = Setup(
+            prompts=chosen.prompts, seeds=chosen.seeds, temperature=chosen.temperature
+        )
+        self.manner = Manner(move_temperature=chosen.move_temperature, rows=chosen.batch)
+        self.prompts = held_out_prompts(data, self.evaluator.tokenizer, self.setup)
+        self.passages = infill.passages_of(Corpus.open(data), chosen.prompts)
         self.real_joins = self.joins([passage.gap for passage in self.passages])
         self.rows = chosen.batch
-        self.seeds = chosen.seeds
-        self.settings = continuation.Settings(
-            temperature=chosen.temperature, move_temperature=chosen.move_temperature
-        )
-        self.facts = {
-            "evaluator": evaluator.name,
-            "data": data.name,
-            "prompts": len(self.prompts),
-            "seeds": list(chosen.seeds),
-            "temperature": chosen.temperature,
-            "move_temperature": chosen.move_temperature,
+        self.facts = Conditions(
+            evaluator=evaluator.name,
+            data=data.name,
+            prompts=len(self.prompts),
+            seeds=list(chosen.seeds),
+            temperature=chosen.temperature,
+            move_temperature=chosen.move_temperature,
             **surroundings(),
-        }
+        )
 
     def load(self, folder: Path) -> Checkpoint:
-        return load(folder, device=self.device, dtype=self.half)
+        return load(folder, device=self.device, dtype=dtype_for(self.device))
 
     def joins(self, gaps: Sequence[Sequence[int]]) -> list[float]:
         return infill.joins(self.evaluator, self.evaluator.tokenizer, self.passages, gaps)
 
     def take(self, run: Path, name: str, folder: Path | None) -> None:
         """Measure a model, or real text where there is no folder, and keep the figures in `run`."""
-        if folder is None:
-            written, seconds = continuation.real_text(self.prompts), 0.0
-            filled = [(passage.gap, "stop") for passage in self.passages]
-        else:
-            model = self.load(folder)
-            written, seconds = continuation.write_all(
-                model, self.prompts, self.seeds, self.rows, self.settings
-            )
-            filled = infill.fill(model, self.passages, self.seeds[0], self.rows)
-        measured = self._measured(name, written, seconds, filled)
-        texts, tokenizer = _texts_file(run, name), self.evaluator.tokenizer
+        contestant: Contestant = RealText()
+        seeds = self.setup.seeds[:1]
+        filled = [(passage.gap, "stop") for passage in self.passages]
+        if folder is not None:
+            seeds = self.setup.seeds
+            filled = infill.fill(self.load(folder), self.passages, seeds[0], self.rows)
+            contestant = load_contestant(str(folder), self.setup, name=name, manner=self.manner)
+        written = written_by(contestant, self.prompts, seeds)
+        followed = continuation.walks_of(contestant, self.prompts, written)
+        measured = self._measured(name, written, followed, filled)
+        texts = _texts_file(run, name)
         texts.unlink(missing_ok=True)
-        seeds = self.seeds[: len(written) // len(self.prompts)]
-        continuation.save_texts(texts, name, written, tokenizer, seeds)
+        continuation.save_texts(texts, self.prompts, written, followed)
         write_atomically(_figures_file(run, name), json.dumps(asdict(measured)).encode())
         print(json.dumps(asdict(measured.continuation)), flush=True)
         print(json.dumps(asdict(measured.infill)), flush=True)
@@ -136,16 +155,16 @@ class Examination:
     def _measured(
         self,
         name: str,
-        written: list[continuation.Written],
-        seconds: float,
-        filled: list[tuple[list[int], str]],
+        written: Sequence[Generation],
+        followed: Sequence[Walk],
+        filled: Sequence[tuple[list[int], str]],
     ) -> Measured:
-        scores = continuation.scores_of(written, self.evaluator.model, self.evaluator.tokenizer)
+        scores = continuation.scores_of(self.prompts, written, self.evaluator)
         gaps = [gap for gap, _ in filled]
         joins = self.joins(gaps)
         stopped = [ending == "stop" for _, ending in filled]
         return Measured(
-            continuation.report(name, written, scores, seconds),
+            continuation.report(name, written, scores, followed),
             infill.report(name, joins, self.real_joins, [len(gap) for gap in gaps], stopped),
             scores,
             joins,
@@ -204,7 +223,7 @@ class Target:
 
 def ratio_interval(model: Measured, baseline: Measured) -> tuple[float, float]:
     """The middle 95 % of the ratio of perplexities when prompts are drawn anew."""
-    prompts = model.facts["prompts"]
+    prompts = model.facts.prompts
     random = np.random.default_rng(0)
     chosen = random.integers(0, prompts, (RESAMPLES, prompts))
 
@@ -417,7 +436,8 @@ def _kept(run: Path, names: Sequence[str]) -> list[Measured]:
     last = measured[-1]
     for entry in measured[1:]:
         if any(
-            entry.facts[key] != last.facts[key] for key in ("evaluator", "data", "prompts", "seeds")
+            getattr(entry.facts, key) != getattr(last.facts, key)
+            for key in ("evaluator", "data", "prompts", "seeds")
         ):
             raise ReviserError(f"{entry.name} and {last.name} were measured on different things")
     return measured
@@ -437,14 +457,14 @@ def _file(
         f"python -m benchmarks quality {chosen.run} {asked}"
         + (f" --mauve {chosen.mauve}" if chosen.mauve else ""),
         Generated="; ".join(
-            f"{entry.name} at {entry.facts['Commit']} on {entry.facts['Hardware']}, {entry.facts['Date']}"
+            f"{entry.name} at {entry.facts.Commit} on {entry.facts.Hardware}, {entry.facts.Date}"
             for entry in measured[1:]
         ),
-        Data=f"{last['prompts']} documents of {last['data']}: prompts of "
-        f"{continuation.PROMPT_TOKENS} tokens; gaps after {infill.PREFIX_TOKENS}",
-        Seeds=", ".join(map(str, last["seeds"])),
-        Sampling=_sampling(temperature, last.get("move_temperature")),
-        Evaluator=last["evaluator"],
+        Data=f"{last.prompts} documents of {last.data}: prompts of "
+        f"{Setup.prompt_tokens} GPT-2 tokens; gaps after {infill.PREFIX_TOKENS}",
+        Seeds=", ".join(map(str, last.seeds)),
+        Sampling=_sampling(temperature, last.move_temperature),
+        Evaluator=last.evaluator,
     )
     if chosen.mauve:
         from benchmarks.measures.mauve_score import SEEDS

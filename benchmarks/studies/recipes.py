@@ -17,16 +17,19 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
-
+from benchmarks.contestants.continuation_models import RealText, load_contestant
+from benchmarks.contestants.own_models import Manner
 from benchmarks.measures import continuation
+from benchmarks.protocol.results import REAL
+from benchmarks.protocol.runs import written_by
+from benchmarks.protocol.setup import Setup, held_out_prompts
 from benchmarks.report.provenance import provenance
 from reviser.checkpoints.home import load
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words, words_of
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from training.data.corpus import Corpus
+from reviser.scoring.loading import default_device, dtype_for
 from training.samples.mixture import Mixture
 from training.trainer.options import RunOptions
 from training.trainer.run import run as train
@@ -127,26 +130,23 @@ def table(reports: Sequence[continuation.Report]) -> str:
 
 
 def compare(chosen: RecipesOptions) -> list[continuation.Report]:
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    half = torch.bfloat16 if device.type == "cuda" else torch.float32
     wanted = [recipe for recipe in recipes() if not chosen.only or recipe.name in chosen.only]
     models = [(recipe.name, train_one(recipe, chosen)) for recipe in wanted]
-    prompts = continuation.prompts_of(Corpus.open(chosen.held_out), chosen.prompts)
-    evaluator = load(chosen.init, device=device, dtype=half)
-
-    def scores(written: Sequence[continuation.Written]) -> list[tuple[float, int, int]]:
-        return continuation.scores_of(written, evaluator.model, evaluator.tokenizer)
-
-    real = continuation.real_text(prompts)
-    reports = [continuation.report("real text", real, scores(real), 0.0)]
+    device = default_device()
+    evaluator = load(chosen.init, device=device, dtype=dtype_for(device))
+    setup = Setup(prompts=chosen.prompts, seeds=(chosen.seed,))
+    prompts = held_out_prompts(chosen.held_out, evaluator.tokenizer, setup)
+    real = written_by(RealText(), prompts, setup.seeds)
+    reports = [continuation.report(REAL, real, continuation.scores_of(prompts, real, evaluator))]
     for name, folder in models:
         kept = folder.parent / f"report-{chosen.prompts}-{chosen.seed}.json"
         if not kept.is_file():
-            checkpoint = load(folder, device=device, dtype=half)
-            written, seconds = continuation.write_all(
-                checkpoint, prompts, [chosen.seed], chosen.batch, continuation.Settings()
-            )
-            measured = continuation.report(name, written, scores(written), seconds)
+            manner = Manner(rows=chosen.batch)
+            contestant = load_contestant(str(folder), setup, name=name, manner=manner)
+            written = written_by(contestant, prompts, setup.seeds)
+            scores = continuation.scores_of(prompts, written, evaluator)
+            followed = continuation.walks_of(contestant, prompts, written)
+            measured = continuation.report(name, written, scores, followed)
             write_atomically(kept, json.dumps(asdict(measured)).encode())
             print(json.dumps(asdict(measured)), flush=True)
         reports.append(continuation.Report(**json.loads(kept.read_text())))
@@ -197,8 +197,8 @@ def run(chosen: RecipesOptions) -> None:
             shlex.join(["python", "-m", "benchmarks", "recipes", *chosen.words]),
             Seed=chosen.seed,
             Training=f"{chosen.preset} from {chosen.init.name}, {chosen.steps} steps each",
-            Data=f"{chosen.data.name}; prompts of 35 tokens from {chosen.held_out.name}",
-            Sampling="temperature 0.9, top-k 50, at most 256 actions",
+            Data=f"{chosen.data.name}; prompts of 35 GPT-2 tokens from {chosen.held_out.name}",
+            Sampling="temperature 0.9, top-k 50, at most 256 actions, or 145 tokens from left to right",
             Evaluator=chosen.init.name,
         )
         chosen.write.write_text(f"# Ways to train, in short runs\n\n{facts}\n{table(reports)}")

@@ -243,7 +243,7 @@ def load_model(given: str) -> tuple[str, Engine]:
     if not Path(source).is_file():
         engine = load_engine(None if source == "default" else source)
         return name or engine.name, engine
-    from benchmarks.contestants.continuation_models import engine_of
+    from benchmarks.contestants.own_models import engine_of
     from reviser.scoring.loading import default_device, home_checkpoint
 
     checkpoint = home_checkpoint(source, default_device())

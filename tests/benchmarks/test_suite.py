@@ -165,13 +165,13 @@ def test_what_was_known_before_an_interruption_is_kept(
 def test_a_second_run_takes_everything_from_the_cache(
     models: Path, done: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from benchmarks.contestants import continuation_models
+    from benchmarks.contestants import continuation_models, own_models
     from reviser.scoring import evaluators
 
     def refuse(*values: Any, **more: Any) -> Any:
         raise AssertionError("nothing is left to compute")
 
-    for kind in (continuation_models.NativeReviser, continuation_models.CausalLm):
+    for kind in (own_models.NativeReviser, continuation_models.CausalLm):
         monkeypatch.setattr(kind, "generate", refuse)
     monkeypatch.setattr(evaluators.AutoregressiveEvaluator, "_token_losses", refuse)
     folder, first = done

@@ -9,16 +9,17 @@ import pytest
 import torch
 
 from benchmarks.contestants.continuation_models import (
-    BatchedReviser,
     CausalLm,
     RealText,
     load_contestant,
+    named_source,
     pick,
-    stream_of,
 )
+from benchmarks.contestants.own_models import BatchedReviser, Manner, stream_of
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
+from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import PAPER_KINDS
 from reviser.decoding.rollout import seed
@@ -117,6 +118,40 @@ def test_a_baseline_of_ours_writes_tokens_up_to_the_protocols_length() -> None:
         assert generation.actions is None
         assert len(generation.tokens) <= SETUP.new_tokens
         assert (generation.ending == "limit") == (len(generation.tokens) == SETUP.new_tokens)
+
+
+@pytest.mark.parametrize("device_batches", [False, True])
+def test_a_plain_model_inserts_and_stops_alone(reviser_folder: str, device_batches: bool) -> None:
+    if device_batches:
+        plain: Contestant = BatchedReviser("plain", "", reviser(), SETUP, Manner(plain=True))
+    else:
+        plain = load_contestant(f"plain:{reviser_folder}", SETUP, device=CPU)
+        assert plain.name == "tiny-reviser, plain"
+    for generation in written(plain).values():
+        assert generation.actions is None
+        assert len(generation.tokens) <= SETUP.new_tokens
+
+
+def test_moves_at_a_low_temperature_write_other_texts(reviser_folder: str) -> None:
+    usual = load_contestant(reviser_folder, SETUP, device=CPU)
+    surer = load_contestant(reviser_folder, SETUP, device=CPU, manner=Manner(move_temperature=0.1))
+    assert usual.fingerprint != surer.fingerprint
+    assert [one.actions for one in written(usual).values()] != [
+        one.actions for one in written(surer).values()
+    ]
+
+
+def test_a_model_that_never_moves_is_not_called_plain(tmp_path: Path) -> None:
+    with pytest.raises(ReviserError, match="writes from left to right anyway"):
+        load_contestant(f"plain:{tiny_models.gpt2(tmp_path)}", SETUP, device=CPU)
+
+
+def test_names_stand_before_their_models(tmp_path: Path) -> None:
+    assert named_source("ours=plain:runs/x/model") == ("ours", "plain:runs/x/model")
+    assert named_source("plain:runs/x/model") == ("x, plain", "plain:runs/x/model")
+    odd = tmp_path / "a=b"
+    odd.mkdir()
+    assert named_source(str(odd)) == ("a=b", str(odd))
 
 
 FAMILIES = [tiny_models.gpt2, tiny_models.pythia, tiny_models.opt]

@@ -90,7 +90,7 @@ def test_nothing_is_made_or_judged_twice(
 
     monkeypatch.setattr(Critic, "opinion", never)
     monkeypatch.setattr("benchmarks.everyday.joins.Reader.read", never)
-    monkeypatch.setattr("benchmarks.everyday.writers.Writer._run", never)
+    monkeypatch.setattr("benchmarks.contestants.own_models.NativeReviser._run", never)
     again = contest(parts, tmp_path / "two")
     assert again | {"provenance": 0} == first | {"provenance": 0}
 

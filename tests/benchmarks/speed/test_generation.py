@@ -10,8 +10,6 @@ import pytest
 from benchmarks.measures import continuation, infill
 from benchmarks.speed import generation
 from reviser.checkpoints.home import save_checkpoint
-from reviser.decoding.batch import GeneratedRun
-from reviser.decoding.rollout import Run, seed
 from tests.reviser.checkpoints.parts import toy_checkpoint
 from training.data.shards import main as make_data
 
@@ -36,7 +34,7 @@ def test_continuations_of_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFix
     checkpoint = toy_checkpoint(context=2048)
     save_checkpoint(model, checkpoint)
     text = "the thing in all the tins is a thin ill the "
-    texts.write_text("".join(json.dumps({"text": f"{n} {text * 12}"}) + "\n" for n in range(4)))
+    texts.write_text("".join(json.dumps({"text": f"{n} {text * 20}"}) + "\n" for n in range(4)))
     tokenizer = tmp_path / "tokenizer.json"
     tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
     assert make_data([str(data), "--tokenizer", str(tokenizer), str(texts)]) == 0
@@ -69,19 +67,3 @@ def test_continuations_of_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFix
     assert (nothing["name"], nothing["tokens"]) == ("nothing", 0.0)
     assert made["passages"] == 2
     assert made["tokens"] > 0
-
-
-def test_a_run_is_written_as_its_ids_say() -> None:
-    vocabulary = toy_checkpoint().vocabulary
-    canvas, history = seed(vocabulary, [5, 6])
-    run = Run(canvas, history)
-    back = vocabulary.id(vocabulary.moves(-1)[0])
-    for id in (7, 8, back, 9, vocabulary.stop_id):
-        run.take(id)
-    ids = run.history[run.seeded :]
-    prompt = continuation.Prompt([5, 6], [])
-    written = continuation.carry_out(vocabulary, prompt, GeneratedRun(ids, "stop"))
-    assert written.tokens == [7, 9, 8]
-    assert continuation.revises(written.actions)
-    assert not continuation.revises(written.actions[:3])
-    assert written.ending == "stop"

@@ -12,7 +12,7 @@ from tests.benchmarks.tiny_reviser import base_and_shards
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    base_and_shards(tmp_path, "the thing in all. the tins, is a thin ill the " * 12, 3)
+    base_and_shards(tmp_path, "the thing in all. the tins, is a thin ill the " * 20, 3)
     return tmp_path
 
 

@@ -23,7 +23,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("preference")
     texts = folder / "texts.jsonl"
     lines = [
-        f"{number} of all the things that the cat has seen in the hall. " * 6 for number in range(6)
+        f"{number} of all the things that the cat has seen in the hall. " * 20
+        for number in range(6)
     ]
     texts.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
     (folder / "tokenizer.json").write_bytes(toy_tokenizer_json())

@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     save_checkpoint(folder / "plain", left_to_right)
     texts, tokenizer = folder / "texts.jsonl", folder / "tokenizer.json"
-    text = "the thing in all the tins is a thin ill the " * 12
+    text = "the thing in all the tins is a thin ill the " * 20
     texts.write_text("".join(json.dumps({"text": f"{n} {text}"}) + "\n" for n in range(5)))
     tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
     assert make_data([str(folder / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0

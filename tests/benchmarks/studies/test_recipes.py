@@ -14,7 +14,7 @@ from training.trainer.settings import preset_settings
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    base_and_shards(tmp_path, "the thing in all the tins is a thin ill the " * 12, 12)
+    base_and_shards(tmp_path, "the thing in all the tins is a thin ill the " * 20, 12)
     return tmp_path
 
 

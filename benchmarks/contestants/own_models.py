@@ -1,0 +1,238 @@
+"""Models of ours as contestants: a Reviser, or one trained to insert and stop alone (the AR baseline)."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from benchmarks.protocol.records import Generation, Progress, Prompt
+from benchmarks.protocol.runs import key_of
+from benchmarks.protocol.setup import Setup
+from reviser.checkpoints.home import Checkpoint
+from reviser.core.tokenizer import Tokenizer, decode
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.left_to_right import Reading, can_read, left_to_right
+from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.repetition import Unrepeated
+from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.stepping_back import CheckedRollout
+from reviser.model import ModelConfig
+from reviser.session.engine import CAPACITY, Engine
+
+# Runs that are made together; after each such group, what it wrote is known.
+_GROUP = {"cpu": 16, "cuda": 1024}
+_LEFT_TO_RIGHT = frozenset({"insert", "stop"})
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a model of ours writes, beyond what the protocol says.
+
+    A `plain` one may only insert and stop: it writes from left to right. `move_temperature` is the
+    temperature of moves, if it is lower than the protocol's. `rows` runs are made together on a GPU.
+
+    With the `rules` of our commands a model writes on the processor, one run after the other, as by `reviser continue`: it
+    repeats no eight tokens in a row, and its steps back are `checked`.
+    """
+
+    plain: bool = False
+    move_temperature: float | None = None
+    rows: int | None = None
+    rules: bool = False
+    checked: bool = True
+
+
+USUAL = Manner()
+
+
+def stream_of(prompt: Prompt, seed: int) -> int:
+    """The name of the random stream for a prompt under a seed."""
+    digest = hashlib.sha256(f"{seed}\0{prompt.id}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+class OwnModel(ABC):
+    """What our models have in common, a Reviser or one trained to insert and stop alone: the AR baseline."""
+
+    def __init__(
+        self,
+        name: str,
+        weights: str,
+        config: ModelConfig,
+        vocabulary: Vocabulary,
+        tokenizer: Tokenizer,
+        setup: Setup,
+        manner: Manner = USUAL,
+    ) -> None:
+        if manner.plain:
+            vocabulary = replace(vocabulary, kinds=vocabulary.kinds & _LEFT_TO_RIGHT)
+        self.name = name
+        self.config = config
+        self.vocabulary = vocabulary
+        self.tokenizer = tokenizer
+        # A model that cannot move writes tokens, and is held to their number.
+        self.moves = "move" in vocabulary.kinds
+        self.max_actions = setup.max_actions if self.moves else setup.new_tokens
+        self.temperature = setup.temperature
+        self.top_k = setup.top_k
+        self.manner = manner
+        self.fingerprint = key_of(
+            weights=weights,
+            decoder=type(self).__name__,
+            kinds=sorted(vocabulary.kinds),
+            max_actions=self.max_actions,
+            temperature=self.temperature,
+            top_k=self.top_k,
+        )
+        if manner.move_temperature is not None:
+            self.fingerprint = key_of(
+                basis=self.fingerprint, move_temperature=manner.move_temperature
+            )
+        if manner.rules:
+            self.fingerprint = key_of(basis=self.fingerprint, rules=True, checked=manner.checked)
+
+    @abstractmethod
+    def generate(
+        self, prompts: Sequence[Prompt], seed: int, progress: Progress
+    ) -> Iterator[Generation]:
+        """As `Contestant` says."""
+
+    def prompt_ids(self, prompt: Prompt) -> list[int]:
+        if self.tokenizer.name == "gpt2":
+            return list(prompt.tokens)
+        return self.tokenizer.encode(prompt.text)
+
+    def generation(
+        self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float
+    ) -> Generation:
+        """What the ids that the model chose after a prompt have written."""
+        given = self.prompt_ids(prompt)
+        canvas, _ = seed(self.vocabulary, given)
+        for id in ids:
+            canvas.apply(canvas.action(id))
+        text = decode(self.tokenizer, canvas.tokens)
+        return Generation(
+            prompt.id,
+            self.name,
+            seed_,
+            text[len(decode(self.tokenizer, given)) :],
+            tuple(canvas.tokens[len(given) :]),
+            ending,
+            tuple(ids) if self.moves else None,
+            seconds,
+        )
+
+
+class BatchedReviser(OwnModel):
+    """A model of ours with many runs at once, for GPUs."""
+
+    def __init__(
+        self,
+        name: str,
+        weights: str,
+        checkpoint: Checkpoint,
+        setup: Setup,
+        manner: Manner = USUAL,
+    ) -> None:
+        super().__init__(
+            name,
+            weights,
+            checkpoint.model.config,
+            checkpoint.vocabulary,
+            checkpoint.tokenizer,
+            setup,
+            manner,
+        )
+        self._model = checkpoint.model.eval()
+
+    def generate(
+        self, prompts: Sequence[Prompt], seed: int, progress: Progress
+    ) -> Iterator[Generation]:
+        size = self.manner.rows or _GROUP[self._model.cos.device.type]
+        for start in range(0, len(prompts), size):
+            part = prompts[start : start + size]
+            began = time.perf_counter()
+            runs = generate(
+                self._model,
+                self.vocabulary,
+                [self.prompt_ids(prompt) for prompt in part],
+                seeds=[stream_of(prompt, seed) for prompt in part],
+                sampling=Sampling(self.temperature, self.top_k, self.manner.move_temperature),
+                max_actions=self.max_actions,
+                rows=size,
+            )
+            seconds = (time.perf_counter() - began) / len(part)
+            for prompt, run in zip(part, runs, strict=True):
+                yield self.generation(prompt, seed, run.ids, run.ending, seconds)
+            progress(len(part))
+
+
+class NativeReviser(OwnModel):
+    """A model of ours on the processor: one run after the other, with the native decoder."""
+
+    def __init__(
+        self,
+        name: str,
+        weights: str,
+        config: ModelConfig,
+        engine: Engine,
+        setup: Setup,
+        manner: Manner = USUAL,
+    ) -> None:
+        super().__init__(
+            name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, manner
+        )
+        self._policy = engine.policy
+        self._reading: Reading | None = None
+
+    def generate(
+        self, prompts: Sequence[Prompt], seed: int, progress: Progress
+    ) -> Iterator[Generation]:
+        for prompt in prompts:
+            began = time.perf_counter()
+            run = self._run(prompt, seed)
+            ids = [step.id for step in run]
+            seconds = time.perf_counter() - began
+            yield self.generation(prompt, seed, ids, str(run.ending), seconds)
+            progress(1)
+
+    def _run(self, prompt: Prompt, seed_: int) -> Rollout:
+        policy = self._policy
+        canvas, history = seed(
+            self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length
+        )
+        sampler = Sampler(
+            self.temperature,
+            self.top_k,
+            seed=stream_of(prompt, seed_),
+            move_temperature=self.manner.move_temperature,
+        )
+        most = min(self.max_actions, policy.context - len(history))
+        if not self.manner.rules:
+            return Rollout(policy, canvas, history, sampler, max_actions=most)
+        if not (self.manner.checked and self.moves and can_read(policy)):
+            return Rollout(Unrepeated(policy), canvas, history, sampler, max_actions=most)
+        self._reading = self._reading or left_to_right(policy)
+        return CheckedRollout(
+            Unrepeated(policy),
+            canvas,
+            history,
+            self.tokenizer,
+            sampler,
+            max_actions=most,
+            reading=self._reading,
+        )
+
+
+def engine_of(name: str, checkpoint: Checkpoint) -> Engine:
+    """An engine for a checkpoint that is not in a folder of ours."""
+    from reviser.native import make_decoder
+
+    config = checkpoint.model.config
+    decoder = make_decoder(checkpoint.model, 8, capacity=min(config.context, CAPACITY))
+    policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length)
+    return Engine(name, policy, checkpoint.tokenizer)
