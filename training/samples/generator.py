@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -356,56 +357,75 @@ def _seed(
     return size
 
 
+class _Given(NamedTuple):
+    """`Texts` for compiled code."""
+
+    tokens: Tokens
+    offsets: NDArray[np.int64]
+    kinds: NDArray[np.uint8]
+    prefixes: NDArray[np.int32]
+    suffixes: NDArray[np.int32]
+    p_deletes: NDArray[np.float64]
+    optional: NDArray[np.uint8]
+
+
+class _Rules(NamedTuple):
+    """How histories are written, for compiled code."""
+
+    revisions: float
+    pieces: Pieces
+    classes: Classes
+    start_id: int
+    stop_id: int
+    first_move_id: int
+    k_max: int
+
+
+class _Rows(NamedTuple):
+    """Where histories are written to: a row for each, how long it is, and how much of it was given."""
+
+    ids: Tokens
+    lengths: NDArray[np.int32]
+    seeded: NDArray[np.int32]
+
+
 @compiled
-def _generate(
-    texts: Tokens,
-    offsets: NDArray[np.int64],
-    kinds: NDArray[np.uint8],
-    prefixes: NDArray[np.int32],
-    suffixes: NDArray[np.int32],
-    p_deletes: NDArray[np.float64],
-    optional: NDArray[np.uint8],
-    revisions: float,
-    pieces: Pieces,
-    names: State,
-    classes: Classes,
-    start_id: int,
-    stop_id: int,
-    first_move_id: int,
-    k_max: int,
-    ids: Tokens,
-    lengths: NDArray[np.int32],
-    seeded: NDArray[np.int32],
-    buffer: Tokens,
-) -> int:
-    """Write each sample's history into its row of `ids`; returns how many had to fall back on plain."""
-    width = ids.shape[1]
+def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: Tokens) -> int:
+    """Write each sample's history into its row; returns how many had to fall back on plain."""
+    prefixes, suffixes, offsets = given.prefixes, given.suffixes, given.offsets
+    classes, revisions, pieces = rules.classes, rules.revisions, rules.pieces
+    first_move_id = rules.first_move_id
+    width = rows.ids.shape[1]
     out = np.empty(width, dtype=np.int32)
-    out[width - 1] = stop_id
+    out[width - 1] = rules.stop_id
     state = np.empty(1, dtype=np.uint64)
     fallbacks = 0
-    for sample in range(kinds.size):
-        kind = kinds[sample]
+    for sample in range(given.kinds.size):
+        kind = given.kinds[sample]
         if kind == RICH:
             continue
-        text = texts[offsets[sample] : offsets[sample + 1]]
-        history = ids[sample]
-        seeds = _seed(text, prefixes[sample], suffixes[sample], start_id, first_move_id, history)
+        text = given.tokens[offsets[sample] : offsets[sample + 1]]
+        history = rows.ids[sample]
+        seeds = _seed(
+            text, prefixes[sample], suffixes[sample], rules.start_id, first_move_id, history
+        )
         gap = text[prefixes[sample] : text.size - suffixes[sample]]
-        room = min(width - seeds - 1, k_max)
+        room = min(width - seeds - 1, rules.k_max)
         first = FAILED
         attempt = 0
         while first == FAILED and attempt < ATTEMPTS and kind != PLAIN:
             state[0] = folded(folded(np.uint64(0), names[sample]), attempt)
             if kind == PAPER:
-                first = _paper(gap, p_deletes[sample], state, buffer, out, room, first_move_id)
+                first = _paper(
+                    gap, given.p_deletes[sample], state, buffer, out, room, first_move_id
+                )
             elif kind == LOCAL:
                 first = _local(
                     gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
                 )
             elif kind == ELABORATED:
                 begin = offsets[sample] + prefixes[sample]
-                known = optional[begin : begin + gap.size]
+                known = given.optional[begin : begin + gap.size]
                 first = _elaborated(
                     gap, classes, revisions, known, state, buffer, out, room, first_move_id
                 )
@@ -419,8 +439,8 @@ def _generate(
             first = _plain(gap, out, width - seeds - 1)
         for at in range(first, width):
             history[seeds + at - first] = out[at]
-        seeded[sample] = seeds
-        lengths[sample] = seeds + width - first
+        rows.seeded[sample] = seeds
+        rows.lengths[sample] = seeds + width - first
     return fallbacks
 
 
@@ -533,7 +553,7 @@ class Generator:
         ids = np.full((count, self.max_history), vocabulary.start_id, dtype=np.int32)
         lengths = np.zeros(count, dtype=np.int32)
         seeded = np.zeros(count, dtype=np.int32)
-        fallbacks = _generate(
+        given = _Given(
             texts.tokens,
             texts.offsets,
             texts.kinds,
@@ -541,19 +561,18 @@ class Generator:
             texts.suffixes,
             texts.p_deletes,
             texts.optional,
+        )
+        rules = _Rules(
             float(self.revisions),
             self.pieces,
-            names,
             self.classes,
             vocabulary.start_id,
             vocabulary.stop_id,
             vocabulary.first_move_id,
             self.max_history if self.k_max is None else self.k_max,
-            ids,
-            lengths,
-            seeded,
-            np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32),
         )
+        buffer = np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32)
+        fallbacks = _generate(given, rules, names, _Rows(ids, lengths, seeded), buffer)
         places = np.arange(self.max_history, dtype=np.int32)
         counted = (places >= seeded[:, None]) & (places < lengths[:, None])
         histories = Histories(ids, counted, lengths, fallbacks)

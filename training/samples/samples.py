@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,57 +75,81 @@ def _cut_at_sentence(tokens: Tokens, classes: Classes, start: int, size: int, le
     return size
 
 
+class _Rules(NamedTuple):
+    """How documents are cut, for compiled code; shares and ranges have their weights as running sums."""
+
+    shares: NDArray[np.float64]
+    gap_shares: NDArray[np.float64]
+    p_deletes: NDArray[np.float64]
+    expansions: NDArray[np.float64]
+    prefix_ranges: NDArray[np.float64]
+    before_ranges: NDArray[np.float64]
+    suffix_ranges: NDArray[np.float64]
+    max_history: int
+    min_text: int
+    full: float
+    openings: float
+    k_max: int
+
+
+class _Columns(NamedTuple):
+    """The windows of a shard, for compiled code: all of `Windows` but the number of the shard."""
+
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    kinds: NDArray[np.uint8]
+    prefixes: NDArray[np.int32]
+    suffixes: NDArray[np.int32]
+    p_deletes: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, count: int) -> _Columns:
+        return cls(
+            np.empty(count, dtype=np.int64),
+            np.empty(count, dtype=np.int32),
+            np.empty(count, dtype=np.uint8),
+            np.empty(count, dtype=np.int32),
+            np.empty(count, dtype=np.int32),
+            np.empty(count, dtype=np.float64),
+        )
+
+
 @compiled
 def _cut(
     tokens: Tokens,
     offsets: NDArray[np.int64],
     classes: Classes,
     name: np.uint64,
-    shares: NDArray[np.float64],
-    gap_shares: NDArray[np.float64],
-    p_deletes: NDArray[np.float64],
-    expansions: NDArray[np.float64],
-    prefix_ranges: NDArray[np.float64],
-    before_ranges: NDArray[np.float64],
-    suffix_ranges: NDArray[np.float64],
-    max_history: int,
-    min_text: int,
-    full: float,
-    openings: float,
-    k_max: int,
+    rules: _Rules,
     write: bool,
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int32],
-    kinds: NDArray[np.uint8],
-    prefixes: NDArray[np.int32],
-    suffixes: NDArray[np.int32],
-    drawn_p: NDArray[np.float64],
+    made: _Columns,
 ) -> int:
     """Cut all documents of a shard; returns the number of windows. Without `write` it only counts."""
     state = np.empty(1, dtype=np.uint64)
-    weights = p_deletes[:, 0].copy()
+    weights = rules.p_deletes[:, 0].copy()
+    min_text, max_history = rules.min_text, rules.max_history
     count = 0
     for document in range(offsets.size - 1):
         state[0] = folded(name, document)
         at, end = offsets[document], offsets[document + 1]
-        opening_alone = openings > 0.0 and chance(state, openings)
+        opening_alone = rules.openings > 0.0 and chance(state, rules.openings)
         while end - at >= min_text:
-            drawn = _pick(shares, state)
+            drawn = _pick(rules.shares, state)
             infill = drawn == _INFILL
-            kind = _KIND_OF_SHARE[_pick(gap_shares, state) if infill else drawn]
+            kind = _KIND_OF_SHARE[_pick(rules.gap_shares, state) if infill else drawn]
             p = _pick(weights, state)
-            before = _draw_range(before_ranges if infill else prefix_ranges, state)
-            after = _draw_range(suffix_ranges, state) if infill else 0.0
+            before = _draw_range(rules.before_ranges if infill else rules.prefix_ranges, state)
+            after = _draw_range(rules.suffix_ranges, state) if infill else 0.0
             if before + after > 0.9:
                 before, after = 0.9 * before / (before + after), 0.9 * after / (before + after)
             marks = 2 + (10 + max_history // LONGEST if infill else 0)
             longest = max_history - marks
             # What a token of the text costs in the history: one id if given, more if it is written.
-            written = (1.0 - before - after) * expansions[kind, p]
+            written = (1.0 - before - after) * rules.expansions[kind, p]
             cost = before + after + written
-            most = int(min(longest / cost, k_max / written))
+            most = int(min(longest / cost, rules.k_max / written))
             room = longest
-            if not chance(state, full):
+            if not chance(state, rules.full):
                 room = min_text + below(state, longest - min_text + 1)
             rest = end - at
             size = max(min(int(room / cost), most), min_text)
@@ -140,12 +164,12 @@ def _cut(
                     size = _cut_at_sentence(tokens, classes, at, rest // 2, min_text)
             if write:
                 suffix = max(1, int(after * size)) if infill else 0
-                starts[count] = at
-                sizes[count] = size
-                kinds[count] = kind
-                prefixes[count] = min(int(before * size), size - suffix - 1)
-                suffixes[count] = suffix
-                drawn_p[count] = p_deletes[p, 1]
+                made.starts[count] = at
+                made.sizes[count] = size
+                made.kinds[count] = kind
+                made.prefixes[count] = min(int(before * size), size - suffix - 1)
+                made.suffixes[count] = suffix
+                made.p_deletes[count] = rules.p_deletes[p, 1]
             count += 1
             at = end if opening_alone else at + size
     return count
@@ -288,28 +312,25 @@ class Samples:
     def _cut_shard(self, epoch: int, number: int) -> Windows:
         mixture, shard = self.mixture, self.corpus.shards[number]
         gap_shares = list(mixture.writing)
-        cut = partial(
-            _cut,
-            shard.tokens,
-            shard.offsets,
-            self.corpus.classes,
-            np.uint64(key(self.seed, epoch, _CUT, number)),
-            _running(list(mixture.shares)),
-            _running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0, 0.0]),
-            self._p_deletes,
-            self._expansions,
-            _table(mixture.prefix),
-            _table(mixture.before or mixture.prefix),
-            _table(mixture.suffix),
-            mixture.max_history,
-            mixture.min_text,
-            float(mixture.full),
-            float(mixture.openings),
-            mixture.k_max or mixture.max_history,
+        rules = _Rules(
+            shares=_running(list(mixture.shares)),
+            gap_shares=_running(gap_shares if sum(gap_shares) else [1.0, 0.0, 0.0, 0.0]),
+            p_deletes=self._p_deletes,
+            expansions=self._expansions,
+            prefix_ranges=_table(mixture.prefix),
+            before_ranges=_table(mixture.before or mixture.prefix),
+            suffix_ranges=_table(mixture.suffix),
+            max_history=mixture.max_history,
+            min_text=mixture.min_text,
+            full=float(mixture.full),
+            openings=float(mixture.openings),
+            k_max=mixture.k_max or mixture.max_history,
         )
-        count = cut(False, *_columns(0))
-        columns = _columns(count)
-        cut(True, *columns)
+        name = np.uint64(key(self.seed, epoch, _CUT, number))
+        cut = partial(_cut, shard.tokens, shard.offsets, self.corpus.classes, name, rules)
+        count = cut(False, _Columns.empty(0))
+        columns = _Columns.empty(count)
+        cut(True, columns)
         return Windows(np.full(count, number, dtype=np.int32), *columns)
 
     def _measure_expansions(self) -> NDArray[np.float64]:
@@ -350,23 +371,3 @@ class Samples:
         generate = self._generator(int(size * (2 + 4 / p_delete)) + 2)
         lengths = np.sort(generate(texts, np.arange(count, dtype=np.uint64)).lengths)
         return max(1.0, float(lengths[int(0.8 * count)]) / max(size, 1))
-
-
-def _columns(
-    count: int,
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.uint8],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.float64],
-]:
-    return (
-        np.empty(count, dtype=np.int64),
-        np.empty(count, dtype=np.int32),
-        np.empty(count, dtype=np.uint8),
-        np.empty(count, dtype=np.int32),
-        np.empty(count, dtype=np.int32),
-        np.empty(count, dtype=np.float64),
-    )
