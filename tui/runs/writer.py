@@ -33,14 +33,11 @@ Loader = Callable[[Callable[[str], None]], "Engine"]
 
 
 def load_model(settings: Settings, say: Callable[[str], None]) -> Engine:
-    """The engine that the settings name; `say` hears what takes the time."""
-    say("finding the model")
-    from reviser.checkpoints.library import find_model
+    """The engine that the settings name, here or behind a server; `say` hears what takes the time."""
+    say(f"loading {settings.model or 'the model'}")
     from reviser.session.engine import load_engine
 
-    folder = find_model(settings.model)
-    say(f"loading {folder.name}")
-    return load_engine(folder, threads=settings.threads)
+    return load_engine(settings.model, threads=settings.threads)
 
 
 class Writer:

@@ -38,7 +38,9 @@ FileArgument = Annotated[
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option("--model", "-m", help="Name or folder of a model (see reviser models list)."),
+    typer.Option(
+        "--model", "-m", help="Name or folder of a model (see reviser models list), or openai:URL."
+    ),
 ]
 MaxActionsOption = Annotated[int, typer.Option(help="Largest number of actions in a run.", min=1)]
 TemperatureOption = Annotated[

@@ -17,7 +17,11 @@ def tui(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="Name or folder of a model (see reviser models list)."),
+        typer.Option(
+            "--model",
+            "-m",
+            help="Name or folder of a model (see reviser models list), or openai:URL.",
+        ),
     ] = None,
     play: Annotated[
         Path | None, typer.Option(help="Play a trajectory file.", metavar="FILE")
