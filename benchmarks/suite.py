@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean, pstdev
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 import numpy as np
 import torch
@@ -134,6 +134,13 @@ class Written:
         return [entry for part in self.generations.values() for entry in part]
 
 
+class _KeptLoss(TypedDict):
+    """The loss of a text as the cache keeps it."""
+
+    nats: list[float]
+    size: int
+
+
 class KeptEvaluator:
     """An evaluator that measures no text twice, for whatever reason it is asked."""
 
@@ -157,7 +164,7 @@ class KeptEvaluator:
         )
         return [Loss(tuple(entry["nats"]), entry["size"]) for entry in found]
 
-    def _measure(self, texts: Sequence[Text]) -> list[dict[str, Any]]:
+    def _measure(self, texts: Sequence[Text]) -> list[_KeptLoss]:
         return [
             {"nats": [round(value, 6) for value in loss.nats], "size": loss.size}
             for loss in self._evaluator.losses(texts)
@@ -287,7 +294,7 @@ class Suite:
             "endings": dict(Counter(entry.ending for entry in entries)),
             "seconds": fmean(entry.seconds for entry in entries),
             "variety": asdict(variety([entry.continuation for entry in entries])),
-            "statistics": summary(followed) if followed else None,
+            "statistics": summary(followed).to_dict() if followed else None,
             "distances": _counts(delta for run in followed for delta in run.distances),
             "positions": positions_over_time(followed),
             "flops": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ class ReviserServer(LanguageServer):
         self.client = Client()
         self.switches: dict[str, bool] = {}
         self.settings_known = asyncio.Event()
-        self._initial: dict[str, Any] = {}
+        self._initial: dict[str, object] = {}
         self._chosen_model: str | None = None
         self._last_status: Status | None = None
         self._last_problem = ""
@@ -244,10 +245,12 @@ class ReviserServer(LanguageServer):
             logger.error("%s", error)
 
 
-def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
     merged = dict(base)
     for key, value in over.items():
         known = merged.get(key)
-        nested = isinstance(known, dict) and isinstance(value, dict)
-        merged[key] = _merge(known or {}, value) if nested else value
+        if isinstance(known, dict) and isinstance(value, dict):
+            merged[key] = _merge(known, value)
+        else:
+            merged[key] = value
     return merged

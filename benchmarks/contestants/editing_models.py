@@ -158,8 +158,9 @@ def rewrite_all(
 
 def trained_to_rewrite(checkpoint: Checkpoint) -> bool:
     """Whether a model from left to right has learnt from edits, so that it needs no examples."""
-    told = checkpoint.metadata.get("mixture", {})
-    return "move" not in checkpoint.vocabulary.kinds and bool(told.get("edits"))
+    mixture = checkpoint.metadata.get("mixture")
+    from_edits = isinstance(mixture, dict) and bool(mixture.get("edits"))
+    return "move" not in checkpoint.vocabulary.kinds and from_edits
 
 
 def rewrite_all_as_trained(

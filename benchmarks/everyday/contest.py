@@ -195,7 +195,8 @@ class _Looker:
         )
 
 
-def _run_of(data: dict[str, Any]) -> Run:
+def _run_of(data: Any) -> Run:
+    """A run as the cache keeps it: one JSON object."""
     joins = tuple(JudgedJoin(**join) for join in data["joins"])
     return Run(**data | {"joins": joins})
 

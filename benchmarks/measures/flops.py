@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.measures.statistics import Walk, by_model, walks
 from benchmarks.report import paper_tables
@@ -122,7 +122,7 @@ class Figure:
     def multiplier(self) -> float:
         return round(self.macs / self.baseline, 4)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "method": self.method,
             "variant": self.variant,
@@ -139,7 +139,7 @@ class Term:
     value: float
     unit: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {"name": self.name, "value": self.value, "unit": self.unit}
 
 
@@ -469,7 +469,7 @@ def measured_report(model: str | None, file: Path, *, as_json: bool) -> str:
     )
 
 
-def _as_dicts(measured: dict[str, Measured]) -> dict[str, Any]:
+def _as_dicts(measured: dict[str, Measured]) -> dict[str, object]:
     return {name: asdict(entry) for name, entry in measured.items()}
 
 

@@ -227,16 +227,41 @@ def _estimate(
     return Estimate(float(above.sum() / below.sum()), float(low), float(high))
 
 
-def summary(walks: Sequence[Walk]) -> dict[str, Any]:
-    """The statistics as JSON holds them: values, and the interval of each."""
-    measured = estimates(walks)
-    return {
-        "trajectories": len(walks),
-        **{key: entry.value if entry else None for key, entry in measured.items()},
-        "intervals": {
-            key: [entry.low, entry.high] if entry else None for key, entry in measured.items()
-        },
-    }
+@dataclass(frozen=True)
+class Summary:
+    """The statistics of some runs, by their keys; None where there is nothing to count."""
+
+    trajectories: int
+    estimates: Mapping[str, Estimate | None]
+
+    def value(self, key: str) -> float | None:
+        found = self.estimates[key]
+        return found.value if found else None
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON holds them: values, and the interval of each."""
+        return {
+            "trajectories": self.trajectories,
+            **{key: self.value(key) for key in self.estimates},
+            "intervals": {
+                key: [entry.low, entry.high] if entry else None
+                for key, entry in self.estimates.items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Summary:
+        """From what `to_dict` gave and a file kept."""
+        found = {
+            key: None if edges is None or data[key] is None else Estimate(data[key], *edges)
+            for key, edges in data["intervals"].items()
+        }
+        return cls(data["trajectories"], found)
+
+
+def summary(walks: Sequence[Walk]) -> Summary:
+    """The statistics of runs."""
+    return Summary(len(walks), estimates(walks))
 
 
 def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
@@ -247,7 +272,7 @@ def by_model(walks: Sequence[Walk]) -> dict[str, list[Walk]]:
     return groups
 
 
-def table(summaries: Mapping[str, dict[str, Any]]) -> Table:
+def table(summaries: Mapping[str, Summary]) -> Table:
     """The paper's table, with a column for each summary of measured runs."""
     rows = []
     for label, part in groupby(STATISTICS, key=lambda statistic: statistic.label):
@@ -263,15 +288,17 @@ def _shown(statistic: Statistic, value: float) -> str:
     return f"{value:.1%}" if share else f"{value:.2f}"
 
 
-def _found(statistics: Sequence[Statistic], entry: dict[str, Any]) -> str:
+def _found(statistics: Sequence[Statistic], entry: Summary) -> str:
     """One value with its interval, or several without: there is no room for more."""
-    if any(entry[statistic.key] is None for statistic in statistics):
+    found = [entry.estimates[statistic.key] for statistic in statistics]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
         return "–"
-    values = ", ".join(_shown(statistic, entry[statistic.key]) for statistic in statistics)
-    if len(statistics) > 1:
+    shown = zip(statistics, known, strict=True)
+    values = ", ".join(_shown(statistic, one.value) for statistic, one in shown)
+    if len(known) > 1:
         return values
-    (statistic,) = statistics
-    low, high = (_shown(statistic, edge) for edge in entry["intervals"][statistic.key])
+    low, high = (_shown(statistics[0], edge) for edge in (known[0].low, known[0].high))
     return f"{values} ({low} to {high})"
 
 
@@ -280,8 +307,9 @@ def file_report(file: Path, *, as_json: bool) -> str:
     everything = walks(load_trajectories(file, read_utf8(file)))
     models = {name: summary(group) for name, group in by_model(everything).items()}
     if as_json:
-        return json.dumps(summary(everything) | {"models": models}, indent=1)
+        by_name = {name: entry.to_dict() for name, entry in models.items()}
+        return json.dumps(summary(everything).to_dict() | {"models": by_name}, indent=1)
     if len(models) > 1:
         models["all"] = summary(everything)
-    counts = ", ".join(f"{name}: {entry['trajectories']}" for name, entry in models.items())
+    counts = ", ".join(f"{name}: {entry.trajectories}" for name, entry in models.items())
     return f"Runs: {counts}. In brackets: 95% intervals over runs.\n\n{table(models).markdown()}"

@@ -152,7 +152,7 @@ def record_of(data: Any, kind: type[R]) -> R:
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     if not needed <= data.keys() <= known:
         raise ValueError(f"the fields of a {kind.__name__} are {', '.join(sorted(known))}")
-    values: dict[str, Any] = {
+    values: Any = {
         key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
     }
     return kind(**values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 REAL = "real text"
 
@@ -95,8 +95,8 @@ class ContestantFacts(TypedDict):
     endings: dict[str, int]
     seconds: float
     variety: dict[str, float]
-    statistics: dict[str, Any] | None
-    """By the names of the paper's statistics (`benchmarks.measures.statistics.STATISTICS`)."""
+    statistics: dict[str, object] | None
+    """What `benchmarks.measures.statistics.Summary.to_dict` gives."""
     distances: dict[str, int]
     positions: list[list[float]]
     flops: CostFacts | None
@@ -146,6 +146,18 @@ class Finding(TypedDict):
     holds: bool | None
 
 
+class SettingsFacts(TypedDict):
+    """What a report says of the settings of a training run, which has more of them."""
+
+    model: str
+    rows: int
+    accumulate: int
+    row_length: int
+    peak_rate: float
+    final_rate: float
+    seed: int
+
+
 class TrainingRecord(TypedDict):
     """How one model of a reproduction was trained."""
 
@@ -156,7 +168,7 @@ class TrainingRecord(TypedDict):
     weights_mb: float
     training_seconds: float
     seconds: float
-    settings: dict[str, Any]
+    settings: SettingsFacts
 
 
 class Reproduction(TypedDict, total=False):

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 import numpy as np
 
@@ -36,13 +36,32 @@ from training.trainer.metrics import Metrics, read_metrics
 _COMPARED = {"exact": "exact matches", "sari": "SARI", "left_alone": "left alone"}
 
 
+class Rates(TypedDict):
+    """What is told of the settings of a run, which has more of them."""
+
+    seed: int
+    peak_rate: float
+    final_rate: float
+
+
+class PlanFacts(TypedDict):
+    """The plan of a DAgger run, as its folder keeps it."""
+
+    rounds: int
+    updates: int
+    episodes: int
+    beta: float
+    decay: float
+    share: float
+
+
 @dataclass(frozen=True)
 class Run:
     """A run of `python -m training dagger`: what it was told, and its looks at held-out edits."""
 
     name: str
-    settings: dict[str, Any]
-    plan: dict[str, Any]
+    settings: Rates
+    plan: PlanFacts
     looks: list[Metrics]
     episodes: list[Metrics]
 

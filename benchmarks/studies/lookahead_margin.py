@@ -1,11 +1,11 @@
-"""How sure must a model be of a change: what several degrees of sureness find, and what they leave alone.
+"""How likely must a change be: what several values of `sureness` find, and what they leave alone.
 
     python -m benchmarks sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--known EDITS]
         [--cache FILE] [--write FILE]
 
-The model revises each text as `reviser revise` does, on the processor: it thinks ahead greedily, and a degree of
-sureness says where to stop (`reviser.decoding.lookahead`). What it finds ahead does not depend on that, so every text is looked
-at once for all degrees; 0 takes whatever it finds. --beside is a folder of `python -m benchmarks revising`: what other models
+The model revises each text as the editors do at a temperature above 0: it looks ahead greedily, and makes a change that is
+at least `sureness` times as likely as leaving the text (`reviser.decoding.lookahead`). What it finds does not depend on that value, so
+every text is read once for all of them; 0 makes every change. --beside is a folder of `python -m benchmarks revising`: what other models
 made of the same texts stands in the table too. What was found once is in a cache, and not looked for again.
 
 --known names the edits that the model learned from. Many edits of documentation do the same thing in different
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
@@ -37,6 +37,7 @@ from benchmarks.studies.revision_quality import (
     EXPLAINED,
     RESAMPLES,
     SEED,
+    Conditions,
     Measured,
     finished_texts,
     kept_of,
@@ -74,7 +75,7 @@ class LookaheadTrace:
     steps: list[LookaheadStep]
     texts: list[str]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {"steps": [[*asdict(one).values()] for one in self.steps], "texts": self.texts}
 
     @classmethod
@@ -189,7 +190,7 @@ def familiar(known: Sequence[bool], exact: dict[float, list[bool]]) -> str:
 
 
 def page(
-    command: str, found: Sequence[Measured], facts: dict[str, Any], learned: str | None = None
+    command: str, found: Sequence[Measured], facts: Mapping[str, object], learned: str | None = None
 ) -> str:
     right = [
         f"- {entry.report.name}: {entry.report.exact / entry.report.changed:.0%}\n"
@@ -210,13 +211,13 @@ def page(
 
 @dataclass(frozen=True, kw_only=True)
 class SurenessOptions:
-    """Which model makes which edits, at which degrees of sureness."""
+    """Which model makes which edits, at which values of `sureness`."""
 
     edits: Annotated[str, Argument("JSON lines with before and after, or a unified diff")]
     model: Annotated[str, Argument("a model that revises: a folder or a name")]
-    sureness: Annotated[tuple[float, ...], Option("degrees to measure", together=True)] = DEGREES
+    sureness: Annotated[tuple[float, ...], Option("values to measure", together=True)] = DEGREES
     skip: Annotated[int, Option("edits to leave out at the start")] = 0
-    limit: Annotated[int | None, Option("edits to take then")] = None
+    limit: Annotated[int | None, Option("edits to take after those")] = None
     beside: Annotated[Path | None, Option("what python -m benchmarks revising --keep kept")] = None
     known: Annotated[str | None, Option("edits that the model learned from")] = None
     cache: Annotated[Path | None, Option("file of what was found before")] = None
@@ -238,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(chosen: SurenessOptions) -> None:
     if not all(0 <= degree <= MOST_MARGIN for degree in chosen.sureness):
-        raise ReviserError(f"a degree of sureness lies between 0 and {MOST_MARGIN:.0f}")
+        raise ReviserError(f"--sureness lies between 0 and {MOST_MARGIN:.0f}")
     edits, found, exact = _found(chosen)
     learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     print(told(found, as_json=chosen.json))
@@ -274,7 +275,7 @@ def _found(
     exact = {}
     for degree in chosen.sureness:
         made, done = ([one.revision(degree) for one in traces] for traces in (before, after))
-        found.append(measured(f"sureness {degree:g}", edits, made, done, {}))
+        found.append(measured(f"sureness {degree:g}", edits, made, done, Conditions()))
         pairs_made = zip(made, edits, strict=True)
         exact[degree] = [revision.text == edit.after for revision, edit in pairs_made]
     return edits, found, exact

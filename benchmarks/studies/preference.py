@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import numpy as np
 
@@ -41,10 +41,12 @@ from reviser.scoring.judges import LIKELIHOOD, load_judge
 from reviser.scoring.loading import is_own, short_name
 from reviser.scoring.perplexity import Text, perplexity
 from training.ppo.saving import TuningFacts
+from training.ppo.tuner import Iteration
 from training.trainer.metrics import read_metrics
 
 # How many rows show a tuning run's course.
 _PARTS = 8
+_COURSE = ("KL", "entropy", "tokens", "stopped", "moves", "repeated-4", "distinct-2")
 _COLUMNS = (
     "tokens",
     "stopped",
@@ -201,7 +203,7 @@ class Tuning:
     """A run of `python -m training ppo`: what it was told, and its figures, iteration by iteration."""
 
     facts: TuningFacts
-    entries: list[dict[str, Any]]
+    entries: list[Iteration]
 
     @classmethod
     def read(cls, folder: Path) -> Tuning:
@@ -211,7 +213,7 @@ class Tuning:
         except (ValueError, KeyError, TypeError):
             raise ReviserError(f"{folder} is not the folder of a tuning run") from None
         # The entries of this kind of run have names of their own.
-        entries = cast(list[dict[str, Any]], read_metrics(folder / "metrics.jsonl"))
+        entries = cast(list[Iteration], read_metrics(folder / "metrics.jsonl"))
         if not entries:
             raise ReviserError(f"{folder} has no iteration in its metrics")
         return cls(facts, entries)
@@ -219,13 +221,12 @@ class Tuning:
     def page(self) -> str:
         """What was done, and the means of each part of the run."""
         terms = list(self.entries[0]["rewards"])
-        named = {"kl": "KL", "entropy": "entropy", "tokens": "tokens", "stopped": "stopped"}
-        named |= {"moves": "moves", "repeated_4": "repeated-4", "distinct_2": "distinct-2"}
         rows = []
         for part in np.array_split(np.arange(len(self.entries)), min(_PARTS, len(self.entries))):
             within = [self.entries[number] for number in part]
             figures = [fmean(entry["rewards"][term] for entry in within) for term in terms]
-            figures += [fmean(entry[name] for entry in within) for name in named]
+            shown = zip(*map(_course_of, within), strict=True)
+            figures += [fmean(values) for values in shown]
             rows.append(
                 (
                     f"{within[0]['step']} to {within[-1]['step']}",
@@ -234,8 +235,8 @@ class Tuning:
                 )
             )
         # What a term's name holds of paths is nobody's business.
-        shown = [re.sub(r"[^:*]*/", "", term) for term in terms]
-        columns = ("iterations", "reward", *shown, *named.values())
+        names = [re.sub(r"[^:*]*/", "", term) for term in terms]
+        columns = ("iterations", "reward", *names, *_COURSE)
         last = self.entries[-1]
         return (
             f"## The tuning run\n\n`{self.facts['command']}`\n\n{last['step']} iterations in "
@@ -243,6 +244,19 @@ class Tuning:
             "run; texts here are drawn from the whole distribution, at the policy's temperature:\n\n"
             f"{Table(columns, tuple(rows)).markdown()}"
         )
+
+
+def _course_of(entry: Iteration) -> tuple[float, ...]:
+    """The figures of an iteration that `_COURSE` names."""
+    return (
+        entry["kl"],
+        entry["entropy"],
+        entry["tokens"],
+        entry["stopped"],
+        entry["moves"],
+        entry["repeated_4"],
+        entry["distinct_2"],
+    )
 
 
 def _share(value: float | None) -> str:
@@ -269,10 +283,10 @@ class PreferenceOptions:
         ),
     ]
     prompts: Annotated[int, Option("how many prompts")] = 1000
-    seed: Annotated[int, Option("of the sampling")] = 123
+    seed: Annotated[int, Option("random seed of the sampling")] = 123
     rows: Annotated[int, Option("runs at a time")] = 512
-    temperature: Annotated[float, Option("of the sampling")] = Setup.temperature
-    top_k: Annotated[int, Option("sample from so many")] = Setup.top_k
+    temperature: Annotated[float, Option("sampling temperature")] = Setup.temperature
+    top_k: Annotated[int, Option("sample from the K most likely ids")] = Setup.top_k
     max_actions: Annotated[int, Option("most actions of a text")] = Setup.max_actions
     both_ways: Annotated[bool, Option("ask judges in both orders")] = False
     run: Annotated[Path | None, Option("folder of the run that tuned the model")] = None

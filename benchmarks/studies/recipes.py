@@ -44,7 +44,7 @@ class Recipe:
 
     name: str
     mixture: Mixture
-    changes: dict[str, Any] = field(default_factory=dict)
+    changes: dict[str, object] = field(default_factory=dict)
 
 
 def recipes() -> list[Recipe]:
@@ -86,7 +86,7 @@ def train_one(recipe: Recipe, chosen: RecipesOptions) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     mixture = out / "mixture.json"
     mixture.write_text(json.dumps(recipe.mixture.to_dict()))
-    changes: dict[str, Any] = {
+    changes: dict[str, object] = {
         "history": chosen.history,
         "steps": chosen.steps,
         "evaluate_every": chosen.steps + 1,
@@ -164,13 +164,13 @@ class RecipesOptions:
     preset: Annotated[str, Option("a preset of training")] = "smol"
     history: Annotated[int, Option("longest history of a sample, in ids")] = 1024
     steps: Annotated[int, Option("steps of each run")] = 100
-    accumulate: Annotated[int, Option("take a step's batch in so many passes")] = 1
+    accumulate: Annotated[int, Option("passes that make one optimizer step")] = 1
     workers: Annotated[int, Option("threads that make batches")] = 8
     prompts: Annotated[int, Option("how many prompts")] = 500
-    seed: Annotated[int, Option("of the sampling")] = 123
+    seed: Annotated[int, Option("random seed of the sampling")] = 123
     batch: Annotated[int, Option("texts at a time")] = 512
     only: Annotated[
-        tuple[str, ...], Option("these recipes alone", metavar="NAME", together=True)
+        tuple[str, ...], Option("only these recipes", metavar="NAME", together=True)
     ] = ()
     write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
     words: Words = ()

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import torch
 
@@ -52,6 +52,7 @@ from benchmarks.protocol.results import (
     Reproduced,
     Reproduction,
     Results,
+    SettingsFacts,
     TrainingRecord,
 )
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
@@ -397,7 +398,7 @@ def _training_record(out: Path, scale: Scale, seconds: float) -> TrainingRecord:
         "weights_mb": round(sum(path.stat().st_size for path in weights) / 1e6, 1),
         "training_seconds": entries[-1]["seconds"],
         "seconds": round(seconds, 1),
-        "settings": scale.settings.to_dict(),
+        "settings": cast(SettingsFacts, scale.settings.to_dict()),
     }
 
 
@@ -569,7 +570,9 @@ class ReproduceOptions:
     model: Annotated[
         tuple[str, ...], Option("bench: these models alone", choices=STAGED_NAMES, together=True)
     ] = ()
-    minutes: Annotated[float | None, Option("bench: stop then; the same command goes on")] = None
+    minutes: Annotated[
+        float | None, Option("bench: stop after so many minutes; the same command continues")
+    ] = None
     init: Annotated[str | None, Option("bench-warm: what all models start from")] = None
     tokenizer: Annotated[str | None, Option("bench-warm: its tokenizer.json, for texts")] = None
     critic: Annotated[Path | None, Option("bench: file of the critic, a GGUF")] = None

@@ -21,7 +21,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,6 +72,24 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """On what, how and where a model was measured, and what it was made by."""
+
+    data: str = ""
+    edits: int = 0
+    shots: int = 0
+    max_actions: int = 0
+    neighbour_tokens: int = 0
+    seconds: float = 0.0
+    Hardware: str = ""
+    Date: str = ""
+    Commit: str = ""
+    Python: str = ""
+    training: str | None = None
+    limits: str | None = None
+
+
+@dataclass(frozen=True)
 class Measured:
     """A report, what its intervals and comparisons rest on (a number for each edit), and how it came about."""
 
@@ -79,7 +97,7 @@ class Measured:
     exact: list[float]
     sari: list[float]
     left_alone: list[float]
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Conditions
 
     @classmethod
     def read(cls, path: Path) -> Measured:
@@ -88,7 +106,8 @@ class Measured:
             for name, value in data["report"].items():
                 if name.endswith("interval"):
                     data["report"][name] = tuple(value)
-            return cls(**data | {"report": Report(**data["report"])})
+            report, facts = Report(**data["report"]), Conditions(**data["facts"])
+            return cls(**data | {"report": report, "facts": facts})
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ReviserError(f"{path} does not hold a model's figures") from None
 
@@ -138,7 +157,7 @@ def measured(
     edits: Sequence[Edit],
     made: Sequence[Revision],
     finished: Sequence[Revision],
-    facts: dict[str, Any],
+    facts: Conditions,
 ) -> Measured:
     """`made` are the revisions of the texts before their edits, `finished` those of the texts after."""
     outputs = [revision.text for revision in made]
@@ -197,13 +216,13 @@ class Examination:
         self._examples = examples
         self._rows = rows
         self._keep = keep
-        self._facts = {
-            "data": data,
-            "edits": len(edits),
-            "shots": len(examples),
-            "max_actions": MAX_ACTIONS,
-            "neighbour_tokens": NEIGHBOUR_TOKENS,
-        }
+        self._facts = Conditions(
+            data=data,
+            edits=len(edits),
+            shots=len(examples),
+            max_actions=MAX_ACTIONS,
+            neighbour_tokens=NEIGHBOUR_TOKENS,
+        )
         self._found: dict[str, Measured] = {}
         for kept in kept_in(keep) if keep is not None else ():
             self._check(kept)
@@ -212,11 +231,12 @@ class Examination:
     def _check(self, kept: Measured) -> None:
         for name in _SAME:
             # Examples are nothing to those who are shown none.
-            unasked = name == "shots" and 0 in (kept.facts.get(name), self._facts[name])
-            if kept.facts.get(name) != self._facts[name] and not unasked:
+            theirs, ours = getattr(kept.facts, name), getattr(self._facts, name)
+            unasked = name == "shots" and 0 in (theirs, ours)
+            if theirs != ours and not unasked:
                 raise ReviserError(
                     f"{kept.report.name} was measured otherwise: its {name.replace('_', ' ')} is "
-                    f"{kept.facts.get(name)}, not {self._facts[name]}"
+                    f"{theirs}, not {ours}"
                 )
 
     def results(self) -> list[Measured]:
@@ -231,7 +251,7 @@ class Examination:
             return [Revision(edit.before, 1, "stop") for edit in edits]
 
         if COPYING not in self._found:
-            self._take(COPYING, unchanged, None, {})
+            self._take(COPYING, unchanged, None, self._facts)
 
     def revise(self, word: str) -> None:
         """Measure a model that revises."""
@@ -241,11 +261,12 @@ class Examination:
         if name in self._found:
             return
         checkpoint = _loaded(source)
-        limits = (
-            {} if checkpoint.vocabulary.revises else {"limits": "no Delete, no drafts in training"}
-        )
+        limits = None if checkpoint.vocabulary.revises else "no Delete, no drafts in training"
         self._take(
-            name, lambda given, edits: revise_all(given, edits, self._rows), checkpoint, limits
+            name,
+            lambda given, edits: revise_all(given, edits, self._rows),
+            checkpoint,
+            replace(self._facts, limits=limits),
         )
 
     def rewrite(self, word: str) -> None:
@@ -265,7 +286,7 @@ class Examination:
                 f"{name}, rewriting",
                 lambda given, edits: rewrite_all_as_trained(given, edits, self._rows),
                 checkpoint,
-                {"shots": 0},
+                replace(self._facts, shots=0),
             )
         else:
             self._take(
@@ -274,7 +295,7 @@ class Examination:
                     given, [edit.before for edit in edits], self._examples, self._rows
                 ),
                 checkpoint,
-                {},
+                self._facts,
             )
 
     def _take(
@@ -282,16 +303,24 @@ class Examination:
         name: str,
         revise: Callable[[Any, Sequence[Edit]], list[Revision]],
         checkpoint: Checkpoint | None,
-        more: dict[str, Any],
+        facts: Conditions,
     ) -> None:
         began = time.perf_counter()
         made, done = (
             revise(checkpoint, shown) for shown in (self.edits, finished_texts(self.edits))
         )
         seconds = time.perf_counter() - began
-        facts = self._facts | {"seconds": round(seconds, 2), **surroundings()} | more
-        if checkpoint is not None:
-            facts["training"] = checkpoint.metadata.get("command")
+        place = surroundings()
+        command = None if checkpoint is None else checkpoint.metadata.get("command")
+        facts = replace(
+            facts,
+            seconds=round(seconds, 2),
+            training=command if isinstance(command, str) else None,
+            Hardware=place["Hardware"],
+            Date=place["Date"],
+            Commit=place["Commit"],
+            Python=place["Python"],
+        )
         found = measured(name, self.edits, made, done, facts)
         self._found[name] = found
         if self._keep is not None:
@@ -364,15 +393,15 @@ def head(command: str, found: Sequence[Measured]) -> str:
     places: dict[str, list[str]] = {}
     for entry in found:
         facts = entry.facts
-        place = f"{facts['Hardware']}; {facts['Date']}, commit {facts['Commit']}, Python {facts['Python']}"
+        place = f"{facts.Hardware}; {facts.Date}, commit {facts.Commit}, Python {facts.Python}"
         places.setdefault(place, []).append(entry.report.name)
     facts = found[0].facts
-    shots = max(entry.facts["shots"] for entry in found)
+    shots = max(entry.facts.shots for entry in found)
     lines = [f"Command: `{command}`"]
     lines += [f"Measured ({'; '.join(names)}): {place}" for place, names in places.items()]
     lines += [
-        f"Data: {facts['data']}, {facts['edits']:,} edits",
-        f"Decoding: greedy, {facts['max_actions']} actions at the most, {facts['neighbour_tokens']} tokens of each "
+        f"Data: {facts.data}, {facts.edits:,} edits",
+        f"Decoding: greedy, {facts.max_actions} actions at the most, {facts.neighbour_tokens} tokens of each "
         "neighbour; rewriters write as long as the texts need"
         + (f", after {shots} examples where they are prompted" if shots else ""),
         f"Intervals: 95 %, {RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
@@ -384,8 +413,8 @@ def made_by(found: Sequence[Measured]) -> str:
     """The command that made each model, where it says so, and what it lacks."""
     lines = []
     for entry in found:
-        told = [f"`{entry.facts['training']}`"] if entry.facts.get("training") else []
-        told += [entry.facts["limits"]] if entry.facts.get("limits") else []
+        told = [f"`{entry.facts.training}`"] if entry.facts.training else []
+        told += [entry.facts.limits] if entry.facts.limits else []
         if told:
             lines.append(f"- {entry.report.name}: {'; '.join(told)}\n")
     return f"## How they were made\n\n{''.join(lines)}" if lines else ""
@@ -420,7 +449,7 @@ class RevisingOptions:
         tuple[str, ...], Argument("models that revise: a folder, or NAME=FOLDER")
     ] = ()
     rewriter: Annotated[tuple[str, ...], Option("a model that writes from left to right")] = ()
-    shots: Annotated[int, Option("examples it sees")] = SHOTS
+    shots: Annotated[int, Option("examples in its prompt")] = SHOTS
     examples: Annotated[
         str | None, Option("edits to take the examples from, not those measured")
     ] = None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, TypedDict
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
@@ -27,13 +27,20 @@ from training.trainer.metrics import Metrics, read_metrics
 PARTS = 10
 
 
+class Rounding(TypedDict, total=False):
+    """What is asked of the settings of a run, which has more of them; older runs have none of these."""
+
+    round_bits: int | None
+    round_from: float
+
+
 @dataclass(frozen=True)
 class TrainingRun:
     """What a run was told to do, and what it wrote down step by step."""
 
     name: str
     command: str
-    settings: dict[str, Any]
+    settings: Rounding
     steps: list[Metrics]
     evaluations: list[Metrics]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from reviser.core.edits import Change
 
@@ -130,7 +130,7 @@ class Event:
 _NAMES: dict[type[Order], str] = {Task: "write", Reading: "read", Suggesting: "suggest"}
 
 
-def encode(message: dict[str, Any]) -> bytes:
+def encode(message: dict[str, object]) -> bytes:
     return json.dumps(message).encode("ascii") + b"\n"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from reviser.checking.findings import Checked, Failed, Finding
 
@@ -68,7 +67,7 @@ def json_report(outcomes: Sequence[Checked | Failed]) -> str:
     return json.dumps(report, ensure_ascii=False, indent=2)
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding) -> dict[str, object]:
     change = finding.change
     return {
         "file": str(finding.source.name),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 import reviser
@@ -41,7 +41,7 @@ def sarif_report(outcomes: Sequence[Checked | Failed]) -> str:
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     driver = {"name": "Reviser", "version": reviser.__version__, "rules": list(map(_rule, Kind))}
-    run: dict[str, Any] = {
+    run: dict[str, object] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [
@@ -57,7 +57,7 @@ def sarif_report(outcomes: Sequence[Checked | Failed]) -> str:
     return json.dumps(log, ensure_ascii=False, indent=2)
 
 
-def _rule(kind: Kind) -> dict[str, Any]:
+def _rule(kind: Kind) -> dict[str, object]:
     return {
         "id": _rule_id(kind),
         "name": "".join(word.capitalize() for word in kind.value.split()),
@@ -70,7 +70,7 @@ def _rule_id(kind: Kind) -> str:
     return kind.value.replace(" ", "-")
 
 
-def _result(finding: Finding) -> dict[str, Any]:
+def _result(finding: Finding) -> dict[str, object]:
     change, location = finding.change, _location(finding.source.name)
     region = {
         "startLine": finding.start.line,
@@ -96,7 +96,7 @@ def _result(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _notification(failed: Failed) -> dict[str, Any]:
+def _notification(failed: Failed) -> dict[str, object]:
     return {
         "level": "error",
         "message": {"text": str(failed.error)},

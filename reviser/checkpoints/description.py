@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from reviser.checkpoints.bounded import read_json
 from reviser.checkpoints.tensors import Array, Stored, check_tensors, read_arrays, read_headers
@@ -19,7 +19,7 @@ from reviser.checkpoints.tokenizer_files import (
 )
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
-from reviser.core.vocabulary import Vocabulary
+from reviser.core.vocabulary import Vocabulary, VocabularyJson
 from reviser.model import ModelConfig
 from reviser.model.layout import Quantisation, quantised_tensors, tensor_shapes
 
@@ -32,6 +32,18 @@ _PARTS = 16
 _PART = 4096
 
 
+class ConfigJson(TypedDict):
+    """The config.json of a model."""
+
+    format: str
+    version: int
+    model: dict[str, object]
+    vocabulary: VocabularyJson
+    tokenizer: str
+    metadata: Mapping[str, object]
+    quantisation: NotRequired[object]
+
+
 @dataclass(frozen=True)
 class Description:
     """A config.json; `quantisation` is None for weights in full."""
@@ -40,12 +52,12 @@ class Description:
     config: ModelConfig
     vocabulary: Vocabulary
     tokenizer: str
-    metadata: dict[str, Any]
+    metadata: Mapping[str, object]
     quantisation: Quantisation | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ConfigJson:
         """What the file holds."""
-        data = {
+        data: ConfigJson = {
             "format": FORMAT,
             "version": VERSION,
             "model": self.config.to_dict(),
@@ -88,7 +100,7 @@ def digest_of(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> ConfigJson:
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ReviserError(
@@ -103,7 +115,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(data.get(key), kind):
             raise ReviserError(f"{path} lacks a usable '{key}'")
-    return data
+    return cast(ConfigJson, data)
 
 
 def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
@@ -129,7 +141,7 @@ def check_declared(config: ModelConfig, tensors: int, file_bytes: int, source: P
         )
 
 
-def _read_vocabulary(data: dict[str, Any], path: Path) -> Vocabulary:
+def _read_vocabulary(data: VocabularyJson, path: Path) -> Vocabulary:
     try:
         return Vocabulary.from_dict(data)
     except ReviserError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -46,7 +46,7 @@ class Checkpoint:
     vocabulary: Vocabulary
     tokenizer: Tokenizer
     tokenizer_json: bytes | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
 
 def save(
@@ -55,7 +55,7 @@ def save(
     vocabulary: Vocabulary,
     tokenizer_source: str | Path | bytes,
     *,
-    metadata: dict[str, Any] | None = None,
+    metadata: Mapping[str, object] | None = None,
     dtype: torch.dtype | None = None,
     quantisation: Quantisation | None = None,
     replace: bool = False,

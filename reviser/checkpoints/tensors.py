@@ -7,7 +7,7 @@ import mmap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,12 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 _ARRAYS = {"F32": "<f4", "BF16": "<u2", "U8": "u1", "I8": "i1"}
 # What a tensor's name, type, shape and place take in a header, besides the name itself.
 _ENTRY_BYTES = 128
+
+
+class _Entry(TypedDict):
+    """A tensor in the header of a safetensors file."""
+
+    data_offsets: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +126,11 @@ def read_arrays(stored: Mapping[str, Stored]) -> dict[str, Array]:
     return arrays
 
 
-def _map(path: Path) -> tuple[Array, dict[str, Any]]:
+def _map(path: Path) -> tuple[Array, dict[str, _Entry]]:
     """The data of a file whose header has been checked, and where in it each tensor lies."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
-        places: dict[str, Any] = json.loads(file.read(size))
+        places: dict[str, _Entry] = json.loads(file.read(size))
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if hasattr(mmap, "MADV_WILLNEED"):
         mapped.madvise(mmap.MADV_WILLNEED)

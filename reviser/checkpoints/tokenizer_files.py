@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from reviser.checkpoints.bounded import (
     LARGEST_TOKENIZER,
@@ -22,6 +21,7 @@ from reviser.core.tokenizer import (
     byte_of_character,
     gpt2_ranks,
 )
+from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson
 from reviser.core.vocabulary import GPT2_END_OF_TEXT, Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
@@ -51,22 +51,22 @@ def make_tokenizer(data: bytes | None, name: str, *, late: bool = False) -> Toke
     return Gpt2Tokenizer() if data is None else HuggingFaceTokenizer(data, name, late=late)
 
 
-def tokenizer_data(data: bytes | None) -> dict[str, Any]:
+def tokenizer_data(data: bytes | None) -> TokenizerJson:
     """The content of a tokenizer.json; one made from the ranks for the built-in tokenizer."""
     if data is None:
         return gpt2_tokenizer_data()
-    content: dict[str, Any] = json.loads(data)
+    content: TokenizerJson = json.loads(data)
     return content
 
 
 def byte_level_bpe(
     vocabulary: dict[str, int],
     merges: list[str],
-    added: list[dict[str, Any]],
-    pre_tokenizer: dict[str, Any],
+    added: list[AddedToken],
+    pre_tokenizer: Component,
     *,
     ignore_merges: bool = False,
-) -> dict[str, Any]:
+) -> TokenizerJson:
     """A tokenizer.json for byte-level BPE."""
     return {
         "version": "1.0",
@@ -92,7 +92,7 @@ def byte_level_bpe(
     }
 
 
-def byte_level(*, use_regex: bool = True) -> dict[str, Any]:
+def byte_level(*, use_regex: bool = True) -> Component:
     return {
         "type": "ByteLevel",
         "add_prefix_space": False,
@@ -101,7 +101,7 @@ def byte_level(*, use_regex: bool = True) -> dict[str, Any]:
     }
 
 
-def added_token(id: int, content: str, *, special: bool = True) -> dict[str, Any]:
+def added_token(id: int, content: str, *, special: bool = True) -> AddedToken:
     return {
         "id": id,
         "content": content,
@@ -113,7 +113,7 @@ def added_token(id: int, content: str, *, special: bool = True) -> dict[str, Any
     }
 
 
-def gpt2_tokenizer_data() -> dict[str, Any]:
+def gpt2_tokenizer_data() -> TokenizerJson:
     """GPT-2's tokenizer.json, from the ranks in this package."""
     ranks = gpt2_ranks()
     written = {byte: character for character, byte in byte_of_character().items()}
@@ -149,8 +149,8 @@ def _halves(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
 
 
 def with_operators(
-    data: dict[str, Any], vocabulary: Vocabulary, tokenizer_size: int
-) -> dict[str, Any]:
+    data: TokenizerJson, vocabulary: Vocabulary, tokenizer_size: int
+) -> TokenizerJson:
     """The same tokenizer with the operators as special tokens, each under its own id.
 
     Encoding a text then also writes the start marker first, as every history does. Rows between the
@@ -164,12 +164,16 @@ def with_operators(
             f"the tokenizer has a token {clash[0]} of its own, so it cannot be named"
         )
     added = [*data["added_tokens"], *(added_token(id, name) for id, name in names.items())]
-    extended = data | {"added_tokens": added, "post_processor": _start_first(vocabulary)}
+    extended: TokenizerJson = {
+        **data,
+        "added_tokens": added,
+        "post_processor": _start_first(vocabulary),
+    }
     _check_ids(extended, names)
     return extended
 
 
-def _start_first(vocabulary: Vocabulary) -> dict[str, Any]:
+def _start_first(vocabulary: Vocabulary) -> Component:
     name = operator_names(vocabulary)[vocabulary.start_id]
     start = {"SpecialToken": {"id": name, "type_id": 0}}
     first, second = ({"Sequence": {"id": which, "type_id": 0}} for which in "AB")
@@ -181,7 +185,7 @@ def _start_first(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _check_ids(data: dict[str, Any], names: dict[int, str]) -> None:
+def _check_ids(data: TokenizerJson, names: dict[int, str]) -> None:
     from tokenizers import Tokenizer as Backend
 
     backend = Backend.from_str(json.dumps(data))
@@ -190,8 +194,8 @@ def _check_ids(data: dict[str, Any], names: dict[int, str]) -> None:
 
 
 def without_operators(
-    data: dict[str, Any], tokenizer_size: int, post_processor: dict[str, Any] | None
-) -> dict[str, Any]:
+    data: TokenizerJson, tokenizer_size: int, post_processor: Component | None
+) -> TokenizerJson:
     """Undo `with_operators`."""
     kept = [token for token in data["added_tokens"] if token["id"] < tokenizer_size]
-    return data | {"added_tokens": kept, "post_processor": post_processor}
+    return {**data, "added_tokens": kept, "post_processor": post_processor}

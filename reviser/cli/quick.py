@@ -82,7 +82,7 @@ def read_options(options: type, words: Sequence[str]) -> Any:
     fields = [*map(_field, *_hints(options))]
     placed = [one for one in fields if type(one.info).__name__ == "ArgumentInfo"]
     by_flag = {flag: one for one in fields if one not in placed for flag in one.flags}
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     waiting = list(reversed(words))
     while waiting:
         flag, equals, value = waiting.pop().partition("=")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import tiktoken
     from tokenizers import Tokenizer as Backend
     from tokenizers.models import BPE
+
+    from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson, TokenizerModel
 
 GPT2_PATTERN = (
     r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
@@ -119,7 +121,7 @@ class HuggingFaceTokenizer:
     """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
 
     _merging: Merging | None
-    _model: dict[str, Any]
+    _model: TokenizerModel
 
     def __init__(
         self, source: Path | bytes, name: str | None = None, *, late: bool = False
@@ -159,7 +161,7 @@ class HuggingFaceTokenizer:
     def _make_whole(self) -> None:
         self._tokenizer.model = _model(self._model)
         self._merging = None
-        self._model = {}
+        self._model = {"vocab": {}, "merges": []}
 
     def token_bytes(self, token: int) -> bytes:
         # Few of the tokens are ever met, so each is worked out when it is.
@@ -190,10 +192,10 @@ class HuggingFaceTokenizer:
                 f"{self._described} is not a usable tokenizer.json: {reason}"
             ) from None
 
-    def _take(self, data: dict[str, Any]) -> None:
+    def _take(self, data: TokenizerJson) -> None:
         added = data.get("added_tokens", [])
         # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
-        plain = _without_dummy_prefix(data) | {"added_tokens": []}
+        plain: TokenizerJson = {**_without_dummy_prefix(data), "added_tokens": []}
         self._tokenizer = _backend(plain)
         self._model = plain["model"]
         self._merging = None
@@ -219,7 +221,7 @@ class HuggingFaceTokenizer:
             raise ValueError(f"it has ids up to {self.size - 1}")
 
 
-def _id(token: dict[str, Any]) -> int:
+def _id(token: AddedToken) -> int:
     """The id of an added token."""
     id = token["id"]
     if type(id) is not int or id < 0:
@@ -227,48 +229,48 @@ def _id(token: dict[str, Any]) -> int:
     return id
 
 
-def _backend(data: dict[str, Any]) -> Backend:
+def _backend(data: TokenizerJson) -> Backend:
     """The tokenizer that a tokenizer.json describes; of one for byte pairs, all but the model."""
     from tokenizers import Tokenizer as Backend
 
     model = data["model"]
     if model.get("type") == "BPE":
         # Most are of this kind, and large. Written out to be read again, they would take twice the time.
-        data = data | {"model": model | {"vocab": {}, "merges": [], "unk_token": None}}
+        data = {**data, "model": {**model, "vocab": {}, "merges": [], "unk_token": None}}
     return Backend.from_str(json.dumps(data))
 
 
-def _model(model: dict[str, Any]) -> BPE:
+def _model(model: TokenizerModel) -> BPE:
     """The encoder of pieces that a tokenizer.json for byte pairs describes."""
     from tokenizers.models import BPE
 
-    pairs = [
+    pairs: Any = [
         tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
     ]
-    options = {key: model[key] for key in _BPE_OPTIONS if model.get(key) is not None}
+    given: Mapping[str, Any] = model
+    options = {key: given[key] for key in _BPE_OPTIONS if given.get(key) is not None}
     return BPE(vocab=model["vocab"], merges=pairs, **options)
 
 
-def _components(data: dict[str, Any]) -> Iterable[dict[str, Any]]:
+def _components(data: TokenizerJson) -> Iterable[Component]:
     """Every component of a tokenizer.json, sequences taken apart."""
-    for key in ("normalizer", "pre_tokenizer", "decoder"):
-        part = data.get(key) or {}
+    for found in (data.get("normalizer"), data.get("pre_tokenizer"), data.get("decoder")):
+        part = found or {}
         yield part
         yield from (
             part.get("normalizers") or part.get("pretokenizers") or part.get("decoders") or ()
         )
 
 
-def _is_byte_level(data: dict[str, Any]) -> bool:
+def _is_byte_level(data: TokenizerJson) -> bool:
     return any(part.get("type") == "ByteLevel" for part in _components(data))
 
 
-def _without_dummy_prefix(data: dict[str, Any]) -> dict[str, Any]:
+def _without_dummy_prefix(data: TokenizerJson) -> TokenizerJson:
     """The same tokenizer without the space that some put before the first word: a canvas has it or not."""
     # All but the vocabulary, which is large and stays as it is, is copied before it is changed.
-    data = deepcopy({key: part for key, part in data.items() if key != "model"}) | {
-        "model": data["model"]
-    }
+    light: TokenizerJson = {**data, "model": {"vocab": {}, "merges": []}}
+    data = {**deepcopy(light), "model": data["model"]}
     for part in _components(data):
         if "prepend_scheme" in part:
             part["prepend_scheme"] = "never"

@@ -41,8 +41,8 @@ class Trajectory:
     model: str | None = None
     seed: int | None = None
     vocabulary: Vocabulary = field(default_factory=Vocabulary.gpt2)
-    versions: dict[str, Any] = field(default_factory=dict)
-    others: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, object] = field(default_factory=dict)
+    others: dict[str, object] = field(default_factory=dict)
 
     @property
     def seed_actions(self) -> int:
@@ -70,8 +70,8 @@ class Trajectory:
             versions={"format": FORMAT_VERSION, "reviser": __version__},
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
+    def to_dict(self) -> dict[str, object]:
+        data: dict[str, object] = {
             "model": self.model,
             "seed": self.seed,
             "prefix_tokens": self.prefix_tokens,

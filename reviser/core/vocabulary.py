@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from reviser.core.actions import (
     Action,
@@ -96,6 +96,17 @@ def _extension_operators(extension: str) -> list[_Operator]:
         for k in _SPAN_LENGTHS
         for jump in jumps
     ]
+
+
+class VocabularyJson(TypedDict):
+    """A vocabulary as files keep it."""
+
+    name: str
+    base_size: int
+    never_inserted: list[int]
+    extensions: list[str]
+    kinds: list[str]
+    overtypes: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -278,15 +289,17 @@ class Vocabulary:
             ),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        data = {
+    def to_dict(self) -> VocabularyJson:
+        data: VocabularyJson = {
             "name": self.name,
             "base_size": self.base_size,
             "never_inserted": sorted(self.never_inserted),
             "extensions": list(self.extensions),
             "kinds": [kind for kind in KINDS if kind in self.kinds],
         }
-        return data | ({"overtypes": True} if self.overtypes else {})
+        if self.overtypes:
+            data["overtypes"] = True
+        return data
 
     @classmethod
     def from_dict(cls, data: Any) -> Vocabulary:

@@ -70,7 +70,7 @@ class ModelConfig:
         """Whether cross-attention depends on the history's state, not on the canvas alone."""
         return self.cross_memory == "tokens" or self.cross_gate == "mlp"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)
 
     @classmethod

@@ -71,7 +71,7 @@ class Client:
     def get(self, path: str) -> Any:
         return self._ask("GET", path, None)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: dict[str, object]) -> Any:
         return self._ask("POST", path, json.dumps(body).encode())
 
     def _ask(self, method: str, path: str, body: bytes | None) -> Any:

@@ -229,7 +229,7 @@ class Wording:
             run = []
         return "".join([*parts, decode(self._tokenizer, run)])
 
-    def whole(self, asked: Asked, completion: Completion) -> dict[str, Any]:
+    def whole(self, asked: Asked, completion: Completion) -> dict[str, object]:
         chosen = list(completion.chosen())
         choice = self._choice(asked, chosen) | {"finish_reason": completion.ending}
         choice["canvas"] = decode(self._tokenizer, completion.run.canvas.tokens)
@@ -240,13 +240,13 @@ class Wording:
         }
         return self._frame() | {"choices": [choice], "usage": usage}
 
-    def parts(self, asked: Asked, completion: Completion) -> Iterator[dict[str, Any]]:
+    def parts(self, asked: Asked, completion: Completion) -> Iterator[dict[str, object]]:
         frame = self._frame()
         for one in completion.chosen():
             ending = completion.ending if completion.run.over else None
             yield frame | {"choices": [self._choice(asked, [one]) | {"finish_reason": ending}]}
 
-    def _frame(self) -> dict[str, Any]:
+    def _frame(self) -> dict[str, object]:
         return {
             "id": f"cmpl-{uuid.uuid4().hex}",
             "object": "text_completion",
@@ -254,9 +254,9 @@ class Wording:
             "model": self.model,
         }
 
-    def _choice(self, asked: Asked, chosen: list[Chosen]) -> dict[str, Any]:
+    def _choice(self, asked: Asked, chosen: list[Chosen]) -> dict[str, object]:
         ids = [one.id for one in chosen]
-        choice: dict[str, Any] = {"index": 0, "text": self.text(ids), "token_ids": ids}
+        choice: dict[str, object] = {"index": 0, "text": self.text(ids), "token_ids": ids}
         choice["logprobs"] = None
         if asked.logprobs is not None:
             choice["logprobs"] = {

@@ -54,7 +54,7 @@ class Service:
             Wording(called, policy.vocabulary, engine.tokenizer),
         )
 
-    def models(self) -> dict[str, Any]:
+    def models(self) -> dict[str, object]:
         model = {
             "id": self.name,
             "object": "model",
@@ -65,7 +65,7 @@ class Service:
         }
         return {"object": "list", "data": [model]}
 
-    def tokenize(self, body: Any) -> dict[str, Any]:
+    def tokenize(self, body: Any) -> dict[str, object]:
         """The history that a text is as a prompt; names of operators in it are their ids."""
         text = body.get("prompt") if isinstance(body, dict) else None
         if not isinstance(text, str):
@@ -125,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._refuse(BadRequest(f"there is no {path}", 404))
 
-    def _answer(self, make: Callable[[], dict[str, Any] | None]) -> None:
+    def _answer(self, make: Callable[[], dict[str, object] | None]) -> None:
         try:
             self._check_key()
             made = make()
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
             if made is not None:
                 self._send(200, made)
 
-    def _complete(self) -> dict[str, Any] | None:
+    def _complete(self) -> dict[str, object] | None:
         service = self.server.service
         asked = Asked.parse(self._body(), service.name, service.vocabulary, service.tokenizer)
         completion = Completion(
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
         told = {"message": str(error), "type": "BadRequestError", "code": error.status}
         self._send(error.status, {"error": told})
 
-    def _send(self, status: int, content: dict[str, Any]) -> None:
+    def _send(self, status: int, content: dict[str, object]) -> None:
         data = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -262,7 +262,7 @@ def _moved(ranges: list[tuple[int, int]], splice: Splice) -> list[tuple[int, int
 class _Fields:
     """The fields of a request, each taken once; what nobody takes is an error."""
 
-    def __init__(self, kind: str, fields: dict[str, Any]) -> None:
+    def __init__(self, kind: str, fields: dict[str, object]) -> None:
         self._kind = kind
         self._fields = fields
 

@@ -127,7 +127,7 @@ class DaggerOptions:
     mixture: Annotated[
         Path | None, Option("JSON file; by default that of the model's own training")
     ] = None
-    resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
     plan: Annotated[Plan, Group(Plan, help=_HELP)] = Plan()
     changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=_FIXED)] = field(
@@ -325,9 +325,12 @@ def reviser_to_train(source: str) -> Checkpoint:
 def mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
     """The supervised mixture: its file, or the one that the model was trained with."""
     kept = start.metadata.get("mixture")
-    if path is None and not isinstance(kept, dict):
+    if path is not None:
+        mixture = Mixture.load(path)
+    elif isinstance(kept, dict):
+        mixture = Mixture.from_dict(kept)
+    else:
         raise ReviserError("the model does not say what it was trained with, so name a --mixture")
-    mixture = Mixture.load(path) if path else Mixture.from_dict(kept or {})
     if not mixture.edits:
         raise ReviserError("the mixture has no share of edits")
     return dataclasses.replace(mixture, max_history=history)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class SourceEntry:
     source: str
     sha256: str
     date: str
-    options: dict[str, Any]
+    options: dict[str, object]
     shards: tuple[ShardEntry, ...]
 
     @property

@@ -79,9 +79,9 @@ class Options:
     part: Part | None = None
     """Which of the documents of each source; None for all."""
 
-    def of_source(self) -> dict[str, Any]:
+    def of_source(self) -> dict[str, object]:
         """What of this changes which texts a source gives."""
-        told: dict[str, Any] = {"field": self.field, "limit": self.limit}
+        told: dict[str, object] = {"field": self.field, "limit": self.limit}
         if self.edits:
             told |= {"edits": True}
         told |= {"wrapped": self.wrapped} if self.wrapped else {}

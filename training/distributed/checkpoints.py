@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from torch.distributed.checkpoint.state_dict import (
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from reviser.core.errors import ReviserError
-from training.trainer.trainer import Progress, Trainer
+from training.trainer.trainer import Progress, StateDict, Trainer, TrainerState
 
 SHARDS = "shards"
 _PROGRESS = "progress.json"
@@ -83,7 +84,7 @@ def load_shards(folder: Path, trainer: Trainer) -> None:
         torch.manual_seed(trainer.settings.seed + trainer.world.rank + 1000 * trainer.progress.step)
 
 
-def load_whole(trainer: Trainer, weights: dict[str, Any], state: dict[str, Any]) -> None:
+def load_whole(trainer: Trainer, weights: StateDict, state: TrainerState) -> None:
     """Put a trainer whose weights are sharded where a process that had them whole left off."""
     set_model_state_dict(trainer.model, weights, options=_WHOLE)
     set_optimizer_state_dict(
@@ -94,13 +95,14 @@ def load_whole(trainer: Trainer, weights: dict[str, Any], state: dict[str, Any])
             assert isinstance(kept, DTensor)
             whole = state["average"][name].to(kept.device)
             kept.copy_(distribute_tensor(whole, kept.device_mesh, kept.placements))
-    trainer.progress = Progress(**state["progress"])
+    saved: Mapping[str, Any] = state["progress"]
+    trainer.progress = Progress(**saved)
     torch.manual_seed(trainer.settings.seed + trainer.world.rank + 1000 * trainer.progress.step)
 
 
-def _state(trainer: Trainer) -> dict[str, Any]:
+def _state(trainer: Trainer) -> StateDict:
     weights, optimizer = get_state_dict(trainer.shared, trainer.optimizer, options=_BY_NAME)
-    state: dict[str, Any] = {"weights": weights, "optimizer": optimizer}
+    state: StateDict = {"weights": weights, "optimizer": optimizer}
     if trainer.average is not None:
         state["average"] = trainer.average
     return state
@@ -117,7 +119,7 @@ def _known(folder: Path) -> set[str]:
         raise ReviserError(f"{folder} cannot be read: {error.strerror or error}") from None
 
 
-def _named(trainer: Trainer, numbered: dict[str, Any]) -> dict[str, Any]:
+def _named(trainer: Trainer, numbered: StateDict) -> StateDict:
     """An optimizer's own state with the names of weights in the place of their numbers."""
     names = {weight: name for name, weight in trainer.shared.named_parameters()}
     groups = trainer.optimizer.param_groups

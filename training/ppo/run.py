@@ -66,7 +66,7 @@ class TuningOptions:
             metavar="[WEIGHT*][rank:]NAME[:ARGUMENT]",
         ),
     ] = ()
-    resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     settings: Annotated[PpoSettings, Group(PpoSettings)]
     words: Words = ()
 
@@ -120,7 +120,9 @@ def _loop(
             return False
         entry = tuner.iterate()
         log.write(**entry)
-        view.show({name: entry[name] for name in _SHOWN if name in entry}, min(tuner.done, 1.0))
+        view.show(
+            {name: value for name, value in entry.items() if name in _SHOWN}, min(tuner.done, 1.0)
+        )
         if tuner.progress.iteration % tuner.settings.checkpoint_every == 0 and tuner.done < 1:
             started = time.perf_counter()
             save_run(out, tuner, parts, facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -24,7 +24,7 @@ _SETTINGS = "settings.json"
 class TuningFacts(TypedDict):
     """What a run is, for its folder and for the model's own record."""
 
-    settings: dict[str, Any]
+    settings: dict[str, object]
     rewards: list[str]
     init: str
     data: str

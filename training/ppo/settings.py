@@ -144,7 +144,7 @@ class PpoSettings:
             raise ReviserError("the shares of action types are 0 or more, and not all 0")
         return {kind: share / total for kind, share in shares.items()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)
 
     @classmethod

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ from training.ppo.settings import PpoSettings
 from training.ppo.value import Floats, ValueHead, advantages, explained_variance, normalised
 from training.trainer.rounding import Rounding
 from training.trainer.schedule import learning_rate
+from training.trainer.trainer import StateDict
 
 _BATCHES, _EPOCH = range(2)
 # The weight of the KL penalty is adapted by this factor, when the KL is off its target by as much.
@@ -56,6 +57,60 @@ class Progress:
     seconds: float = 0.0
     actions: int = 0
     kl_weight: float = 0.0
+
+
+class Learned(TypedDict):
+    """What the updates of an iteration did: means over its minibatches, and how far the policy moved."""
+
+    loss: float
+    value_loss: float
+    gradient: float
+    policy_loss: float
+    type_loss: float
+    clip_fraction: float
+    update_kl: float
+    updates: int
+    first_ratio: float
+    rate: float
+
+
+class Described(TypedDict):
+    """How long, how ended and how varied the texts of an iteration are.
+
+    Beside these, `p_KIND` is how often each kind of action is chosen.
+    """
+
+    tokens: float
+    actions: float
+    stopped: float
+    moves: float
+    repeated_4: float
+    distinct_2: float
+
+
+class Iteration(Learned, Described):
+    """The figures of one iteration, as the metrics file keeps them."""
+
+    step: int
+    seconds: float
+    reward: float
+    reward_spread: float
+    rewards: dict[str, float]
+    kl: float
+    kl_weight: float
+    entropy: float
+    explained_variance: float
+    oracle_share: float
+    acting_s: float
+    judging_s: float
+    learning_s: float
+
+
+class TunerState(TypedDict):
+    """All that a resumed run needs beside the model's and the value head's weights."""
+
+    progress: dict[str, float]
+    optimizer: StateDict
 
 
 @dataclass(frozen=True)
@@ -179,7 +234,7 @@ class Tuner:
         """The policy's weights as it acts with them, where they are not the exact ones."""
         return nullcontext() if self._rounding is None else self._rounding.applied()
 
-    def iterate(self) -> dict[str, Any]:
+    def iterate(self) -> Iteration:
         """One iteration: act, reward, learn. Returns its figures."""
         started = time.perf_counter()
         settings, number = self.settings, self.progress.iteration
@@ -308,7 +363,7 @@ class Tuner:
 
     def _learn(
         self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats
-    ) -> dict[str, float]:
+    ) -> Learned:
         """Several epochs of updates, fewer if the policy has moved far enough."""
         settings = self.settings
         chosen = torch.from_numpy(gains).to(self.device)
@@ -360,13 +415,15 @@ class Tuner:
         }
         return loss, parts
 
-    def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> dict[str, float]:
-        return figures.means() | {
+    def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> Learned:
+        told: dict[str, float] = {
+            **figures.means(),
             "update_kl": moved,
             "updates": figures.count,
             "first_ratio": first_ratio,
             "rate": self.optimizer.param_groups[0]["lr"],
         }
+        return cast(Learned, told)
 
     def _update(self) -> Tensor:
         settings = self.settings
@@ -392,14 +449,14 @@ class Tuner:
             weight /= _ADAPTED
         self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
 
-    def _described(self, episodes: Sequence[Episode], types: Tensor) -> dict[str, float]:
+    def _described(self, episodes: Sequence[Episode], types: Tensor) -> Described:
         """How long, how ended and how varied the texts are, and how often each type of action is chosen."""
         written = [episode.tokens for episode in episodes]
         taken = np.concatenate([episode.taken for episode in episodes])
         first = self.vocabulary.first_move_id
         moves = (taken >= first) & (taken < self.vocabulary.first_reserved_id)
         likely = zip(KINDS, types.tolist(), strict=True)
-        return {
+        told: dict[str, float] = {
             "tokens": fmean(map(len, written)),
             "actions": fmean(len(episode.ids) for episode in episodes),
             "stopped": fmean(episode.ending == "stop" for episode in episodes),
@@ -408,13 +465,14 @@ class Tuner:
             "distinct_2": fmean(1 - repeated(tokens, 2) for tokens in written),
             **{f"p_{kind}": share for kind, share in likely if share > 0},
         }
+        return cast(Described, told)
 
-    def state(self) -> dict[str, Any]:
-        """All that a resumed run needs beside the model's and the value head's weights."""
+    def state(self) -> TunerState:
         return {"progress": vars(self.progress).copy(), "optimizer": self.optimizer.state_dict()}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        self.progress = Progress(**state["progress"])
+    def restore(self, state: TunerState) -> None:
+        saved: Mapping[str, Any] = state["progress"]
+        self.progress = Progress(**saved)
         self.optimizer.load_state_dict(state["optimizer"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ class Mixture:
         return cls.from_dict(data)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Mixture:
+    def from_dict(cls, data: Mapping[str, Any]) -> Mixture:
         if unknown := sorted(set(data) - {field.name for field in fields(cls)}):
             raise ReviserError(f"a mixture has no {', '.join(unknown)}")
         try:
@@ -122,7 +123,7 @@ class Mixture:
         except (TypeError, ValueError):
             raise ReviserError("a mixture has a value of the wrong kind") from None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
     @property

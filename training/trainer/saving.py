@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import torch
 
@@ -28,13 +28,13 @@ _SETTINGS = "settings.json"
 class RunFacts(TypedDict):
     """What a run is, for its folder and for the model's own record."""
 
-    settings: dict[str, Any]
-    dagger: NotRequired[dict[str, Any]]
-    mixture: dict[str, Any]
+    settings: dict[str, object]
+    dagger: NotRequired[dict[str, object]]
+    mixture: dict[str, object]
     init: str | None
     data: str
     edits: str | None
-    mistakes: NotRequired[dict[str, Any] | None]
+    mistakes: NotRequired[dict[str, object] | None]
     command: str
 
 

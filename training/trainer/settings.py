@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -96,15 +97,15 @@ class Settings:
             return frozenset({"insert", "stop"})
         return PAPER_KINDS | {name.strip() for name in self.operators.split(",") if name.strip()}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Settings:
+    def from_dict(cls, data: Mapping[str, Any]) -> Settings:
         fields = {field.name for field in dataclasses.fields(cls)}
         if unknown := sorted(set(data) - fields):
             raise ReviserError(f"unknown training setting: {', '.join(unknown)}")
-        return cls(**data | {"betas": tuple(data.get("betas", cls.betas))})
+        return cls(**dict(data) | {"betas": tuple(data.get("betas", cls.betas))})
 
 
 # What each setting that is an option means, for --help.
@@ -144,7 +145,7 @@ HELP = {
 # The paper trains on 30 billion actions: 64 rows of 256, or 16 rows of 512 four times over.
 _PAPER_ACTIONS = 30_000_000_000
 
-PRESETS: dict[str, dict[str, Any]] = {
+PRESETS: dict[str, dict[str, object]] = {
     "paper-100m": {
         "model": "paper-100m",
         "history": 256,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 import torch
@@ -120,6 +120,19 @@ class Progress:
     step: int = 0
     seconds: float = 0.0
     actions: int = 0
+
+
+StateDict = dict[str, Any]
+"""What torch says of a module or of an optimizer."""
+
+
+class TrainerState(TypedDict):
+    """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
+
+    progress: dict[str, float]
+    optimizer: StateDict
+    average: dict[str, Tensor] | None
+    generators: dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -309,8 +322,7 @@ class Trainer:
         self.model.train()
         return self.world.total(summed) / self.world.total(targets)
 
-    def state(self) -> dict[str, Any]:
-        """All that a resumed run needs beside the model's weights; plain tensors and numbers."""
+    def state(self) -> TrainerState:
         return {
             "progress": vars(self.progress).copy(),
             "optimizer": self.optimizer.state_dict(),
@@ -330,8 +342,9 @@ class Trainer:
         if "cuda" in states and self.world.device.type == "cuda":
             torch.cuda.set_rng_state(states["cuda"].cpu(), self.world.device)
 
-    def restore(self, state: dict[str, Any]) -> None:
-        self.progress = Progress(**state["progress"])
+    def restore(self, state: TrainerState) -> None:
+        saved: Mapping[str, Any] = state["progress"]
+        self.progress = Progress(**saved)
         self.optimizer.load_state_dict(state["optimizer"])
         if self.average is not None and state["average"] is not None:
             for name, kept in self.average.items():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -40,7 +40,7 @@ class DiffusionModel:
     ends: frozenset[int] = frozenset()
     closing: int = 0
     tokenizer_json: bytes | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def config(self) -> DiffusionConfig:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,13 +98,13 @@ class DiffusionConfig:
     def schedule(self) -> Schedule:
         return LogLinear() if self.noise == "loglinear" else Geometric(*self.noise_range)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> DiffusionConfig:
+    def from_dict(cls, values: Mapping[str, Any]) -> DiffusionConfig:
         try:
-            return cls(**values | {"noise_range": tuple(values["noise_range"])})
+            return cls(**dict(values) | {"noise_range": tuple(values["noise_range"])})
         except (TypeError, KeyError) as error:
             raise ReviserError(f"this is not a diffusion model's configuration: {error}") from None
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Literal, NotRequired, TypedDict
 
 import torch
 from torch import Tensor
@@ -41,7 +42,47 @@ _PARTS = {
 _DERIVED = "rotary_emb.inv_freq"
 
 
-def is_released(config: dict[str, Any]) -> bool:
+class _SeddModel(TypedDict):
+    n_blocks: int
+    hidden_size: int
+    n_heads: int
+    length: int
+    cond_dim: int
+    scale_by_sigma: bool
+
+
+class _SeddNoise(TypedDict):
+    type: Literal["geometric", "loglinear"]
+    sigma_min: NotRequired[float]
+    sigma_max: NotRequired[float]
+
+
+class _SeddGraph(TypedDict):
+    type: str
+
+
+class SeddJson(TypedDict):
+    """The config.json of a released SEDD."""
+
+    tokens: int
+    graph: _SeddGraph
+    model: _SeddModel
+    noise: _SeddNoise
+
+
+class MdlmJson(TypedDict):
+    """The config.json of a released MDLM."""
+
+    vocab_size: int
+    n_blocks: int
+    hidden_dim: int
+    n_heads: int
+    model_length: int
+    cond_dim: int
+    time_conditioning: bool
+
+
+def is_released(config: Mapping[str, object]) -> bool:
     """Whether a config.json is that of a released SEDD or MDLM."""
     return config.get("model_type") == "mdlm" or {"graph", "model", "noise"} <= config.keys()
 
@@ -66,7 +107,7 @@ def read_released(
     )
 
 
-def sedd_config(data: dict[str, Any]) -> DiffusionConfig:
+def sedd_config(data: SeddJson) -> DiffusionConfig:
     """SEDD's configuration; only the absorbing kind masks tokens."""
     if data["graph"]["type"] != "absorb":
         raise ReviserError("this SEDD does not mask tokens: only the absorbing kind is read")
@@ -86,7 +127,7 @@ def sedd_config(data: dict[str, Any]) -> DiffusionConfig:
     )
 
 
-def mdlm_config(data: dict[str, Any]) -> DiffusionConfig:
+def mdlm_config(data: MdlmJson) -> DiffusionConfig:
     return DiffusionConfig(
         kind="mdlm",
         vocab_size=data["vocab_size"],

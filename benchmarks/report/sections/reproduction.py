@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
-from benchmarks.protocol.results import Rate, Results
+from benchmarks.protocol.results import Rate, Results, SettingsFacts
 from benchmarks.report.blocks import Section
 from benchmarks.report.figures import plain, rate_with_interval
 from benchmarks.report.tables import Table
@@ -72,7 +72,7 @@ def reproduction_sections(results: Results) -> list[Section]:
     return [part for part in parts if part.blocks]
 
 
-def _recipe(settings: dict[str, Any]) -> str:
+def _recipe(settings: SettingsFacts) -> str:
     rows = settings["rows"] * settings["accumulate"]
     return (
         f"{settings['model']}, {rows} rows of {settings['row_length']} ids a step, learning rate "

@@ -18,7 +18,12 @@ def writing_section(results: Results) -> Section:
     if not editors:
         return Section("How they write", ())
     colours = colours_of(results)
-    table = statistics.table({name: entry["statistics"] or {} for name, entry in editors.items()})
+    table = statistics.table(
+        {
+            name: statistics.Summary.from_dict(entry["statistics"] or {})
+            for name, entry in editors.items()
+        }
+    )
     note = (
         "All statistics are about the actions after the prompt. A backward revision is a backward move "
         "followed by an insertion before the place it left."

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from reviser.checkpoints.formats.gguf_tokens import (
     tokenizer_from_gguf,
     tokenizer_to_gguf,
 )
-from reviser.checkpoints.formats.llama import EXPORT_VERSION, export_record
+from reviser.checkpoints.formats.llama import EXPORT_VERSION, ExportRecord, export_record
 from reviser.checkpoints.formats.llama_names import check_exportable, gguf_names
 from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.operators import append_operators
@@ -99,7 +99,7 @@ def _require_gguf() -> None:
         ) from None
 
 
-def _read_record(fields: Fields, path: Path) -> dict[str, Any] | None:
+def _read_record(fields: Fields, path: Path) -> ExportRecord | None:
     """What an export of ours says about itself."""
     if "reviser.model" not in fields:
         return None
@@ -112,10 +112,10 @@ def _read_record(fields: Fields, path: Path) -> dict[str, Any] | None:
     }
     if len(record) < 4 or not all(isinstance(part, dict) for part in record.values()):
         raise ReviserError(f"{path} has damaged 'reviser' entries")
-    return record
+    return cast(ExportRecord, record)
 
 
-def _read_vocabulary(record: dict[str, Any], config: ModelConfig, path: Path) -> Vocabulary:
+def _read_vocabulary(record: ExportRecord, config: ModelConfig, path: Path) -> Vocabulary:
     try:
         vocabulary = Vocabulary.from_dict(record["vocabulary"])
     except ReviserError as error:
@@ -229,7 +229,7 @@ def _heads(name: str, config: ModelConfig) -> int | None:
     return config.kv_heads if name.endswith("attention.k.weight") else None
 
 
-def _read_tokenizer(fields: Fields, record: dict[str, Any] | None, path: Path) -> bytes | None:
+def _read_tokenizer(fields: Fields, record: ExportRecord | None, path: Path) -> bytes | None:
     if record and record["tokenizer"].get("built_in"):
         return None
     if isinstance(whole := fields.get(_TOKENIZER_JSON), str):
@@ -343,10 +343,9 @@ def _add_tokenizer(writer: GGUFWriter, checkpoint: Checkpoint, tokens: GgufToken
 
 
 def _add_record(writer: GGUFWriter, checkpoint: Checkpoint) -> None:
+    writer.add_uint32("reviser.version", EXPORT_VERSION)
     for key, value in export_record(checkpoint).items():
-        if key == "version":
-            writer.add_uint32("reviser.version", value)
-        else:
+        if key != "version":
             writer.add_string(f"reviser.{key}", json.dumps(value, ensure_ascii=False))
 
 

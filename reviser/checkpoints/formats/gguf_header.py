@@ -43,7 +43,7 @@ class GgufTensor:
 
 @dataclass(frozen=True)
 class GgufFile:
-    fields: dict[str, Any]
+    fields: dict[str, object]
     tensors: tuple[GgufTensor, ...]
 
 
@@ -125,7 +125,7 @@ def _read(data: mmap.mmap) -> GgufFile:
     ):
         if count > most:
             raise _Damaged(f"its header promises {count} {what}")
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for _ in range(field_count):
         key = reader.text()
         if key in fields:
@@ -139,7 +139,7 @@ def _read(data: mmap.mmap) -> GgufFile:
     return GgufFile(fields, tensors)
 
 
-def _alignment(fields: dict[str, Any]) -> int:
+def _alignment(fields: dict[str, object]) -> int:
     alignment = fields.get("general.alignment", 32)
     if (
         type(alignment) is not int

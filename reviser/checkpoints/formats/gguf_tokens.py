@@ -9,13 +9,14 @@ from typing import Any
 from reviser.checkpoints.operators import operator_names
 from reviser.checkpoints.tokenizer_files import added_token, byte_level, byte_level_bpe
 from reviser.core.errors import ReviserError
+from reviser.core.tokenizer_json import Component, TokenizerJson
 from reviser.core.vocabulary import Vocabulary
 
 _LLAMA_3_PATTERN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
     r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-PRE_TOKENIZERS: dict[str, dict[str, Any]] = {
+PRE_TOKENIZERS: dict[str, Component] = {
     "gpt-2": byte_level(),
     "smollm": {
         "type": "Sequence",
@@ -59,7 +60,7 @@ class GgufTokens:
     merges: list[str]
 
 
-def tokenizer_from_gguf(source: GgufTokens) -> dict[str, Any]:
+def tokenizer_from_gguf(source: GgufTokens) -> TokenizerJson:
     """A tokenizer.json for byte-level BPE."""
     pre = _SAME_AS.get(source.pre, source.pre)
     if pre not in PRE_TOKENIZERS:
@@ -78,15 +79,15 @@ def tokenizer_from_gguf(source: GgufTokens) -> dict[str, Any]:
     )
 
 
-def tokenizer_to_gguf(data: dict[str, Any], vocabulary: Vocabulary) -> GgufTokens:
+def tokenizer_to_gguf(data: TokenizerJson, vocabulary: Vocabulary) -> GgufTokens:
     """A tokenizer.json and the operators behind it, as GGUF has them."""
-    if data["model"]["type"] != "BPE":
+    if data["model"].get("type") != "BPE":
         raise ReviserError("only byte-level BPE tokenizers can be exported to GGUF")
     texts: dict[int, str] = {id: text for text, id in data["model"]["vocab"].items()}
     kinds = dict.fromkeys(texts, TokenType.NORMAL)
     for token in data["added_tokens"]:
         texts[token["id"]] = token["content"]
-        kinds[token["id"]] = TokenType.CONTROL if token["special"] else TokenType.USER_DEFINED
+        kinds[token["id"]] = TokenType.CONTROL if token.get("special") else TokenType.USER_DEFINED
     for id, name in operator_names(vocabulary).items():
         texts[id], kinds[id] = name, TokenType.CONTROL
     ids = range(vocabulary.size)
@@ -98,7 +99,7 @@ def tokenizer_to_gguf(data: dict[str, Any], vocabulary: Vocabulary) -> GgufToken
     )
 
 
-def _pre_name(data: dict[str, Any]) -> str:
+def _pre_name(data: TokenizerJson) -> str:
     wanted = _essence(data.get("pre_tokenizer"))
     for name, pre_tokenizer in PRE_TOKENIZERS.items():
         if _essence(pre_tokenizer) == wanted and not data.get("normalizer"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 import torch
 
@@ -36,7 +36,8 @@ from reviser.checkpoints.tokenizer_files import (
     without_operators,
 )
 from reviser.core.errors import ReviserError
-from reviser.core.vocabulary import Vocabulary
+from reviser.core.tokenizer_json import Component, TokenizerJson
+from reviser.core.vocabulary import Vocabulary, VocabularyJson
 from reviser.model import ModelConfig, Reviser
 from reviser.model.layout import tensor_shapes
 
@@ -55,6 +56,24 @@ _REQUIRED = {
 }
 EXPORT_KEY = "reviser"
 EXPORT_VERSION = 1
+
+
+class TokenizerRecord(TypedDict):
+    """How the tokenizer of an export was before operators were added to it."""
+
+    built_in: bool
+    size: NotRequired[int]
+    post_processor: NotRequired[Component | None]
+
+
+class ExportRecord(TypedDict):
+    """What an export of ours says about itself."""
+
+    version: NotRequired[int]
+    model: dict[str, object]
+    vocabulary: VocabularyJson
+    tokenizer: TokenizerRecord
+    metadata: Mapping[str, object]
 
 
 def read_llama(folder: Path, name: str | None = None) -> Checkpoint:
@@ -97,7 +116,7 @@ def _read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _read_record(settings: Mapping[str, Any], path: Path) -> dict[str, Any] | None:
+def _read_record(settings: Mapping[str, Any], path: Path) -> ExportRecord | None:
     """What an export of ours says about itself."""
     record = settings.get(EXPORT_KEY)
     if record is None:
@@ -105,7 +124,7 @@ def _read_record(settings: Mapping[str, Any], path: Path) -> dict[str, Any] | No
     keys = ("model", "vocabulary", "tokenizer", "metadata")
     if not isinstance(record, dict) or not all(isinstance(record.get(key), dict) for key in keys):
         raise ReviserError(f"{path} has a damaged '{EXPORT_KEY}' entry")
-    return record
+    return cast(ExportRecord, record)
 
 
 def _config_of(settings: Mapping[str, Any], path: Path) -> ModelConfig:
@@ -178,13 +197,13 @@ def _read_tokenizer(folder: Path) -> bytes:
     return read_bounded(path, LARGEST_TOKENIZER)
 
 
-def _recorded_config(record: Mapping[str, Any], path: Path) -> ModelConfig:
+def _recorded_config(record: ExportRecord, path: Path) -> ModelConfig:
     if record.get("version") != EXPORT_VERSION:
         raise ReviserError(f"{path} was exported by another version of this program")
     return make_config(record["model"], path)
 
 
-def _recover(model: Reviser, record: dict[str, Any], tokenizer: bytes, path: Path) -> Checkpoint:
+def _recover(model: Reviser, record: ExportRecord, tokenizer: bytes, path: Path) -> Checkpoint:
     """Our own export, as it was before."""
     try:
         vocabulary = Vocabulary.from_dict(record["vocabulary"])
@@ -228,11 +247,11 @@ def write_llama(
     return folder
 
 
-def _write_json(path: Path, data: dict[str, Any]) -> None:
+def _write_json(path: Path, data: Mapping[str, object]) -> None:
     path.write_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
-def _their_settings(checkpoint: Checkpoint, precision: str) -> dict[str, Any]:
+def _their_settings(checkpoint: Checkpoint, precision: str) -> dict[str, object]:
     config, vocabulary = checkpoint.model.config, checkpoint.vocabulary
     return {
         "architectures": [_ARCHITECTURES[0]],
@@ -260,7 +279,7 @@ def _their_settings(checkpoint: Checkpoint, precision: str) -> dict[str, Any]:
     }
 
 
-def export_record(checkpoint: Checkpoint) -> dict[str, Any]:
+def export_record(checkpoint: Checkpoint) -> ExportRecord:
     """What an export carries so that it can be served with the mask and imported again exactly."""
     return {
         "version": EXPORT_VERSION,
@@ -271,7 +290,7 @@ def export_record(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def _tokenizer_record(checkpoint: Checkpoint) -> dict[str, Any]:
+def _tokenizer_record(checkpoint: Checkpoint) -> TokenizerRecord:
     if checkpoint.tokenizer_json is None:
         return {"built_in": True}
     original = tokenizer_data(checkpoint.tokenizer_json)
@@ -282,7 +301,7 @@ def _tokenizer_record(checkpoint: Checkpoint) -> dict[str, Any]:
     }
 
 
-def restored_tokenizer(data: dict[str, Any], record: dict[str, Any]) -> bytes | None:
+def restored_tokenizer(data: TokenizerJson, record: TokenizerRecord) -> bytes | None:
     """The tokenizer.json from before `with_operators`; None for the built-in tokenizer."""
     if record["built_in"]:
         return None
@@ -290,7 +309,7 @@ def restored_tokenizer(data: dict[str, Any], record: dict[str, Any]) -> bytes | 
     return json.dumps(original, ensure_ascii=False, indent=2).encode()
 
 
-def _generation(vocabulary: Vocabulary) -> dict[str, Any]:
+def _generation(vocabulary: Vocabulary) -> dict[str, object]:
     """The sampling of the paper's reported runs."""
     return {
         "bos_token_id": vocabulary.start_id,
@@ -304,7 +323,7 @@ def _generation(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _tokenizer_settings(checkpoint: Checkpoint) -> dict[str, Any]:
+def _tokenizer_settings(checkpoint: Checkpoint) -> dict[str, object]:
     names = operator_names(checkpoint.vocabulary)
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",

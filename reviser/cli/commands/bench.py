@@ -60,7 +60,7 @@ def run(options: Any) -> None:
         raise typer.Exit(1)
 
 
-def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, Any]:
+def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, object]:
     import json
 
     suite = load_extra("benchmarks.suite", "bench")
@@ -70,7 +70,7 @@ def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -
     else:
         typer.echo(load_extra("benchmarks.report.page", "bench").summary_text(results))
         typer.echo(f"report: {folder.path / 'report.html'}", err=True)
-    found: dict[str, Any] = results
+    found: dict[str, object] = results
     return found
 
 

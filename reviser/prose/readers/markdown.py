@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reviser.prose.readers.extra import load
 from reviser.prose.source import Block, Line, Role, Span
@@ -68,7 +68,7 @@ class _Inline:
 def blocks(lines: Sequence[Line], *, mdx: bool = False) -> Iterator[Block]:
     """The prose of a Markdown document."""
     recorder = _recorders.get()
-    env: dict[str, Any] = {}
+    env: dict[str, object] = {}
     tokens = recorder.parser.parse("\n".join([line.text for line in lines]), env)
     roles: list[Role | None] = []
     scope: Span | None = None
@@ -214,7 +214,7 @@ class _Recorder:
         self._spans: list[Span] = []
         self._content = ""
 
-    def read(self, token: Token, env: dict[str, Any]) -> _Inline:
+    def read(self, token: Token, env: dict[str, object]) -> _Inline:
         """What is in the content of the token, which also gets its children."""
         self._spans, self._content = [], token.content
         token.children = []

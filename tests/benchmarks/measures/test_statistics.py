@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.measures.statistics import (
     STATISTICS,
+    Summary,
     by_model,
     estimates,
     file_report,
@@ -51,7 +52,7 @@ def test_counted_by_hand() -> None:
         (3, 0, 2),
         (7, 3, 3),
     ]
-    values = summary([one])
+    values = summary([one]).to_dict()
     assert values["actions_per_output_token"] == 9 / 4
     assert values["insert_fraction"] == values["move_fraction"] == 0.5
     assert values["mean_move_distance"] == 1.5
@@ -89,18 +90,18 @@ def test_the_end_is_that_of_the_continuation_before_a_suffix() -> None:
 
 def test_long_runs_weigh_by_their_actions() -> None:
     appending, moving = run("i", "i", "i"), run("i", -1)
-    values = summary(walks([appending, moving]))
+    values = summary(walks([appending, moving])).to_dict()
     assert values["insert_fraction"] == 4 / 5
     assert values["backward_revision_fraction"] == 0
 
 
 def test_nothing_to_divide_by_is_no_number() -> None:
-    values = summary(walks([run("i", "s")]))
+    values = summary(walks([run("i", "s")])).to_dict()
     assert values["mean_move_distance"] is None
     assert values["mean_insertion_position"] is None
-    assert values["intervals"]["move_mass_1"] is None
+    assert summary(walks([run("i", "s")])).estimates["move_mass_1"] is None
     assert values["actions_per_output_token"] == 2
-    assert json.loads(json.dumps(values)) == values
+    assert Summary.from_dict(json.loads(json.dumps(values))).to_dict() == values
 
 
 def test_intervals_hold_the_value_and_shrink_with_more_runs() -> None:
@@ -123,7 +124,7 @@ def test_a_run_that_cannot_be_followed_is_named() -> None:
 def test_the_published_runs(published: list[Trajectory]) -> None:
     groups = by_model(walks(published))
     assert {name: len(group) for name, group in groups.items()} == {"100M": 5, "300M": 5}
-    small, large = (summary(group) for group in groups.values())
+    small, large = (summary(group).to_dict() for group in groups.values())
     # Counted from the printed action lists: 603 inserts, 214 moves (135 back) and 5 stops.
     assert small["actions_per_output_token"] == pytest.approx(822 / 603)
     assert small["insert_fraction"] == pytest.approx(603 / 817)

@@ -41,7 +41,7 @@ def contestant(name: str, runs: list[Trajectory]) -> dict[str, Any]:
         "endings": {"stop": 3, "limit": 1},
         "seconds": 1.25,
         "variety": asdict(variety(["one two three", "four five"])),
-        "statistics": summary(followed) if runs else None,
+        "statistics": summary(followed).to_dict() if runs else None,
         "distances": {"-4": 3, "1": 5} if runs else {},
         "positions": positions_over_time(followed),
         "flops": asdict(flops.measure(flops.REFERENCE, followed)) if runs else None,

@@ -177,13 +177,13 @@ def test_figures_are_kept_and_put_together_elsewhere(
     out = tmp_path / "result.md"
     assert main([str(edits), f"v2={one}", *keep, "--title", "Two", "--write", str(out)]) == 0
     assert "another machine" not in out.read_text()
-    assert kept.facts["Hardware"] in out.read_text()
+    assert kept.facts.Hardware in out.read_text()
     monkeypatch.undo()
     monkeypatch.setattr("benchmarks.report.provenance.hardware", lambda: "another machine")
     assert main([str(edits), f"v1={plain}", *keep, "--title", "Two", "--write", str(out)]) == 0
     text = out.read_text()
     assert text.startswith("# Two\n\n- Command: `python -m benchmarks revising edits.jsonl v1=")
-    assert f"- Measured (copying; v2): {kept.facts['Hardware']}; " in text
+    assert f"- Measured (copying; v2): {kept.facts.Hardware}; " in text
     assert "- Measured (v1): another machine; " in text
     assert "- v1: no Delete" in text
     assert "seed 0" in text
