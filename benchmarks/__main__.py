@@ -31,7 +31,7 @@ COMMANDS = {
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "steps_back": ("speed.steps_back", "steps back that are thought through, beside all"),
-    "sureness": ("studies.lookahead_margin", "how sure a model must be of a change"),
+    "sureness": ("studies.lookahead_margin", "how likely a change must be to be made"),
     "throughput": ("speed.throughput", "how fast models learn here"),
     "training_runs": ("studies.training_runs", "training runs in figures"),
     "wrapping": ("studies.wrapping", "wrapped lines and ends of sentences"),

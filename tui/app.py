@@ -244,8 +244,8 @@ class EditorApp(App[None], inherit_bindings=False):
     def action_mistake(self, by: int) -> None:
         self.proofreading.go(by)
 
-    def action_mend(self, which: Which) -> None:
-        self.proofreading.mend(which)
+    def action_fix(self, which: Which) -> None:
+        self.proofreading.fix(which)
 
     def action_ignore(self) -> None:
         self.proofreading.ignore()

@@ -141,9 +141,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"
         ),
         Command("previous-mistake", "alt+k", "mistake(-1)", "Previous mistake", "Go back by one"),
-        Command("mend", "alt+m", "mend('this')", "Mend this", "The mistake at the cursor", "Mend"),
-        Command("mend-kind", "", "mend('kind')", "Mend all of this kind", "In the whole text"),
-        Command("mend-all", "", "mend('all')", "Mend all mistakes", "In the whole text"),
+        Command("mend", "alt+m", "fix('this')", "Fix this", "The mistake at the cursor", "Fix"),
+        Command("mend-kind", "", "fix('kind')", "Fix all of this kind", "In the whole text"),
+        Command("mend-all", "", "fix('all')", "Fix all mistakes", "In the whole text"),
         Command(
             "ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"
         ),
@@ -166,7 +166,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "ctrl+l",
             "mistakes",
             "List of mistakes",
-            "Show or hide it; in it: m k a mend this, its kind, all; i ignores; w u add the word",
+            "Show or hide it; in it: m k a fix this, its kind, all; i ignores; w u add the word",
             "Mistakes",
         ),
         Command(
@@ -368,7 +368,7 @@ INTRODUCTION = (
     "colour of your text. Go on typing elsewhere while it writes; where you type into its words, it stops. "
     "Ctrl+E lets it revise a paragraph; each change is then yours to accept or reject. "
     "Ctrl+Z takes a whole run back in one step. "
-    "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M mends it, Ctrl+L lists them."
+    "Mistakes are underlined when you pause: Alt+J goes to the next one, Alt+M fixes it, Ctrl+L lists them."
 )
 
 

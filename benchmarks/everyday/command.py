@@ -59,26 +59,26 @@ class EverydayOptions:
 
     contestants: Annotated[tuple[str, ...], Argument("models", metavar="[NAME=]MODEL")] = ()
     kinds: Annotated[
-        str | None, Option("of openings, with commas between", default=",".join(KINDS))
+        str | None, Option("kinds of openings, separated by commas", default=",".join(KINDS))
     ] = None
     each: Annotated[int | None, Option("only the first N openings of a kind", metavar="N")] = None
-    seeds: Annotated[tuple[int, ...], Option("of the sampling", metavar="N", together=True)] = (
+    seeds: Annotated[
+        tuple[int, ...], Option("random seed of the sampling", metavar="N", together=True)
+    ] = (
         123,
         124,
     )
     length: Annotated[int, Option("tokens of a continuation")] = 145
-    temperature: Annotated[float, Option("how freely to choose")] = 0.7
-    top_k: Annotated[int, Option("choose among so many")] = 50
-    move_temperature: Annotated[float, Option("how freely to choose where to move")] = (
-        MOVE_TEMPERATURE
-    )
+    temperature: Annotated[float, Option("sampling temperature")] = 0.7
+    top_k: Annotated[int, Option("sample from the K most likely ids")] = 50
+    move_temperature: Annotated[float, Option("sampling temperature of moves")] = MOVE_TEMPERATURE
     base: Annotated[str, Option("reads the texts and judges joins: a GGUF file or name")] = (
         "smollm2"
     )
     real: Annotated[str, Option("real text that joins are held against", metavar="TEXTS")] = BUILTIN
     critic: Annotated[Path | None, Option("the critic's GGUF file", metavar="FILE")] = None
-    no_critic: Annotated[bool, Option("compare nothing")] = False
-    yes: Annotated[bool, Option("fetch the critic (1.1 GB) unasked")] = False
+    no_critic: Annotated[bool, Option("do not use the critic")] = False
+    yes: Annotated[bool, Option("fetch the critic (1.1 GB) without asking")] = False
     check: Annotated[
         int | None,
         Option(
@@ -87,7 +87,9 @@ class EverydayOptions:
         ),
     ] = None
     out: Annotated[Path | None, Option("folder for .md, .json and .html", metavar="DIR")] = None
-    cache: Annotated[Path | None, Option("keeps what was made", metavar="FILE")] = None
+    cache: Annotated[
+        Path | None, Option("file that caches texts and judgements", metavar="FILE")
+    ] = None
     json: Annotated[bool, Option("print JSON")] = False
     words: Words = ()
 

@@ -201,14 +201,16 @@ class ContinuationOptions:
     evaluator: Annotated[Path, Option("model folder")]
     data: Annotated[Path, Option("held-out token shards")]
     prompts: Annotated[int, Option("how many prompts")] = 500
-    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = Setup.seeds
+    seeds: Annotated[tuple[int, ...], Option("random seed of the sampling", together=True)] = (
+        Setup.seeds
+    )
     batch: Annotated[int, Option("texts at a time")] = 512
-    temperature: Annotated[float, Option("of the sampling")] = Setup.temperature
-    top_k: Annotated[int, Option("sample from so many")] = Setup.top_k
+    temperature: Annotated[float, Option("sampling temperature")] = Setup.temperature
+    top_k: Annotated[int, Option("sample from the K most likely ids")] = Setup.top_k
     move_temperature: Annotated[float | None, Option("temperature of moves, if lower")] = None
     json: Annotated[bool, Option("end with a JSON list of all reports")] = False
     save: Annotated[Path | None, Option("append all continuations to this JSONL file")] = None
-    samples: Annotated[int, Option("print so many continuations")] = 0
+    samples: Annotated[int, Option("number of continuations to print")] = 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

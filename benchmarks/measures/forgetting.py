@@ -105,7 +105,7 @@ class ForgettingOptions:
     sources: Annotated[tuple[str, ...], Argument("files of documents, one kind in each")]
     base: Annotated[str, Option("the model that was trained further: a folder or a GGUF file")]
     model: Annotated[str | None, Option("as for reviser continue --model")] = None
-    texts: Annotated[int, Option("documents of each file, at the most")] = 60
+    texts: Annotated[int, Option("most documents of each file")] = 60
     given: Annotated[int, Option("tokens of a document that are given")] = 35
     longest: Annotated[int, Option("tokens of a document that are read")] = 256
     write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None

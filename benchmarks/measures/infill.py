@@ -170,7 +170,7 @@ class InfillOptions:
     evaluator: Annotated[Path, Option("model folder")]
     data: Annotated[Path, Option("held-out token shards")]
     passages: Annotated[int, Option("how many passages")] = 500
-    seed: Annotated[int, Option("of the sampling")] = 123
+    seed: Annotated[int, Option("random seed of the sampling")] = 123
     batch: Annotated[int, Option("texts at a time")] = 512
     tries: Annotated[int, Option("fillings of each gap, of which the best is taken")] = 1
     temperature: Annotated[float, Option("how freely to choose")] = 0.9

@@ -1,10 +1,10 @@
-"""How surely a model should choose where to go: what moves at several temperatures do to its texts.
+"""At which temperature a model should choose its moves: what several temperatures do to its texts.
 
     python -m benchmarks moving [MODEL] --data SHARDS --evaluator FOLDER [--prompts 200]
         [--temperatures 0.9 0.5 0.35 0.2] [--write docs/results/move-temperature.md]
 
 Every setting continues the same held-out prompts with the same seed, as the continuation protocol says
-(`benchmarks.protocol`). Told are where insertions begin that follow a step back or forth, other than at the end: before a
+(`benchmarks.protocol`). The table says where insertions begin that follow a move, other than at the end of the text: before a
 sentence, before a clause, before a word or within one; and how likely and how varied the texts are.
 """
 
@@ -137,7 +137,7 @@ class MovingOptions:
     evaluator: Annotated[Path, Option("folder of a language model")]
     prompts: Annotated[int, Option("how many prompts")] = 200
     temperatures: Annotated[
-        tuple[float, ...], Option("at which moves are chosen", together=True)
+        tuple[float, ...], Option("temperatures of moves to compare", together=True)
     ] = (0.9, 0.5, 0.35, 0.2)
     write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
 
@@ -176,6 +176,6 @@ def run(chosen: MovingOptions) -> None:
             Evaluator=chosen.evaluator.name,
         )
         chosen.write.write_text(
-            f"# How surely to choose where to go\n\n{facts}\nWhere insertions begin that follow moves, other than at "
+            f"# The temperature of moves\n\n{facts}\nWhere insertions begin that follow moves, other than at "
             f"the end of the text, and what the texts are like:\n\n{text}"
         )

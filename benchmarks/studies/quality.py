@@ -490,7 +490,9 @@ class QualityOptions:
     evaluator: Annotated[Path | None, Option("model folder")] = None
     data: Annotated[Path | None, Option("held-out token shards")] = None
     prompts: Annotated[int, Option("how many prompts")] = 500
-    seeds: Annotated[tuple[int, ...], Option("of the sampling", together=True)] = Setup.seeds
+    seeds: Annotated[tuple[int, ...], Option("random seed of the sampling", together=True)] = (
+        Setup.seeds
+    )
     batch: Annotated[int, Option("texts at a time")] = 512
     temperature: Annotated[float, Option("continue at this temperature")] = TEMPERATURE
     move_temperature: Annotated[float | None, Option("temperature of moves, if lower")] = None

@@ -85,8 +85,8 @@ class WrappingOptions:
 
     texts: Annotated[str, Argument("held-out documents: JSON lines or plain, also compressed")]
     model: Annotated[str | None, Option("as for reviser continue --model")] = None
-    passages: Annotated[int, Option("at the most")] = 500
-    columns: Annotated[int, Option("of a wrapped line")] = 70
+    passages: Annotated[int, Option("most passages")] = 500
+    columns: Annotated[int, Option("columns of a wrapped line")] = 70
     write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
 
 

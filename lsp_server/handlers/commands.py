@@ -80,7 +80,7 @@ async def revise(ls: ReviserServer, *arguments: Any) -> RunParams | None:
 
 @command("reviser.reviseParagraph")
 async def revise_paragraph(ls: ReviserServer, *arguments: Any) -> int:
-    """Mend all that is found in the paragraph at a position, as one edit; returns how many changes that were."""
+    """Fix all that is found in the paragraph at a position, as one edit; returns how many changes that were."""
     document, target = await _writable(ls, arguments)
     if target.range is None and target.position is None:
         raise invalid("reviser.reviseParagraph needs a position or a range")

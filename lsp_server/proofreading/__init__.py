@@ -1,1 +1,1 @@
-"""Mistakes in open documents: finding them while the user writes, showing them, and mending them."""
+"""Mistakes in open documents: finding them while the user writes, showing them, and fixing them."""

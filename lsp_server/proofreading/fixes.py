@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lsprotocol import types
 
@@ -21,7 +20,7 @@ WorkspaceEdit = Callable[[Document, Sequence[types.TextEdit]], types.WorkspaceEd
 
 
 def text_edits(document: Document, findings: Sequence[Finding]) -> list[types.TextEdit]:
-    """The edits that mend findings."""
+    """The edits that fix findings."""
     changes = [placed_change(document.text, one.change) for one in findings]
     return [_text_edit(document, change) for change in changes]
 
@@ -35,16 +34,16 @@ def quick_fixes(
 ) -> Iterator[types.CodeAction]:
     """What can be done about the findings here: about each, then about more of them."""
     for one in here:
-        yield _mend(document, f"Mend: {_short(one.says)}", [one], edit, [one])
+        yield _fix(document, f"Fix: {_short(one.says)}", [one], edit, [one])
     for one in here:
         yield from _leave(document, one)
     for kind in dict.fromkeys(one.kind for one in here):
         same = [one for one in everywhere if one.kind == kind]
         if len(same) > 1:
-            yield _mend(document, f"Mend all of the kind “{kind}” ({len(same)})", same, edit)
+            yield _fix(document, f"Fix all of the kind “{kind}” ({len(same)})", same, edit)
     if here and len(everywhere) > 1:
-        title = f"Mend all in the document ({len(everywhere)})"
-        yield _mend(document, title, everywhere, edit)
+        title = f"Fix all in the document ({len(everywhere)})"
+        yield _fix(document, title, everywhere, edit)
 
 
 def fix_all(
@@ -52,13 +51,13 @@ def fix_all(
 ) -> Iterator[types.CodeAction]:
     if everywhere:
         yield types.CodeAction(
-            title=f"Reviser: mend all ({len(everywhere)})",
+            title=f"Reviser: fix all ({len(everywhere)})",
             kind=FIX_ALL,
             edit=edit(document, text_edits(document, everywhere)),
         )
 
 
-def _mend(
+def _fix(
     document: Document,
     title: str,
     findings: Sequence[Finding],
@@ -77,9 +76,11 @@ def _mend(
 def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
     """To ignore a finding here, or its word everywhere."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
-    offers = [(f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)]
+    offers: list[tuple[str, str, Mapping[str, object]]] = [
+        (f"Ignore here: {_short(finding.says)}", "reviser.ignoreFinding", place)
+    ]
     if finding.word is not None:
-        word: dict[str, Any] = {"uri": document.uri, "word": finding.word}
+        word: dict[str, object] = {"uri": document.uri, "word": finding.word}
         for owner, whose in (("project", "the project's"), ("user", "your")):
             title = f"Add {quoted(finding.word)} to {whose} words"
             offers.append((title, "reviser.addWord", word | {"words": owner}))
@@ -92,7 +93,7 @@ def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
         )
 
 
-def _as_json(document: Document, finding: Finding) -> dict[str, Any]:
+def _as_json(document: Document, finding: Finding) -> dict[str, object]:
     places = [document.place(at) for at in (finding.start, finding.end)]
     first, last = ({"line": at.line, "character": at.column} for at in places)
     return {"start": first, "end": last}

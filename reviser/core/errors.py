@@ -2,7 +2,7 @@
 
 
 class ReviserError(Exception):
-    """Something the user can mend; front ends print its message and exit, without a traceback."""
+    """Something the user can fix; front ends print its message and exit, without a traceback."""
 
     exit_status = 2
 

@@ -79,7 +79,7 @@ class LookaheadPolicy:
         limit: int | None = None,
     ) -> None:
         if not 0 < margin <= MOST_MARGIN:
-            raise ReviserError(f"the sureness must be above 0 and at most {MOST_MARGIN:.0f}")
+            raise ReviserError(f"sureness must be above 0 and at most {MOST_MARGIN:.0f}")
         self._policy = policy
         self._margin = margin
         self._horizon = horizon

@@ -183,7 +183,7 @@ class Calls:
             async with lock:
                 return await to_thread.run_sync(work)
         except ReviserError as error:
-            # What the user can mend reaches the agent as a sentence, not as a crash.
+            # What the user can fix reaches the agent as a sentence, not as a crash.
             raise ToolError(str(error)) from None
 
 

@@ -15,7 +15,7 @@ from reviser import __version__
 from tests.e2e.neovim import PLUGIN, Neovim, find_neovim, neovim
 from tests.e2e.terminal import Terminal
 from tests.lsp_server.models import save_tiny_model
-from tests.lsp_server.proofreading.conftest import MENDED, taught_editor_model
+from tests.lsp_server.proofreading.conftest import FIXED, taught_editor_model
 from tests.lsp_server.proofreading.conftest import TEXT as MISTAKEN
 
 NEOVIM = find_neovim()
@@ -492,14 +492,14 @@ def test_mistakes_are_shown_mended_and_undone(proofread: Neovim) -> None:
     editor, text = proofread, MISTAKEN.rstrip("\n")
     editor.wait(lambda: shown(editor) == ["recieved", "teh", "goes"])
     editor.keys("gg0w")
-    choose(editor, "Mend: “recieved” → “received”")
+    choose(editor, "Fix: “recieved” → “received”")
     editor.wait(lambda: editor.text == text.replace("recieved", "received"))
     editor.wait(lambda: shown(editor) == ["teh", "goes"])
     editor.keys("u")
     editor.wait(lambda: editor.text == text)
     editor.wait(lambda: shown(editor) == ["recieved", "teh", "goes"])
-    choose(editor, "Mend all in the document (3)")
-    editor.wait(lambda: editor.text == MENDED.rstrip("\n"))
+    choose(editor, "Fix all in the document (3)")
+    editor.wait(lambda: editor.text == FIXED.rstrip("\n"))
     editor.wait(lambda: shown(editor) == [])
     editor.keys("u")
     editor.wait(lambda: editor.text == text)

@@ -270,13 +270,13 @@ class MeasuringOptions:
     edits: Annotated[Path | None, Option("folder of shards of edits")] = None
     mixture: Annotated[Path | None, Option("JSON file of the mixture")] = None
     plain: Annotated[bool, Option("left to right only, as a baseline")] = False
-    max_history: Annotated[int, Option("ids in a sample at the most")] = 512
+    max_history: Annotated[int, Option("most ids in a sample")] = 512
     row_length: Annotated[int | None, Option("ids in a row", default="twice the history")] = None
     pack: Annotated[bool, Option("one sample a row")] = True
     batch: Annotated[int, Option("rows in a batch")] = 128
     steps: Annotated[int, Option("batches to measure")] = 200
-    workers: Annotated[int, Option("threads")] = 2
-    seed: Annotated[int, Option("of the samples")] = 0
+    workers: Annotated[int, Option("number of threads")] = 2
+    seed: Annotated[int, Option("random seed of the sampling")] = 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

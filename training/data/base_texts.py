@@ -145,10 +145,10 @@ class WritingOptions:
     out: Annotated[Path, Option("folder of token shards")]
     tokenizer: Annotated[str, Option("tokenizer.json of the shards")]
     texts: Annotated[int, Option("instructions to follow")] = 1000
-    temperature: Annotated[float, Option("of the sampling")] = 0.8
-    top_k: Annotated[int, Option("sample from so many")] = 50
+    temperature: Annotated[float, Option("sampling temperature")] = 0.8
+    top_k: Annotated[int, Option("sample from the K most likely ids")] = 50
     rows: Annotated[int, Option("texts that are written at once")] = 512
-    seed: Annotated[int, Option("of the sampling")] = 0
+    seed: Annotated[int, Option("random seed of the sampling")] = 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -268,7 +268,7 @@ class SearchOptions:
     per_hundred: Annotated[float, Option("candidates in 100 tokens")] = Search.per_hundred
     most: Annotated[float, Option("the highest price of a piece, in nats")] = Search.most
     rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = Search.rows
-    seed: Annotated[int, Option("of the drawing of candidates")] = 0
+    seed: Annotated[int, Option("random seed of the candidates")] = 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -83,7 +83,7 @@ def seeding(vocabulary: Vocabulary, prefix: Sequence[int], suffix: Sequence[int]
 
 
 def survivors(actions: Sequence[Action], canvas: Canvas) -> list[bool]:
-    """For each action, False if it writes a token that is gone at the end: noise, put in to be mended.
+    """For each action, False if it writes a token that is gone at the end: noise, put in to be fixed.
 
     The paper leaves such transient insertions out of the loss. `canvas` is the one the actions start
     from; it is run through them.

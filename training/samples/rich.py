@@ -1,4 +1,4 @@
-"""Obfuscation with the operators of the paper's appendix: noise put in, for restorations to mend.
+"""Obfuscation with the operators of the paper's appendix: noise put in, for restorations to fix.
 
 A temporary insertion is restored by Delete, a replacement by Replace, a swap by Swap, a moved span by
 SpanMove and a copied one by SpanDelete, so a restoration uses every operator the vocabulary has ids for.

@@ -36,9 +36,9 @@ class RunOptions:
         str | None, Option("start from this model: a folder, a hub id or a GGUF file")
     ] = None
     mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
-    resume: Annotated[bool, Option("go on from the run's last checkpoint")] = False
+    resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     elastic: Annotated[
-        bool, Option("go on from the last checkpoint if there is one, else begin: for restarts")
+        bool, Option("resume from the last checkpoint if there is one, else start: for restarts")
     ] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
     changes: Annotated[

@@ -1,1 +1,1 @@
-"""Mistakes in the texts that are open: found while the user pauses, shown, and mended."""
+"""Mistakes in the texts that are open: found while the user pauses, shown, and fixed."""

@@ -28,7 +28,7 @@ Which = Literal["this", "kind", "all"]
 
 
 class Proofreading:
-    """Has the text that is shown read whenever its user pauses, and mends what is found."""
+    """Has the text that is shown read whenever its user pauses, and fixes what is found."""
 
     def __init__(
         self,
@@ -188,8 +188,8 @@ class Proofreading:
         if index < len(found):
             self.look_at(found[index])
 
-    def mend(self, which: Which) -> None:
-        """Mend the mistake at the cursor, all of its kind, or all: one step of undo."""
+    def fix(self, which: Which) -> None:
+        """Fix the mistake at the cursor, all of its kind, or all: one step of undo."""
         here, found = self._sheet.mistakes.here, list(self._sheet.mistakes.findings)
         if which == "this":
             found = [] if here is None else [here]
@@ -202,7 +202,7 @@ class Proofreading:
         draft.edit_all([one.change for one in found])
         if which != "this":
             count = "1 mistake" if len(found) == 1 else f"{len(found)} mistakes"
-            self._prompts.say(f"{count} mended; Ctrl+Z takes that back.", seconds=3)
+            self._prompts.say(f"{count} fixed; Ctrl+Z takes that back.", seconds=3)
         self._done()
 
     def ignore(self) -> None:

@@ -12,9 +12,9 @@ from tui.widgets.panels import Rows, percent
 
 # What the footer says while the list has the focus.
 HINTS = [
-    Hint("m", "M", "Mend", 0),
-    Hint("k", "K", "Mend its kind", 3),
-    Hint("a", "A", "Mend all", 2),
+    Hint("m", "M", "Fix", 0),
+    Hint("k", "K", "Fix its kind", 3),
+    Hint("a", "A", "Fix all", 2),
     Hint("i", "I", "Ignore", 4),
     Hint("w", "W", "To the project's words", 6),
     Hint("u", "U", "To your words", 5),
@@ -26,9 +26,9 @@ class MistakeList(Rows):
     """A row for each mistake; the row of the one at the cursor is the chosen one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "app.mend('this')", "Mend", show=False),
-        Binding("k", "app.mend('kind')", "Mend all of this kind", show=False),
-        Binding("a", "app.mend('all')", "Mend all", show=False),
+        Binding("m", "app.fix('this')", "Fix", show=False),
+        Binding("k", "app.fix('kind')", "Fix all of this kind", show=False),
+        Binding("a", "app.fix('all')", "Fix all", show=False),
         Binding("i", "app.ignore", "Ignore here", show=False),
         Binding("w", "app.add_word('project')", "To the project's words", show=False),
         Binding("u", "app.add_word('user')", "To your words", show=False),

@@ -228,7 +228,7 @@ class Run:
         )
 
     def _take(self, checked: Checked) -> None:
-        """Tell what was found in a document, and mend it if that is wanted."""
+        """Tell what was found in a document, and fix it if that is wanted."""
         self.found += len(checked.result.changes)
         self.unclean += 1
         self._print(checked)
@@ -280,7 +280,7 @@ class Run:
             typer.echo(f"{files}: nothing to change", err=True)
         else:
             told = f"{self.found} mistake{'s' * (self.found > 1)} in {self.unclean} of {files}"
-            typer.echo(told + (", mended" if self.fix and not self.status else ""), err=True)
+            typer.echo(told + (", fixed" if self.fix and not self.status else ""), err=True)
 
 
 def _write(lines: Iterator[str] | Sequence[str], errors: str = "surrogateescape") -> None:

@@ -1,4 +1,4 @@
-"""Mistakes in the real VS Code: underlined, mended from the light bulb, and undone."""
+"""Mistakes in the real VS Code: underlined, fixed from the light bulb, and undone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.vscode.conftest import Opener
 from tests.e2e.vscode.workbench import Workbench
-from tests.lsp_server.proofreading.conftest import MENDED, TEXT
+from tests.lsp_server.proofreading.conftest import FIXED, TEXT
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def window(open_draft: Opener, taught: Path) -> Workbench:
 def test_a_mistake_is_mended_from_the_light_bulb_and_undone(window: Workbench) -> None:
     window.press("Control+Home", "Control+ArrowRight")
     window.press("Control+.")
-    window.choose_action("Mend: “recieved” → “received”")
+    window.choose_action("Fix: “recieved” → “received”")
     window.wait(lambda: window.underlined() == 2)
     assert window.saved() == TEXT.replace("recieved", "received")
     window.press("Control+z")
@@ -42,7 +42,7 @@ def test_a_mistake_is_mended_from_the_light_bulb_and_undone(window: Workbench) -
 def test_all_are_mended_in_one_step(window: Workbench) -> None:
     window.command("Fix All")
     window.wait(lambda: window.underlined() == 0)
-    assert window.saved() == MENDED
+    assert window.saved() == FIXED
     window.press("Control+z")
     window.wait(lambda: window.underlined() == 3)
     assert window.saved() == TEXT

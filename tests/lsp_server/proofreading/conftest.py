@@ -23,7 +23,7 @@ ROAD = "She walked down teh long road."
 HOME = "They goes home at night."
 PLAIN = "The evening was quiet and dark."
 TEXT = f"{LETTER}\n\n{ROAD}\n\n{PLAIN}\n\n{HOME}\n"
-MENDED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
+FIXED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
 
 PULL: dict[str, Any] = {"diagnostic": {"relatedInformation": True}}
 PUSH: dict[str, Any] = {"publishDiagnostics": {"relatedInformation": True}}

@@ -11,10 +11,10 @@ import pytest
 
 from tests.lsp_server.processes import children, lives
 from tests.lsp_server.proofreading.conftest import (
+    FIXED,
     HOME,
     KNOWN,
     LETTER,
-    MENDED,
     PLAIN,
     PULL,
     PUSH,
@@ -386,4 +386,4 @@ def test_a_long_document_is_read_around_the_cursor(taught: Path) -> None:
 
 def test_known_mistakes_are_those_of_the_model() -> None:
     assert {old.split()[-1] for old in KNOWN} == {*FOUND}
-    assert MENDED.count("received") == 1
+    assert FIXED.count("received") == 1

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.lsp_server.proofreading.conftest import (
+    FIXED,
     LETTER,
-    MENDED,
     PLAIN,
     PULL,
     ROAD,
@@ -64,12 +64,12 @@ def test_what_is_offered_at_a_mistake(editor: ToyEditor) -> None:
     opened(editor)
     offered = actions(editor, LETTER_AT + 2, LETTER_AT + 2, only=["quickfix"])
     assert [(one["title"], one["kind"]) for one in offered] == [
-        ("Mend: “recieved” → “received”", "quickfix"),
+        ("Fix: “recieved” → “received”", "quickfix"),
         ("Ignore here: “recieved” → “received”", "quickfix"),
         ("Add “recieved” to the project's words", "quickfix"),
         ("Add “recieved” to your words", "quickfix"),
-        ("Mend all of the kind “spelling” (2)", "quickfix"),
-        ("Mend all in the document (3)", "quickfix"),
+        ("Fix all of the kind “spelling” (2)", "quickfix"),
+        ("Fix all in the document (3)", "quickfix"),
     ]
     assert offered[0]["isPreferred"]
     assert olds(offered[0]["diagnostics"]) == ["recieved"]
@@ -82,25 +82,25 @@ def test_what_is_offered_at_a_mistake(editor: ToyEditor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "mended"),
+    ("title", "fixed"),
     [
-        ("Mend: “recieved” → “received”", TEXT.replace("recieved", "received")),
+        ("Fix: “recieved” → “received”", TEXT.replace("recieved", "received")),
         (
-            "Mend all of the kind “spelling” (2)",
+            "Fix all of the kind “spelling” (2)",
             TEXT.replace("recieved", "received").replace("teh", "the"),
         ),
-        ("Mend all in the document (3)", MENDED),
+        ("Fix all in the document (3)", FIXED),
     ],
 )
-def test_a_fix_is_one_edit_of_this_version(editor: ToyEditor, title: str, mended: str) -> None:
+def test_a_fix_is_one_edit_of_this_version(editor: ToyEditor, title: str, fixed: str) -> None:
     opened(editor)
     offered = actions(editor, LETTER_AT, LETTER_AT)
     (action,) = [one for one in offered if one["title"] == title]
     assert len(action["edit"]["documentChanges"]) == 1
     choose(editor, offered, title)
-    assert editor.text == mended
-    assert editor.mirror() == mended
-    left = [old for old in ("recieved", "teh", "goes") if old in mended]
+    assert editor.text == fixed
+    assert editor.mirror() == fixed
+    left = [old for old in ("recieved", "teh", "goes") if old in fixed]
     assert olds(pull(editor)["items"]) == left
 
 
@@ -110,7 +110,7 @@ def test_fix_all_is_there_when_asked_for(editor: ToyEditor) -> None:
         (action,) = actions(editor, 0, 0, only=[only])
         assert action["kind"] == "source.fixAll.reviser"
     choose(editor, [action], action["title"])
-    assert editor.text == MENDED.replace("\n", "\r\n")
+    assert editor.text == FIXED.replace("\n", "\r\n")
     assert actions(editor, 0, 0, only=["source.fixAll"]) == []
 
 

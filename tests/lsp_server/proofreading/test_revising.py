@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.lsp_server.proofreading.conftest import (
+    FIXED,
     HOME,
     LETTER,
-    MENDED,
     PLAIN,
     ROAD,
     TEXT,
@@ -54,7 +54,7 @@ def revise(editor: ToyEditor, start: int, end: int, uri: str = URI) -> str:
 def test_a_revision_makes_what_proofreading_finds(editor: ToyEditor) -> None:
     editor.open(TEXT)
     assert revise(editor, 0, len(TEXT)) == "finished"
-    assert editor.text == MENDED == editor.mirror()
+    assert editor.text == FIXED == editor.mirror()
     changes = editor.changes()
     assert [(one["old"], one["new"]) for one in changes] == [
         ("recieved", "received"),
@@ -64,7 +64,7 @@ def test_a_revision_makes_what_proofreading_finds(editor: ToyEditor) -> None:
     # Changes that come fast are one edit; each is put back or kept by itself.
     assert 1 <= len(editor.edits) <= 3
     editor.command("reviser.rejectChange", uri=URI, changeId=changes[1]["id"])
-    assert editor.text == MENDED.replace("the long", "teh long") == editor.mirror()
+    assert editor.text == FIXED.replace("the long", "teh long") == editor.mirror()
     editor.command("reviser.acceptChange", uri=URI, changeId=changes[0]["id"])
     editor.command("reviser.rejectAllChanges", uri=URI)
     assert editor.text == TEXT.replace("recieved", "received") == editor.mirror()

@@ -85,9 +85,9 @@ def test_real_pre_commit_runs_them(
     assert "guide.md:7:3: spelling: recieve → receive" in found.stdout
     assert "note.txt:3:4: agreement: were → was" in found.stdout
     assert "5 mistakes in 2 of 2 files" in found.stdout
-    mended = run("reviser-fix", "--all-files")
-    assert mended.returncode == 1
-    assert "files were modified by this hook" in mended.stdout
+    fixed = run("reviser-fix", "--all-files")
+    assert fixed.returncode == 1
+    assert "files were modified by this hook" in fixed.stdout
     assert (used / "note.txt").read_text() == RIGHT
     git(used, "add", ".")
     clean = run("reviser-check", "--all-files")

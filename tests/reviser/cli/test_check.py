@@ -118,7 +118,7 @@ def test_fixing(site: Path) -> None:
     result = check(site, "--fix")
     assert result.returncode == 0, result.stderr
     assert len(result.stdout.splitlines()) == 5
-    assert result.stderr == "5 mistakes in 2 of 3 files, mended\n"
+    assert result.stderr == "5 mistakes in 2 of 3 files, fixed\n"
     assert (site / "guide.md").read_text() == RIGHT_GUIDE
     assert (site / "note.txt").read_bytes() == RIGHT.replace("\n", "\r\n").encode("utf-16")
     assert (site / "clean.md").read_text() == "The end.\n"

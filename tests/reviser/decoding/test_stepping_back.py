@@ -172,7 +172,7 @@ def test_where_a_piece_may_be_put() -> None:
 
 
 def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
-    """Moves that lead one token too far back are mended."""
+    """Moves that lead one token too far back are fixed."""
     tokenizer = ToyTokenizer()
     text = tokenizer.encode("It was late. The cat sat.")
     piece = tokenizer.encode(" The mat.")

@@ -1,4 +1,4 @@
-"""Mistakes in the terminal editor: underlined while the user pauses, listed, mended, and left alone."""
+"""Mistakes in the terminal editor: underlined while the user pauses, listed, fixed, and left alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LETTER = "He recieved a letter today."
 ROAD = "She walked down teh long road."
 HOME = "They goes home at night."
 TEXT = f"{LETTER}\n\n{ROAD}\n\nThe evening was quiet.\n\n{HOME}\n"
-MENDED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
+FIXED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")
 
 READING = Settings(seed=5, max_actions=30)
 
@@ -113,7 +113,7 @@ def test_going_from_mistake_to_mistake_and_mending(tmp_path: Path) -> None:
         assert places == [first, second, third, first, third]
         await pilot.press("alt+k")
         assert app.desk.status_line.said[0] == "“teh” → “the” · spelling · 97%"
-        assert "Mend" in app.desk.key_bar.render().plain
+        assert "Fix" in app.desk.key_bar.render().plain
         await pilot.press("alt+m")
         assert draft.text == TEXT.replace("teh", "the")
         assert draft.selection.cursor == second
@@ -122,17 +122,17 @@ def test_going_from_mistake_to_mistake_and_mending(tmp_path: Path) -> None:
         assert (draft.text, draft.undoable) == (TEXT, 0)
         await found(app, pilot, "recieved", "teh", "goes")
         await choose(app, pilot, "mend-kind")
-        assert draft.text == MENDED.replace("go home", "goes home")
-        assert "2 mistakes mended" in notes(app)
+        assert draft.text == FIXED.replace("go home", "goes home")
+        assert "2 mistakes fixed" in notes(app)
         await pilot.press("ctrl+z")
         assert draft.text == TEXT
         await found(app, pilot, "recieved", "teh", "goes")
         await choose(app, pilot, "mend-all")
-        assert (draft.text, draft.undoable) == (MENDED, 1)
+        assert (draft.text, draft.undoable) == (FIXED, 1)
         await pilot.press("ctrl+z")
         assert draft.text == TEXT
         await pilot.press("ctrl+y")
-        assert draft.text == MENDED
+        assert draft.text == FIXED
         await pilot.press("alt+j")
         assert "No mistakes found" in notes(app) or "Reading" in notes(app)
 
@@ -165,7 +165,7 @@ def test_the_list_of_mistakes(tmp_path: Path) -> None:
         # On to the next.
         assert draft.text[draft.selection.cursor :].startswith("goes")
         await pilot.press("a")
-        assert draft.text == MENDED
+        assert draft.text == FIXED
         await pilot.press("escape")
         assert app.editor.has_focus
         await pilot.press("ctrl+l")

@@ -37,7 +37,7 @@ class TableOptions:
     table: Annotated[Path, Argument("file of the table (.npz)")]
     data: Annotated[Path, Option("token shards")]
     tokenizer: Annotated[str, Option("the tokenizer.json of the shards")]
-    tokens: Annotated[int, Option("of the corpus to count in")] = 16_000_000
+    tokens: Annotated[int, Option("tokens of the corpus to count in")] = 16_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class MakeOptions:
     out: Annotated[Path | None, Option("file to write; standard output by default")] = None
     recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
     single: Annotated[bool, Option("one mistake a passage, and tell its kind")] = False
-    seed: Annotated[int, Option("of the mistakes")] = 0
+    seed: Annotated[int, Option("random seed of the mistakes")] = 0
 
 
 _COMMANDS: dict[str, tuple[type, str]] = {
