@@ -1,4 +1,4 @@
-"""How often suggestions are right, and what they save, by how sure of them a model must be.
+"""How often suggestions are right, and what they save, by how likely they must be.
 
     python -m benchmarks suggestions [MODEL …] [--texts CORPUS] [--each 12] [--characters 48]
         [--dials 0.1 0.2 …] [--seed 1] [--write docs/results/suggestions.md]
