@@ -30,7 +30,7 @@ COMMANDS = {
     "serving": ("speed.serving", "a server with many documents at once"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
-    "steps_back": ("speed.steps_back", "steps back that are thought through, beside all"),
+    "steps_back": ("speed.steps_back", "steps back that are checked first, beside all"),
     "sureness": ("studies.lookahead_margin", "how likely a change must be to be made"),
     "throughput": ("speed.throughput", "how fast models learn here"),
     "training_runs": ("studies.training_runs", "training runs in figures"),

@@ -16,7 +16,7 @@ class BenchOptions:
     models: Annotated[
         tuple[str, ...],
         Argument(
-            "names or paths, or NAME=SOURCE; the arena compares the first with each of the others",
+            "names or paths, NAME=SOURCE, or plain:MODEL; the arena compares the first with each other",
             metavar="MODEL…",
         ),
     ]
