@@ -29,6 +29,7 @@ COMMANDS = {
     "revising": ("studies.revision_quality", "how well models revise"),
     "serving": ("speed.serving", "a server with many documents at once"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
+    "spelling": ("proofreading.calibration.misspellings", "how unknown words are corrected"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "steps_back": ("speed.steps_back", "steps back that are checked first, beside all"),
     "sureness": ("studies.lookahead_margin", "how likely a change must be to be made"),

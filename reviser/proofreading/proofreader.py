@@ -23,7 +23,7 @@ from reviser.proofreading.changes import changes as changes_between
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
-from reviser.proofreading.spelling.speller import Found, Speller, speller_for
+from reviser.proofreading.spelling.speller import Found, Speller, Strange, speller_for
 from reviser.proofreading.spelling.unknown import Unknown
 from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
@@ -197,7 +197,8 @@ class Proofreader:
         for at in range(0, len(found), AT_ONCE):
             some = found[at : at + AT_ONCE]
             passages = [
-                (self._with_sides(passage), passage.text, unknown) for _, passage, unknown in some
+                Strange(self._with_sides(passage), passage.text, unknown)
+                for _, passage, unknown in some
             ]
             for (work, passage, _), corrections in zip(some, speller.find(passages), strict=True):
                 work.propose_spellings(passage, corrections)

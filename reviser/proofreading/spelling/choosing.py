@@ -42,13 +42,17 @@ class Place:
     """
 
     word: str
-    first: bool
     span: Span
     candidates: Sequence[Candidate]
     tokens: list[list[int]]
     kept: float = -math.inf
     chances: list[float] = field(default_factory=list)
     readings: dict[int | None, float] = field(default_factory=dict)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the model was asked about all candidates."""
+        return len(self.chances) == len(self.tokens)
 
     @property
     def is_certain(self) -> bool:
@@ -70,12 +74,10 @@ Choose = Callable[[Place], int | None]
 
 def place_of(
     tokenizer: Tokenizer,
-    tokens: Sequence[int],
     ends: Sequence[int],
     text: str,
     at: tuple[int, int],
     found: Sequence[Candidate],
-    first: bool,
 ) -> Place:
     """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
     start, end = (len(text[:place].encode()) for place in at)
@@ -86,7 +88,7 @@ def place_of(
     before, behind = data[bounds[low] : start].decode(), data[end : bounds[high]].decode()
     word = text[at[0] : at[1]]
     written = [tokenizer.encode(before + as_written(word, one.text) + behind) for one in found]
-    return Place(word, first, Span(low, high), found, written)
+    return Place(word, Span(low, high), found, written)
 
 
 def as_written(word: str, meant: str) -> str:
@@ -143,6 +145,11 @@ class Overtyped:
             self.over = True
             return
         place = self.places[self._number]
+        if place.span.start < self._done:
+            # A token that belongs to two words is looked at once.
+            self._number += 1
+            self._begin()
+            return
         old = self._passage[place.span.start : place.span.end]
         self._written += self._passage[self._done : place.span.start]
         behind = self._passage[place.span.end : place.span.end + 1]

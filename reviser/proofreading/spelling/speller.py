@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -33,21 +32,15 @@ from reviser.prose import Paragraph
 from reviser.session.session import SessionPolicy
 
 
-@dataclass(frozen=True)
-class Weights:
-    """What each feature adds to the score of a candidate, or of the word itself."""
+class Weights(NamedTuple):
+    """What each feature adds to the score of a candidate, or of the word itself; see `features`."""
 
     chance: float
-    """The logarithm of the chance by overtyping."""
     reading: float
-    """The logarithm of the chance from left to right."""
     distance: float
     size: float
-    """The size of the list that has a candidate, in tens."""
     split: float
-    """For a candidate of two words."""
     kept: float
-    """For the word itself."""
 
 
 OVERTYPED: Final = Weights(0.46, 0.0, -1.54, -0.36, -2.5, -3.98)
@@ -59,6 +52,14 @@ CLEARLY_NOT: Final = 0.003
 """Between these chances words are read from left to right too."""
 
 
+class Strange(NamedTuple):
+    """A passage with unknown words, which have their places in its text."""
+
+    passage: Passage
+    text: str
+    unknown: Sequence[Unknown]
+
+
 class Found(NamedTuple):
     """An unknown word with the best candidate for it, and its chance."""
 
@@ -67,23 +68,31 @@ class Found(NamedTuple):
     confidence: float
 
 
-def chances(place: Place) -> list[float]:
-    """The chance of each candidate, and of the word itself as the last.
+def features(place: Place) -> list[Weights]:
+    """The features of each candidate, and of the word itself as the last.
 
-    If some candidates were read from left to right, all others are out of the question.
+    These are the logarithms of the chances by overtyping and from left to right, how far a candidate is from the word, the size
+    of the list that has it, in tens, and whether it is two words, or the word itself. If some candidates were read from left to
+    right, all others are out of the question.
     """
+    if place.readings:
+        readings = [place.readings.get(number, -math.inf) for number in range(len(place.chances))]
+    else:
+        readings = [0.0] * len(place.chances)
+    rows = [
+        Weights(chance, reading, one.distance, one.size / 10, float(one.is_split), 0.0)
+        for one, chance, reading in zip(place.candidates, place.chances, readings, strict=True)
+    ]
+    return [*rows, Weights(place.kept, place.readings.get(None, 0.0), 0.0, 0.0, 0.0, 1.0)]
+
+
+def chances(place: Place) -> list[float]:
+    """The chance of each candidate, and of the word itself as the last."""
     weights = READ if place.readings else OVERTYPED
     scores = [
-        weights.chance * chance
-        + weights.distance * one.distance
-        + weights.size * one.size / 10
-        + weights.split * one.is_split
-        for one, chance in zip(place.candidates, place.chances, strict=True)
+        sum(weight * value for weight, value in zip(weights, row, strict=True))
+        for row in features(place)
     ]
-    scores.append(weights.chance * place.kept + weights.kept)
-    if place.readings:
-        for at, number in enumerate([*range(len(place.candidates)), None]):
-            scores[at] += weights.reading * place.readings.get(number, -math.inf)
     most = max(scores)
     shares = [math.exp(score - most) for score in scores]
     return [share / sum(shares) for share in shares]
@@ -118,65 +127,59 @@ class Speller:
     def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
         return candidates(one.text.lower().replace("’", "'"), self.known)
 
-    def find(self, passages: Sequence[tuple[Passage, str, Sequence[Unknown]]]) -> list[list[Found]]:
-        """What the unknown words of passages stand for; the words have their places in the passage's text."""
-        readers, all_places = [], []
-        for passage, text, unknown in passages:
-            ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
-            places = [
-                place_of(
-                    self._tokenizer,
-                    passage.tokens,
-                    ends,
-                    text,
-                    (one.start, one.end),
-                    self._candidates(one),
-                    one.first,
-                )
-                for one in unknown
-            ]
-            all_places.append(places)
-            readers.append(Overtyped(self._rules, *passage, places, self._choose))
-        overtype(self._policy, readers)
-        self._read_doubtful([one for one, _, _ in passages], all_places)
+    def find(self, passages: Sequence[Strange]) -> list[list[Found]]:
+        """What the unknown words of passages stand for."""
         return [
             [
                 found
-                for one, place in zip(unknown, places, strict=True)
+                for one, place in zip(strange.unknown, places, strict=True)
                 if (found := self._found(one, place)) is not None
             ]
-            for (_, _, unknown), places in zip(passages, all_places, strict=True)
+            for strange, places in zip(passages, self.judged(passages), strict=True)
         ]
 
-    def _read_doubtful(
-        self, passages: Sequence[Passage], all_places: Sequence[Sequence[Place]]
-    ) -> None:
-        """Read words from left to right about which overtyping leaves a doubt."""
+    def judged(self, passages: Sequence[Strange], *, thoroughly: bool = False) -> list[list[Place]]:
+        """What the model says of the unknown words of passages; thoroughly, also from left to right where there is no doubt."""
+        all_places = [self._places(*strange) for strange in passages]
+        overtype(
+            self._policy,
+            [
+                Overtyped(self._rules, *strange.passage, places, self._choose)
+                for strange, places in zip(passages, all_places, strict=True)
+            ],
+        )
         readers = []
-        for passage, places in zip(passages, all_places, strict=True):
-            doubtful = [place for place in places if self._is_doubtful(place)]
+        for ((tokens, left, _), _, _), places in zip(passages, all_places, strict=True):
+            doubtful = [place for place in places if self._is_doubtful(place, thoroughly)]
             if doubtful:
-                tokens, left, _ = passage
                 readers.append(
                     LeftToRight(self._rules, tokens, left, places, doubtful, self._choose)
                 )
         overtype(self._policy, readers)
+        return all_places
 
-    def _is_doubtful(self, place: Place) -> bool:
-        if len(place.chances) < len(place.tokens):
+    def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[Place]:
+        ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
+        return [
+            place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one))
+            for one in unknown
+        ]
+
+    def _is_doubtful(self, place: Place, thoroughly: bool) -> bool:
+        if not place.is_judged:
             return False
         *found, _ = chances(place)
-        return CLEARLY_NOT < max(found) < CLEARLY
+        return thoroughly or CLEARLY_NOT < max(found) < CLEARLY
 
     def _choose(self, place: Place) -> int | None:
-        if len(place.chances) < len(place.tokens):
+        if not place.is_judged:
             return None
         *found, kept = chances(place)
         best = max(range(len(found)), key=found.__getitem__)
         return best if found[best] > kept else None
 
     def _found(self, one: Unknown, place: Place) -> Found | None:
-        if len(place.chances) < len(place.tokens):
+        if not place.is_judged:
             return None
         *found, _ = chances(place)
         best = max(range(len(found)), key=found.__getitem__)

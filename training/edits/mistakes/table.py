@@ -108,7 +108,7 @@ class Lexicon:
         """`counts` says how often each word, in small letters, stands in the corpus."""
         self._counts = counts
         self._seed = seed
-        self._listed = _listed_misspellings()
+        self._listed = listed_misspellings()
         self._inflect = _lemminflect()
         self._confused: defaultdict[str, set[str]] = defaultdict(set)
         for right, *wrong in words.CONFUSED:
@@ -234,7 +234,7 @@ def _lemminflect() -> Any:
         ) from None
 
 
-def _listed_misspellings() -> dict[str, list[str]]:
+def listed_misspellings() -> dict[str, list[str]]:
     """Misspellings by the word that was meant, from the list of `codespell`; none where it is not installed."""
     spec = find_spec("codespell_lib")
     if spec is None or spec.origin is None:

@@ -150,7 +150,7 @@ def test_code_and_listed_words_are_not() -> None:
 def place(kept: float, chance: float) -> Place:
     found = candidates("recieved", KNOWN)
     others = [chance, *[-30.0] * (len(found) - 1)]
-    return Place("recieved", False, Span(0, 1), found, [[1]] * len(found), kept, others)
+    return Place("recieved", Span(0, 1), found, [[1]] * len(found), kept, others)
 
 
 def test_chances_follow_the_model_and_add_up() -> None:
