@@ -29,7 +29,8 @@ def shares(features: Floats, weights: Floats) -> Floats:
     """The chance of each alternative."""
     scores = features @ weights
     raised: Floats = np.exp(scores - scores.max())
-    return raised / raised.sum()
+    found: Floats = raised / raised.sum()
+    return found
 
 
 def fitted(choices: Sequence[Choice], free: Sequence[bool]) -> Floats:

@@ -33,7 +33,8 @@ _FIRST_LETTER: Final = 0.4
 _TRANSPOSED: Final = 0.65
 _DOUBLED: Final = 0.45
 _SPLIT: Final = 0.6
-_CAPITAL: Final = 0.2
+CAPITAL: Final = 0.2
+"""How far a word is from the same with a capital."""
 _FORM: Final = 0.9
 _SOUND: Final = 0.8
 # A common word that is so near leaves no doubt that would be worth a search by sound.
@@ -77,7 +78,7 @@ class Candidate(NamedTuple):
 def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
     """What a word in small letters may stand for, the likeliest by spelling first."""
     if word == "i":
-        return (Candidate("I", _CAPITAL, 10),)
+        return (Candidate("I", CAPITAL, 10),)
     found = {one.text: one for one in _split(word, known)}
     near = _near(word, known)
     if not any(one.distance <= _CLEAR and one.size <= _COMMON for one in near):
@@ -168,7 +169,7 @@ def _near(word: str, known: Dictionary) -> list[Candidate]:
             # Within a sentence a name without its capital is the name itself, seldom another one.
             if distance or text.isupper():
                 continue
-            distance = _CAPITAL
+            distance = CAPITAL
         found.append(Candidate(text, round(distance, 3), size))
     return found
 

@@ -93,7 +93,12 @@ def place_of(
 
 def as_written(word: str, meant: str) -> str:
     """What a word becomes, with its capital."""
-    return meant[0].upper() + meant[1:] if word[0].isupper() else meant
+    return as_opening(meant) if word[0].isupper() else meant
+
+
+def as_opening(word: str) -> str:
+    """A word as a sentence starts with it."""
+    return word[0].upper() + word[1:]
 
 
 class _Task(NamedTuple):

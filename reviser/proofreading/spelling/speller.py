@@ -18,15 +18,16 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import Passage, overtype, rules_for
-from reviser.proofreading.spelling.candidates import Candidate, candidates
+from reviser.proofreading.spelling.candidates import CAPITAL, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LeftToRight,
     Overtyped,
     Place,
+    as_opening,
     as_written,
     place_of,
 )
-from reviser.proofreading.spelling.dictionary import Dictionary, dictionary
+from reviser.proofreading.spelling.dictionary import LARGEST, Dictionary, dictionary
 from reviser.proofreading.spelling.unknown import Unknown, unknown_words
 from reviser.prose import Paragraph
 from reviser.session.session import SessionPolicy
@@ -125,7 +126,15 @@ class Speller:
         ]
 
     def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
-        return candidates(one.text.lower().replace("’", "'"), self.known)
+        word = one.text.lower().replace("’", "'")
+        size = self.known.size(word)
+        if not one.opens:
+            return candidates(word, self.known)
+        # With a capital, as it should have.
+        if size is not None and size < LARGEST:
+            return (Candidate(as_opening(word), CAPITAL, size),)
+        found = candidates(word, self.known)
+        return tuple(each._replace(text=as_opening(each.text)) for each in found)
 
     def find(self, passages: Sequence[Strange]) -> list[list[Found]]:
         """What the unknown words of passages stand for."""

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import SHORTEST
 from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
-from reviser.prose import Paragraph, sentences
+from reviser.prose import Paragraph, Role, sentences
 
 IN_A_ROW: Final = 4
 """So many unknown words in a row are in another language."""
@@ -21,15 +21,39 @@ _SMALL = re.compile(r"[a-z]+(?:['’][a-z]+)?|[A-Z][a-z]+(?:['’][a-z]+)?")
 # Beside these a word is a part of something else: of an address, a name of a file, an identifier, a compound.
 _BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>{|^0123456789'’")
 _BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>{|^0123456789")
+# Words that a paragraph behind a formula or a list goes on with.
+_LEADING_ON = frozenset(
+    {
+        "and",
+        "as",
+        "because",
+        "but",
+        "for",
+        "hence",
+        "if",
+        "or",
+        "since",
+        "so",
+        "such",
+        "that",
+        "then",
+        "thus",
+        "to",
+        "where",
+    }
+    | {"which", "while", "with"}
+)
+_ENDED = re.compile(r"[.!?][\"'”’)]*\Z")
+_COMMON: Final = 35
 
 
 class Unknown(NamedTuple):
-    """A word from `start` to `end` of a paragraph's text; `first` if it may have its capital from its place."""
+    """A word from `start` to `end` of a paragraph's text; `opens` if it has no capital at the start of a paragraph."""
 
     start: int
     end: int
     text: str
-    first: bool
+    opens: bool = False
 
 
 def unknown_words(
@@ -39,7 +63,12 @@ def unknown_words(
     text = paragraph.text
     if text.isupper() or not text:
         return []
-    strange = [found for found in _WORD.finditer(text) if _is_strange(found[0], known)]
+    opening = _opening(paragraph, known)
+    strange = [
+        found
+        for found in _WORD.finditer(text)
+        if _is_strange(found[0], known) or (opening and not found.start())
+    ]
     if not strange:
         return []
     listed = [*words.spans(text)]
@@ -56,8 +85,20 @@ def unknown_words(
                 and not paragraph.touches_protected(one.start(), one.end())
                 and not any(a < one.end() and one.start() < b for a, b in listed)
             ):
-                found.append(Unknown(one.start(), one.end(), one[0], first))
+                found.append(Unknown(*one.span(), one[0], opening and not one.start()))
     return found
+
+
+def _opening(paragraph: Paragraph, known: Dictionary) -> bool:
+    """Whether a paragraph of sentences starts without a capital, and with no name or word that leads on from a formula."""
+    text = paragraph.text
+    found = _WORD.match(text)
+    if paragraph.role is not Role.BODY or not found or not found[0].islower():
+        return False
+    if found[0] in _LEADING_ON or not _ENDED.search(text):
+        return False
+    size = known.size(found[0])
+    return size is None or size <= _COMMON
 
 
 def _is_strange(word: str, known: Dictionary) -> bool:

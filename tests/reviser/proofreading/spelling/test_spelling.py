@@ -139,6 +139,28 @@ def test_names_identifiers_and_other_languages_are_not(text: str) -> None:
     assert unknown(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "opens"),
+    [
+        ("finally the birds came back.", True),
+        ("becuse of that he left.", True),
+        ("Finally the birds came back.", False),
+        ("where x is the width.", False),
+        ("finally the birds", False),
+        ("# finally the birds came back.", False),
+        ("- finally the birds came back.", False),
+        ("eglot starts the server.", False),
+    ],
+)
+def test_paragraphs_that_start_without_a_capital_are_found(text: str, opens: bool) -> None:
+    found = [
+        one
+        for paragraph in paragraphs(text, Format.MARKDOWN)
+        for one in unknown_words(paragraph, KNOWN, Words(["eglot"]), frozenset())
+    ]
+    assert [one.opens for one in found] == ([True] if opens else [])
+
+
 def test_code_and_listed_words_are_not() -> None:
     assert unknown("Call `recieved` for the mesage.\n", format=Format.MARKDOWN) == ["mesage"]
     assert unknown("The frobnicator is here.", Words(["frobnicator"])) == []
