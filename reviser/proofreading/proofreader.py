@@ -525,7 +525,12 @@ class _Work:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
             if last < start or first > end:
                 continue
-            unknown = speller.unknown(paragraph, self._draft.words, self._guard.names)
+            unknown = speller.unknown(
+                paragraph,
+                self._draft.words,
+                self._guard.names,
+                plain=self._draft.format is Format.PLAIN,
+            )
             if not unknown:
                 continue
             for passage in _passages(paragraph, tokenizer, longest):

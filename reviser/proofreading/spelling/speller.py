@@ -117,11 +117,13 @@ class Speller:
         """The list of words; it is read when a text is."""
         return dictionary()
 
-    def unknown(self, paragraph: Paragraph, words: Words, names: Collection[str]) -> list[Unknown]:
+    def unknown(
+        self, paragraph: Paragraph, words: Words, names: Collection[str], *, plain: bool = False
+    ) -> list[Unknown]:
         """The words of a paragraph that are worth a look."""
         return [
             one
-            for one in unknown_words(paragraph, self.known, words, names)
+            for one in unknown_words(paragraph, self.known, words, names, plain=plain)
             if self._candidates(one)
         ]
 

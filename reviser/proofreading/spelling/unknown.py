@@ -57,13 +57,21 @@ class Unknown(NamedTuple):
 
 
 def unknown_words(
-    paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str]
+    paragraph: Paragraph,
+    known: Dictionary,
+    words: Words,
+    names: Collection[str],
+    *,
+    plain: bool = False,
 ) -> list[Unknown]:
-    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign passage."""
+    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign passage.
+
+    In a `plain` text there are no formulas that a paragraph could go on from.
+    """
     text = paragraph.text
     if text.isupper() or not text:
         return []
-    opening = _opening(paragraph, known)
+    opening = _opening(paragraph, known, plain)
     strange = [
         found
         for found in _WORD.finditer(text)
@@ -89,13 +97,13 @@ def unknown_words(
     return found
 
 
-def _opening(paragraph: Paragraph, known: Dictionary) -> bool:
+def _opening(paragraph: Paragraph, known: Dictionary, plain: bool) -> bool:
     """Whether a paragraph of sentences starts without a capital, and with no name or word that leads on from a formula."""
     text = paragraph.text
     found = _WORD.match(text)
     if paragraph.role is not Role.BODY or not found or not found[0].islower():
         return False
-    if found[0] in _LEADING_ON or not _ENDED.search(text):
+    if (found[0] in _LEADING_ON and not plain) or not _ENDED.search(text):
         return False
     size = known.size(found[0])
     return size is None or size <= _COMMON
