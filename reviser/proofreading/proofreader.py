@@ -535,6 +535,9 @@ class _Work:
                 continue
             for passage in _passages(paragraph, tokenizer, longest):
                 low, high = passage.span
+                first, last = (paragraph.source_offset(place) for place in passage.span)
+                if last < start or end < first:
+                    continue
                 inside = [
                     one._replace(start=one.start - low, end=one.end - low)
                     for one in unknown

@@ -17,7 +17,7 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.reading import Passage, overtype, rules_for
+from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
 from reviser.proofreading.spelling.candidates import CAPITAL, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LeftToRight,
@@ -194,6 +194,8 @@ class Speller:
             return None
         *found, _ = chances(place)
         best = max(range(len(found)), key=found.__getitem__)
+        if found[best] < LEAST_CONFIDENCE:
+            return None
         return Found(one, as_written(one.text, place.candidates[best].text), found[best])
 
 

@@ -68,6 +68,11 @@ def test_listed_words_and_other_places_stay(engine: Engine) -> None:
     assert "definitely" in part.text
 
 
+def test_what_is_next_to_impossible_is_never_proposed(engine: Engine) -> None:
+    done = proofread(engine, Draft("The livestock near Corynespoor ate the frobnak.\n"), 0.0)
+    assert all(change.confidence >= 0.01 for change in done.changes)
+
+
 def test_the_dial_and_the_kinds_decide(engine: Engine) -> None:
     draft = Draft("She definately recieved it.\n")
     assert proofread(engine, draft, confidence=1.0).text == draft.text
