@@ -23,10 +23,12 @@ WORDS = Words(["abc", "Ab", "letter", "value"])
 _BREAKS = r"\r\n|\r|\n|\0|\u2028"
 
 
-def check(text: str, format: Format, seed: int, dial: float) -> int:
+def check(
+    text: str, format: Format, seed: int, dial: float, reader: Proofreader | None = None
+) -> int:
     """Proofread a text and hold the result against it; returns how much was changed."""
     policy = Hostile(TOKENIZER, seed)
-    reader = Proofreader(policy, TOKENIZER, confidence=dial, max_actions=60)
+    reader = reader or Proofreader(policy, TOKENIZER, confidence=dial, max_actions=60)
     done = reader.proofread(Draft(text, format, WORDS))
     after = done.text
     assert with_changes(text, done.changes) == after
