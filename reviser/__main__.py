@@ -14,13 +14,16 @@ def main() -> NoReturn:
 
 
 def _load() -> Callable[[], int]:
-    from reviser.cli.quick import quick_command
+    from reviser.cli.collecting import uncollected
 
-    if command := quick_command(sys.argv[1:]):
-        return command
-    from reviser.cli.app import run_app
+    with uncollected():
+        from reviser.cli.quick import quick_command
 
-    return run_app
+        if command := quick_command(sys.argv[1:]):
+            return command
+        from reviser.cli.app import run_app
+
+        return run_app
 
 
 if __name__ == "__main__":

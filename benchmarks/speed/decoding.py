@@ -176,8 +176,10 @@ def run(
         shipped = embedded(threads)
         contestants += [shipped] if shipped else []
         llamas: list[LlamaCpp] = []
-        with contextlib.suppress(ImportError):
+        try:
             contestants.append(Transformers(model))
+        except ImportError as error:
+            say(f"transformers takes no part: {error}")
         if library is not None:
             llamas = llama_contestants(library, path, Path(folder), threads)
             contestants += llamas

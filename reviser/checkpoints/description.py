@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,8 +86,10 @@ def describe(folder: Path) -> Description:
 def digest_of(folder: Path) -> str:
     """What tells a model's weights from others: a digest of the sizes of its files, and of parts from all over them.
 
-    The files are not read whole, so it takes no time at the start of a command.
+    The files are not read whole, so it takes little time.
     """
+    import hashlib  # it loads a large library, and most commands need no digest
+
     digest = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.glob("*.safetensors")):
         size = path.stat().st_size

@@ -18,6 +18,7 @@ from reviser.cli.commands.replay import replay
 from reviser.cli.commands.revise import revise
 from reviser.cli.commands.train import add_training
 from reviser.cli.commands.tui import tui
+from reviser.cli.declared import readable_by_typer
 from reviser.cli.entry import complain
 from reviser.cli.options import with_fields
 
@@ -32,7 +33,7 @@ app.command("continue")(with_fields(continue_))
 app.command()(with_fields(infill))
 app.command()(with_fields(revise))
 app.command()(with_fields(check))
-app.command()(apply)
+app.command()(readable_by_typer(apply))
 app.command()(replay)
 app.add_typer(models)
 add_training(app)

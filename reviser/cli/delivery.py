@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
@@ -79,6 +77,8 @@ def print_text(document: Document, text: str) -> None:
     from reviser.core.files import STREAM, write_output
 
     if sys.stdout.isatty():
+        import typer
+
         typer.echo(text, nl=not text.endswith("\n"))
     else:
         write_output(STREAM, document.encode(text))
@@ -90,12 +90,16 @@ def print_diff(document: Document, text: str, name: str | None = None) -> None:
 
     diff = document.diff(text, name)
     if diff and is_coloured():
+        import typer
+
         typer.echo("".join(_coloured(diff)), nl=False)
     else:
         write_output(STREAM, diff.encode())
 
 
 def _coloured(diff: str) -> Iterator[str]:
+    import typer
+
     for number, line in enumerate(diff.removesuffix("\n").split("\n")):
         is_head = number < _HEAD_LINES
         colour = None if is_head else _DIFF_COLOURS.get(line[:1])
@@ -107,6 +111,5 @@ def _has_other_names(path: Path) -> bool:
 
 
 def _tell_of_links(path: Path) -> None:
-    typer.echo(
-        f"reviser: {path} was replaced; its other names (hard links) keep the old text", err=True
-    )
+    told = f"reviser: {path} was replaced; its other names (hard links) keep the old text"
+    print(told, file=sys.stderr)

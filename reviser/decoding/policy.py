@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -34,7 +34,8 @@ class ModelPolicy:
 
     The decoder keeps what it has computed. Asked about another history, the policy rewinds it to what
     the two share, so an undone action, a branch, or one more typed word cost only what differs.
-    `evaluated` counts the ids that went through the model. `digest` tells its weights from others, where it is known.
+    `evaluated` counts the ids that went through the model. `digest` tells its weights from others, where it is known; given as a
+    function, it is worked out when it is asked for.
     """
 
     def __init__(
@@ -42,10 +43,10 @@ class ModelPolicy:
         decoder: Decoder,
         vocabulary: Vocabulary,
         max_length: int | None = None,
-        digest: str = "",
+        digest: str | Callable[[], str] = "",
     ) -> None:
         self.vocabulary = vocabulary
-        self.digest = digest
+        self._digest = digest
         self.max_length = max_length
         self.evaluated = 0
         self._decoder = decoder
@@ -55,6 +56,12 @@ class ModelPolicy:
     @property
     def decoder(self) -> Decoder:
         return self._decoder
+
+    @property
+    def digest(self) -> str:
+        if not isinstance(self._digest, str):
+            self._digest = self._digest()
+        return self._digest
 
     @property
     def context(self) -> int:

@@ -19,6 +19,7 @@ from reviser.core.actions import Action, Insert, Splice
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
+from reviser.decoding.random_numbers import Random
 from reviser.native.top_k import top_k_probabilities
 
 Scores = NDArray[np.float32]
@@ -107,7 +108,7 @@ class Sampler:
         self.seed = seed
         self.move_temperature = move_temperature
         self.move_odds = move_odds
-        self._random = np.random.default_rng(seed)
+        self._random = Random(seed)
 
     @classmethod
     def greedy(cls) -> Sampler:
@@ -116,11 +117,11 @@ class Sampler:
     @property
     def state(self) -> dict[str, Any]:
         """Where in its stream of random numbers it is; to set it makes the choices after it come again."""
-        return dict(self._random.bit_generator.state)
+        return self._random.state
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
-        self._random.bit_generator.state = state
+        self._random.state = state
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
         """Pick one of the valid ids; `moving` says that the last action was a move."""

@@ -12,10 +12,10 @@ run goes straight back to the end.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -83,7 +83,7 @@ class Comparing:
         without = self._chances(old[start:end], end - first)
         made = self._chances(new[start : len(new) - cut], len(new) - cut - first)
         return Comparison(
-            fmean(made or [0.0]) - fmean(without or [0.0]),
+            _mean(made or [0.0]) - _mean(without or [0.0]),
             sum(made[len(made) - shared :]) - sum(without[len(without) - shared :]),
         )
 
@@ -101,7 +101,7 @@ class Comparing:
             made = self._chances(new, len(piece) + end - place)
             behind = without[place - min(places) :]
             gained = sum(made[len(piece) :]) - sum(behind)
-            on_average = fmean(made) - fmean(behind or [0.0])
+            on_average = _mean(made) - _mean(behind or [0.0])
             found.append(Comparison(on_average, gained, tolerance))
         return found
 
@@ -294,3 +294,8 @@ class CheckedRollout(Rollout):
 
 def _certain(id: int) -> Choice:
     return Choice(id, 1.0, np.array([id]), np.ones(1))
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    """As `statistics.fmean` has it, which takes a while to load."""
+    return math.fsum(numbers) / len(numbers)

@@ -1,7 +1,6 @@
 """The shape of a model: a frozen dataclass, its JSON form and the named presets."""
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -78,6 +77,8 @@ class ModelConfig:
         fields = {field.name: field for field in dataclasses.fields(cls)}
         for key in values:
             if key not in fields:
+                import difflib
+
                 near = difflib.get_close_matches(str(key), fields, n=1)
                 hint = f" (did you mean '{near[0]}'?)" if near else ""
                 raise ValueError(f"Unknown model setting '{key}'{hint}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from reviser.checkpoints.description import (
@@ -80,7 +81,7 @@ def _engine_from_files(
     config = description.config
     arrays = quantised_arrays(description, quantisation)
     decoder = NativeDecoder(config, arrays, threads=threads, capacity=_capacity(config))
-    digest = digest_of(description.folder)
+    digest = partial(digest_of, description.folder)
     policy = ModelPolicy(decoder, description.vocabulary, config.canvas_length, digest)
     return Engine(name_of(description.folder), policy, tokenizer)
 
@@ -105,7 +106,7 @@ def _engine_in_torch(folder: Path, threads: int | None, device: str) -> Engine:
     else:
         # Eight bits are quick to make from full weights and lose next to nothing.
         decoder = make_decoder(checkpoint.model, 8, threads=threads, capacity=_capacity(config))
-        digest = digest_of(folder)
+        digest = partial(digest_of, folder)
         policy = ModelPolicy(decoder, checkpoint.vocabulary, config.canvas_length, digest)
     return Engine(name_of(folder), policy, checkpoint.tokenizer)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
-import typer
-
+from reviser.cli.collecting import uncollected
+from reviser.cli.declared import argument, option
 from reviser.cli.delivery import (
     choose_one,
     is_file_of,
@@ -30,72 +30,65 @@ if TYPE_CHECKING:
     from reviser.session.engine import Engine
     from reviser.session.session import Generation, Session
 
-_SEEDS = 1 << 32
 _WATCH_INTERVAL = 0.25
 
 FileArgument = Annotated[
-    Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)
+    Path, argument(help="Text file; - reads standard input.", show_default=False)
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--model", "-m", help="Name or folder of a model (see reviser models list), or openai:URL."
     ),
 ]
-MaxActionsOption = Annotated[int, typer.Option(help="Largest number of actions in a run.", min=1)]
+MaxActionsOption = Annotated[int, option(help="Largest number of actions in a run.", min=1)]
 TemperatureOption = Annotated[
-    float, typer.Option(help="Sampling temperature; 0 always takes the most likely action.", min=0)
+    float, option(help="Sampling temperature; 0 always takes the most likely action.", min=0)
 ]
 MoveTemperatureOption = Annotated[
     float,
-    typer.Option(help="Sampling temperature of moves, above 0; never higher than --temperature."),
+    option(help="Sampling temperature of moves, above 0; never higher than --temperature."),
 ]
 LongestRepeatOption = Annotated[
     int,
-    typer.Option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0),
+    option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0),
 ]
 TopKOption = Annotated[
-    int, typer.Option(help="Sample from the K most likely actions; 0 means all.", min=0)
+    int, option(help="Sample from the K most likely actions; 0 means all.", min=0)
 ]
 TopPOption = Annotated[
     float,
-    typer.Option(
+    option(
         help="Sample from the most likely actions that together have probability P, above 0 and up to 1."
     ),
 ]
 MinPOption = Annotated[
     float,
-    typer.Option(
+    option(
         help="Leave out actions less than P times as likely as the most likely one.", min=0, max=1
     ),
 ]
-SeedOption = Annotated[
-    int | None, typer.Option(help="The same seed gives the same actions.", min=0)
-]
-NumberOption = Annotated[
-    int, typer.Option("-n", "--number", help="Number of different runs.", min=1)
-]
+SeedOption = Annotated[int | None, option(help="The same seed gives the same actions.", min=0)]
+NumberOption = Annotated[int, option("-n", "--number", help="Number of different runs.", min=1)]
 InPlaceOption = Annotated[
-    bool, typer.Option("--in-place", "-i", help="Change the file itself, atomically.")
+    bool, option("--in-place", "-i", help="Change the file itself, atomically.")
 ]
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT"
-    ),
+    option("--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT"),
 ]
-DiffOption = Annotated[bool, typer.Option("--diff", help="Print a unified diff.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, with statistics.")]
+DiffOption = Annotated[bool, option("--diff", help="Print a unified diff.")]
+JsonOption = Annotated[bool, option("--json", help="Print JSON, with statistics.")]
 TrajectoryOption = Annotated[
-    Path | None, typer.Option(help="Record the actions (see reviser replay).", metavar="OUT")
+    Path | None, option(help="Record the actions (see reviser replay).", metavar="OUT")
 ]
 WatchOption = Annotated[
-    bool, typer.Option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
+    bool, option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
 ]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads for the model.", min=1)]
+ThreadsOption = Annotated[int | None, option(help="Threads for the model.", min=1)]
 CheckStepsBackOption = Annotated[
     bool,
-    typer.Option(
+    option(
         "--check-steps-back/--no-check-steps-back",
         help="Move back to insert something only if the text reads as well with it.",
     ),
@@ -175,15 +168,15 @@ class InfillOptions(WritingOptions):
 
     at: Annotated[
         str,
-        typer.Option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
+        option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
     ]
     to: Annotated[
         str | None,
-        typer.Option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
+        option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
     ] = None
     tries: Annotated[
         int,
-        typer.Option(help="Fill the gap so many times and keep what best joins the rest.", min=1),
+        option(help="Fill the gap so many times and keep what best joins the rest.", min=1),
     ] = 4
 
 
@@ -266,7 +259,7 @@ class Choosing:
     def samplers(self) -> Iterator[Sampler]:
         from reviser.decoding.rollout import Sampler
 
-        first = secrets.randbelow(_SEEDS) if self.seed is None else self.seed
+        first = int.from_bytes(os.urandom(4), "little") if self.seed is None else self.seed
         for offset in range(self.number):
             yield Sampler(
                 self.temperature,
@@ -334,10 +327,11 @@ class Job:
     def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
         if watch and str(self.file) == "-":
             raise ReviserError("standard input cannot be watched")
-        samplers = list(self.choosing.samplers())
-        self.output.check(self.file, len(samplers))
-        document = self._read()
-        engine = self._load()
+        with uncollected():
+            samplers = list(self.choosing.samplers())
+            self.output.check(self.file, len(samplers))
+            document = self._read()
+            engine = self._load()
         session = engine.session(document.text)
         while True:
             results = []
@@ -369,7 +363,6 @@ class Job:
 
     def _generate(self, run: Generation, engine: Engine) -> Result:
         from reviser.cli.progress import working
-        from reviser.core.trajectory import Trajectory
 
         started = time.perf_counter()
         if self.output.live:
@@ -379,6 +372,8 @@ class Job:
         else:
             with working("writing"):
                 frames = list(run)
+        from reviser.core.trajectory import Trajectory  # the first action is shown before
+
         return Result(
             run.text,
             Trajectory.record(run.rollout, engine.tokenizer, engine.name),
@@ -412,7 +407,7 @@ class Job:
         try:
             update_file(document, text)
         except FileChanged as error:
-            typer.echo(f"reviser: {error}; it is read again", err=True)
+            print(f"reviser: {error}; it is read again", file=sys.stderr)
             return document.text
         return text
 
@@ -422,7 +417,7 @@ class Job:
         if self.output.json:
             summaries = [result.summary(self.file) for result in results]
             shown = summaries if len(summaries) > 1 else summaries[0]
-            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+            print(json.dumps(shown, ensure_ascii=False, indent=2))
         elif self.output.diff:
             for result in results:
                 print_diff(document, result.text)

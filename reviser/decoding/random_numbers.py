@@ -1,0 +1,103 @@
+"""Random numbers from a seed: those of `numpy.random.default_rng`, without loading numpy's generators.
+
+Runs are recorded with their seeds, so the numbers must stay what they were. To load numpy's generators, and what they
+load, takes as long as to read a model's files. The algorithms are PCG64 (O'Neill) and numpy's `SeedSequence`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+_WORD: Final = 0xFFFFFFFF
+_LONG: Final = (1 << 64) - 1
+_WIDE: Final = (1 << 128) - 1
+_MULTIPLIER: Final = 0x2360ED051FC65DA44385DF649FCCF645
+_POOL: Final = 4
+
+
+class Random:
+    """A stream of numbers from 0 up to 1. Without a seed it is another one each time."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        if seed is None:
+            seed = int.from_bytes(os.urandom(16), "little")
+        if seed < 0:
+            raise ValueError("expected non-negative integer")
+        first, second, third, fourth = _seeding(_pool(_words(seed)))
+        self._increment = ((third << 64 | fourth) << 1 | 1) & _WIDE
+        self._state = 0
+        self._step()
+        self._state = (self._state + (first << 64 | second)) & _WIDE
+        self._step()
+
+    def random(self) -> float:
+        """The next number."""
+        self._step()
+        high, low = self._state >> 64, self._state & _LONG
+        mixed, turn = high ^ low, high >> 58
+        turned = mixed >> turn | mixed << (64 - turn) & _LONG
+        return (turned >> 11) * 2.0**-53
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Where in its stream it is, as numpy says it."""
+        return {
+            "bit_generator": "PCG64",
+            "state": {"state": self._state, "inc": self._increment},
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        self._state, self._increment = state["state"]["state"], state["state"]["inc"]
+
+    def _step(self) -> None:
+        self._state = (self._state * _MULTIPLIER + self._increment) & _WIDE
+
+
+def _words(number: int) -> list[int]:
+    """A number in words of 32 bits, the lowest first."""
+    words = [number & _WORD]
+    while number := number >> 32:
+        words.append(number & _WORD)
+    return words
+
+
+def _pool(entropy: list[int]) -> list[int]:
+    """All words of a seed, mixed into a few."""
+    constant = 0x43B0D7E5
+
+    def hashed(word: int) -> int:
+        nonlocal constant
+        word ^= constant
+        constant = constant * 0x931E8875 & _WORD
+        word = word * constant & _WORD
+        return word ^ word >> 16
+
+    def mixed(one: int, other: int) -> int:
+        word = (0xCA01F9DD * one - 0x4973F715 * other) & _WORD
+        return word ^ word >> 16
+
+    pool = [hashed(entropy[place] if place < len(entropy) else 0) for place in range(_POOL)]
+    for source in range(_POOL):
+        for target in range(_POOL):
+            if source != target:
+                pool[target] = mixed(pool[target], hashed(pool[source]))
+    for word in entropy[_POOL:]:
+        for target in range(_POOL):
+            pool[target] = mixed(pool[target], hashed(word))
+    return pool
+
+
+def _seeding(pool: list[int]) -> list[int]:
+    """Four numbers of 64 bits, from which a generator starts."""
+    constant = 0x8B51F9DD
+    words = []
+    for place in range(2 * _POOL):
+        word = pool[place % _POOL] ^ constant
+        constant = constant * 0x58F38DED & _WORD
+        word = word * constant & _WORD
+        words.append(word ^ word >> 16)
+    return [words[place] | words[place + 1] << 32 for place in range(0, len(words), 2)]
