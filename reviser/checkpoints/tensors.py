@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import mmap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def _read_index(path: Path) -> dict[str, str]:
     try:
         places = read_json(path)["weight_map"]
         # A shard is a neighbour of its index: a path that leads elsewhere is a mistake or a trick.
-        if all(Path(file).name == file for file in places.values()):
+        if all(Path(file).name == file for file in set(places.values())):
             return dict(places)
     except (TypeError, KeyError, AttributeError):
         pass
@@ -80,12 +81,20 @@ def _read_index(path: Path) -> dict[str, str]:
 
 
 def _read_header(path: Path) -> dict[str, Stored]:
-    with _open(path, "np") as file:
-        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        return {
-            name: Stored(path, tuple(part.get_shape()), part.get_dtype())
-            for name, part in slices.items()
-        }
+    # Opening checks the whole header. To ask for each tensor takes longer than to read the header once more.
+    with _open(path, "np"), path.open("rb") as file:
+        places = _places(file)
+    return {
+        name: Stored(path, tuple(place["shape"]), place["dtype"]) for name, place in places.items()
+    }
+
+
+def _places(file: BinaryIO) -> dict[str, _Entry]:
+    """What the header of a file, which has been checked, says of each tensor; the file is then read up to its data."""
+    size = int.from_bytes(file.read(8), "little")
+    places: dict[str, _Entry] = json.loads(file.read(size))
+    places.pop("__metadata__", None)
+    return places
 
 
 def _open(path: Path, framework: str) -> Any:
@@ -116,25 +125,29 @@ def read_arrays(stored: Mapping[str, Stored]) -> dict[str, Array]:
     Numbers in bfloat16 become single precision.
     """
     arrays: dict[str, Array] = {}
-    for path in {place.file for place in stored.values()}:
-        data, places = _map(path)
-        for name, place in stored.items():
-            if place.file == path:
-                start, end = places[name]["data_offsets"]
-                values = data[start:end].view(_ARRAYS[place.dtype]).reshape(place.shape)
-                arrays[name] = _widened(values) if place.dtype == "BF16" else values
+    mapped: dict[Path, tuple[mmap.mmap, int, dict[str, _Entry]]] = {}
+    for name, place in stored.items():
+        path = place.file
+        if path not in mapped:
+            mapped[path] = _map(path)
+        data, first, places = mapped[path]
+        start, _ = places[name]["data_offsets"]
+        count = math.prod(place.shape)
+        values = np.frombuffer(data, _ARRAYS[place.dtype], count, first + start)
+        values = values.reshape(place.shape)
+        arrays[name] = _widened(values) if place.dtype == "BF16" else values
     return arrays
 
 
-def _map(path: Path) -> tuple[Array, dict[str, _Entry]]:
-    """The data of a file whose header has been checked, and where in it each tensor lies."""
+def _map(path: Path) -> tuple[mmap.mmap, int, dict[str, _Entry]]:
+    """A file whose header has been checked, where its data begins, and where in that each tensor lies."""
     with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        places: dict[str, _Entry] = json.loads(file.read(size))
+        places = _places(file)
+        first = file.tell()
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if hasattr(mmap, "MADV_WILLNEED"):
         mapped.madvise(mmap.MADV_WILLNEED)
-    return np.frombuffer(mapped, np.uint8, offset=8 + size), places
+    return mapped, first, places
 
 
 def _widened(halves: Array) -> Array:

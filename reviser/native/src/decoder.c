@@ -222,6 +222,57 @@ static void pack_row(const Decoder *d, const Matrix *matrix, int row, int from, 
     }
 }
 
+/* Four words of 32 bits. */
+typedef uint32_t Words __attribute__((vector_size(16)));
+
+#if defined(__clang__) || __GNUC__ >= 12
+#define PICK(one, other, a, b, c, d) __builtin_shufflevector(one, other, a, b, c, d)
+#else
+#define PICK(one, other, a, b, c, d) __builtin_shuffle(one, other, (Words){a, b, c, d})
+#endif
+
+/* Sixteen bytes of each of four rows, `apart` bytes from one another: the first words of all, then their second ones
+ * and so on, each four words PANEL words after the last. */
+static inline void turn_four(const uint8_t *from, size_t apart, uint32_t mask, uint8_t *to) {
+    Words rows[4];
+    for (int i = 0; i < 4; i++) {
+        memcpy(&rows[i], from + (size_t)i * apart, sizeof rows[i]);
+        rows[i] ^= mask;
+    }
+    Words low = PICK(rows[0], rows[1], 0, 4, 1, 5), high = PICK(rows[0], rows[1], 2, 6, 3, 7);
+    Words low2 = PICK(rows[2], rows[3], 0, 4, 1, 5), high2 = PICK(rows[2], rows[3], 2, 6, 3, 7);
+    Words turned[4] = {PICK(low, low2, 0, 1, 4, 5), PICK(low, low2, 2, 3, 6, 7), PICK(high, high2, 0, 1, 4, 5),
+                       PICK(high, high2, 2, 3, 6, 7)};
+    for (int j = 0; j < 4; j++) memcpy(to + j * PANEL * 4, &turned[j], sizeof turned[j]);
+}
+
+/* pack_row for all rows of a panel, a quantised one: in vectors, since words one by one take thrice the time. */
+static void pack_panel(const Decoder *d, const Matrix *matrix, int row, int from, const Rows *rows) {
+    PanelHead *head = (PanelHead *)(matrix->data + (size_t)(row / PANEL) * matrix->panel_bytes);
+    size_t groups = (size_t)matrix->groups, bytes = matrix->bits == 4 ? GROUP / 2 : GROUP;
+    const uint32_t mask = matrix->bits == 4 ? 0x01010101u * d->kernels->nibble_mask : 0;
+    memcpy(head->scales, rows->row_scales + from, sizeof head->scales);
+    if (matrix->bits == 4) memcpy(head->minima, rows->row_minima + from, sizeof head->minima);
+    for (size_t group = 0; group < groups; group++) {
+        const uint8_t *codes = (const uint8_t *)rows->codes + ((size_t)from * groups + group) * bytes;
+        if (matrix->bits == 4) {
+            Tile4 *tile = (Tile4 *)(head + 1) + group;
+            for (size_t lane = 0; lane < PANEL; lane++) {
+                tile->scales[lane] = rows->scales[((size_t)from + lane) * groups + group];
+                tile->minima[lane] = rows->minima[((size_t)from + lane) * groups + group];
+            }
+            for (size_t lane = 0; lane < PANEL; lane += 4)
+                turn_four(codes + lane * groups * bytes, groups * bytes, mask, tile->codes[0][lane]);
+        } else {
+            Tile8 *tile = (Tile8 *)(head + 1) + group;
+            for (size_t lane = 0; lane < PANEL; lane += 4)
+                for (size_t half = 0; half < 2; half++)
+                    turn_four(codes + lane * groups * bytes + half * 16, groups * bytes, mask,
+                              (uint8_t *)tile->codes[4 * half][lane]);
+        }
+    }
+}
+
 /* Where a slot's rows go: `rows` of them from `first` on; by panels of two matrices in turn if
  * `by_turns`. */
 typedef struct {
@@ -251,10 +302,16 @@ static Destination destination(Decoder *d, int slot, int index) {
 Status reviser_set_matrix(Decoder *d, int slot, int layer, const Rows *rows) {
     Destination to = destination(d, slot, layer);
     if (!to.matrix) return STATUS_BAD_VALUE;
-    for (int row = 0; row < to.rows; row++) {
+    for (int row = 0; row < to.rows;) {
         int panel_start = row / PANEL * PANEL;
         int place = to.first + row + (to.by_turns ? panel_start : 0);
-        pack_row(d, to.matrix, place, row, rows);
+        if (to.matrix->bits != 32 && place % PANEL == 0 && row % PANEL == 0 && row + PANEL <= to.rows) {
+            pack_panel(d, to.matrix, place, row, rows);
+            row += PANEL;
+        } else {
+            pack_row(d, to.matrix, place, row, rows);
+            row++;
+        }
     }
     return STATUS_OK;
 }
