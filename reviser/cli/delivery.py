@@ -112,4 +112,4 @@ def _has_other_names(path: Path) -> bool:
 
 def _tell_of_links(path: Path) -> None:
     told = f"reviser: {path} was replaced; its other names (hard links) keep the old text"
-    print(told, file=sys.stderr)
+    print(told, file=sys.stderr, flush=True)

@@ -407,7 +407,7 @@ class Job:
         try:
             update_file(document, text)
         except FileChanged as error:
-            print(f"reviser: {error}; it is read again", file=sys.stderr)
+            print(f"reviser: {error}; it is read again", file=sys.stderr, flush=True)
             return document.text
         return text
 
@@ -417,7 +417,7 @@ class Job:
         if self.output.json:
             summaries = [result.summary(self.file) for result in results]
             shown = summaries if len(summaries) > 1 else summaries[0]
-            print(json.dumps(shown, ensure_ascii=False, indent=2))
+            print(json.dumps(shown, ensure_ascii=False, indent=2), flush=True)
         elif self.output.diff:
             for result in results:
                 print_diff(document, result.text)
