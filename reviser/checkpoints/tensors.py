@@ -36,6 +36,8 @@ class _Entry(TypedDict):
     """A tensor in the header of a safetensors file."""
 
     data_offsets: tuple[int, int]
+    shape: list[int]
+    dtype: str
 
 
 @dataclass(frozen=True, slots=True)
