@@ -529,7 +529,7 @@ class _Work:
                 paragraph,
                 self._draft.words,
                 self._guard.names,
-                plain=self._draft.format is Format.PLAIN,
+                plain=self._draft.format in (Format.PLAIN, Format.MAIL),
             )
             if not unknown:
                 continue

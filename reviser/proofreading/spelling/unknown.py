@@ -21,30 +21,10 @@ _SMALL = re.compile(r"[a-z]+(?:['’][a-z]+)?|[A-Z][a-z]+(?:['’][a-z]+)?")
 # Beside these a word is a part of something else: of an address, a name of a file, an identifier, a compound.
 _BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>{|^0123456789'’")
 _BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>{|^0123456789")
-# Words that a paragraph behind a formula or a list goes on with.
-_LEADING_ON = frozenset(
-    {
-        "and",
-        "as",
-        "because",
-        "but",
-        "for",
-        "hence",
-        "if",
-        "or",
-        "since",
-        "so",
-        "such",
-        "that",
-        "then",
-        "thus",
-        "to",
-        "where",
-    }
-    | {"which", "while", "with"}
-)
 _ENDED = re.compile(r"[.!?][\"'”’)]*\Z")
 _COMMON: Final = 35
+# Words that make a sentence, at the least.
+_SENTENCE: Final = 3
 
 
 class Unknown(NamedTuple):
@@ -66,12 +46,12 @@ def unknown_words(
 ) -> list[Unknown]:
     """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign passage.
 
-    In a `plain` text there are no formulas that a paragraph could go on from.
+    In a `plain` text, also first words without a capital: in others a paragraph may go on from code or a formula.
     """
     text = paragraph.text
     if text.isupper() or not text:
         return []
-    opening = _opening(paragraph, known, plain)
+    opening = plain and _opening(paragraph, known)
     strange = [
         found
         for found in _WORD.finditer(text)
@@ -97,13 +77,13 @@ def unknown_words(
     return found
 
 
-def _opening(paragraph: Paragraph, known: Dictionary, plain: bool) -> bool:
-    """Whether a paragraph of sentences starts without a capital, and with no name or word that leads on from a formula."""
+def _opening(paragraph: Paragraph, known: Dictionary) -> bool:
+    """Whether a paragraph of sentences starts without a capital, and not with a name."""
     text = paragraph.text
     found = _WORD.match(text)
     if paragraph.role is not Role.BODY or not found or not found[0].islower():
         return False
-    if (found[0] in _LEADING_ON and not plain) or not _ENDED.search(text):
+    if not _ENDED.search(text) or len(text.split()) < _SENTENCE:
         return False
     size = known.size(found[0])
     return size is None or size <= _COMMON
