@@ -100,6 +100,33 @@ CONFUSED = _groups(
     some/sum son/sun stair/stare steal/steel tail/tale waist/waste wait/weight way/weigh bring/take
     form/from between/among do/make say/tell live/leave beside/besides"""
 )
+# Two words that are often written as one, which is never right.
+RUN_TOGETHER = {
+    pair.replace("/", ""): pair.replace("/", " ")
+    for pair in (
+        *(
+            "a/bit",
+            "a/little",
+            "a/lot",
+            "all/right",
+            "as/well",
+            "at/least",
+            "each/other",
+            "even/though",
+        ),
+        *(
+            "every/time",
+            "in/case",
+            "in/fact",
+            "in/front",
+            "in/spite",
+            "no/one",
+            "of/course",
+            "one/another",
+        ),
+        *("such/as", "thank/you", "up/to"),
+    )
+}
 BEFORE_ONE = _set("a an one each every another this that either neither")
 BEHIND_ONE = _set("is was has does isn't wasn't hasn't doesn't")
 CONJUNCTIONS = _set("and or but nor if so not then when where while because also only that")

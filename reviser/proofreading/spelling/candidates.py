@@ -18,6 +18,8 @@ from reviser.proofreading.spelling.dictionary import LARGEST, LETTERS, Dictionar
 
 MOST: Final = 10
 """Candidates of a word, at the most."""
+ALWAYS: Final = -1.0
+"""The distance of what a word always stands for, such as "alot"."""
 SHORTEST: Final = 3
 """Shorter words are not taken for misspellings: too many words are near to them."""
 
@@ -33,6 +35,9 @@ _FIRST_LETTER: Final = 0.4
 _TRANSPOSED: Final = 0.65
 _DOUBLED: Final = 0.45
 _SPLIT: Final = 0.6
+# Two longer words in one are often a name that someone gave: "triggervariables".
+_SPLIT_LONG: Final = 1.2
+_LONG: Final = 4
 CAPITAL: Final = 0.2
 """How far a word is from the same with a capital."""
 _FORM: Final = 0.9
@@ -103,8 +108,10 @@ def _split(word: str, known: Dictionary) -> list[Candidate]:
             continue
         sizes = [known.size("I" if part == "i" else part) or LARGEST for part in parts]
         if max(sizes) <= _COMMON:
-            text = " ".join(parts)
-            found.append(Candidate(text, _SPLIT, max(sizes)))
+            distance = _SPLIT_LONG if min(map(len, parts)) >= _LONG else _SPLIT
+            if english.RUN_TOGETHER.get(word) == " ".join(parts):
+                distance = ALWAYS
+            found.append(Candidate(" ".join(parts), distance, max(sizes)))
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import seed
 from reviser.proofreading.overtyping import Outlook, OvertypingRules
-from reviser.proofreading.spelling.candidates import Candidate
+from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 
 # Tokens before a word and behind it that are read from left to right.
 _BEFORE: Final = 48
@@ -57,7 +57,7 @@ class Place:
     @property
     def is_certain(self) -> bool:
         """Whether the model keeps the word without a doubt: then nothing is asked about its candidates."""
-        return self.kept > _CERTAIN
+        return self.kept > _CERTAIN and all(one.distance > ALWAYS for one in self.candidates)
 
     def likeliest(self, count: int) -> list[int]:
         """The numbers of the candidates that are likeliest by overtyping and spelling."""

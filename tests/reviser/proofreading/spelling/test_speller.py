@@ -50,6 +50,11 @@ def test_what_was_corrected_is_read_and_gets_its_form(engine: Engine) -> None:
     assert all(isinstance(change, Change) for change in done.changes)
 
 
+def test_words_that_ran_together_are_split(engine: Engine) -> None:
+    done = proofread(engine, Draft("I have alot of friends, and infact they help eachother.\n"))
+    assert done.text == "I have a lot of friends, and in fact they help each other.\n"
+
+
 def test_terms_and_names_stay(engine: Engine) -> None:
     text = (
         "The hostname in the config is parsed by the tokenizer. Kowalczyk wrote it.\n\n"

@@ -6,6 +6,7 @@ import lzma
 
 import pytest
 
+from reviser.proofreading import english
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import MOST, candidates
 from reviser.proofreading.spelling.choosing import Place, Span
@@ -105,6 +106,11 @@ def test_the_nearest_word_comes_first(word: str, meant: str) -> None:
 def test_what_is_meant_is_among_the_candidates(word: str, meant: str) -> None:
     assert meant in best(word)
     assert len(best(word)) <= MOST
+
+
+def test_what_always_ran_together_is_nearest() -> None:
+    assert candidates("alot", KNOWN)[0].distance < 0 < candidates("inmany", KNOWN)[0].distance
+    assert not any(map(KNOWN.knows, english.RUN_TOGETHER))
 
 
 def test_a_word_is_no_candidate_for_itself() -> None:
