@@ -15,6 +15,7 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.ending import Ending
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.repetition import Unrepeated
@@ -36,7 +37,7 @@ class Manner:
     temperature of moves, if it is lower than the protocol's. `rows` runs are made together on a GPU.
 
     With the `rules` of our commands a model writes on the processor, one run after the other, as by `reviser continue`: it
-    repeats no eight tokens in a row, and its steps back are `checked`.
+    repeats no eight tokens in a row, ends with a sentence when it nears its limit, and its steps back are `checked`.
     """
 
     plain: bool = False
@@ -214,11 +215,12 @@ class NativeReviser(OwnModel):
         most = min(self.max_actions, policy.context - len(history))
         if not self.manner.rules:
             return Rollout(policy, canvas, history, sampler, max_actions=most)
+        ruled = Ending(Unrepeated(policy), self.tokenizer, len(history), most)
         if not (self.manner.checked and self.moves and can_read(policy)):
-            return Rollout(Unrepeated(policy), canvas, history, sampler, max_actions=most)
+            return Rollout(ruled, canvas, history, sampler, max_actions=most)
         self._reading = self._reading or left_to_right(policy)
         return CheckedRollout(
-            Unrepeated(policy),
+            ruled,
             canvas,
             history,
             self.tokenizer,

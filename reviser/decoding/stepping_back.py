@@ -119,12 +119,28 @@ class Comparing:
                 for by in sorted(nearby, key=abs)
                 if at + by in room and (at + by == 0 or self._ends_sentence(tokens[at + by - 1]))
             ]
-            return found[:1]
+            return [place for place in found[:1] if self._is_apart(tokens, place, piece)]
         if len(piece) > _LONGEST_PHRASE or any(map(self._ends_sentence, piece)):
             return []
         nearby = range(-_BESIDE, _BESIDE + 1)
         found = [at + by for by in sorted(nearby, key=abs) if at + by in room]
-        return [place for place in found if self._begins_word(tokens[place])]
+        return [
+            place
+            for place in found
+            if self._begins_word(tokens[place]) and not self._is_glued(tokens[:place], piece[0])
+        ]
+
+    def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
+        """Whether a sentence that is put there has room on both sides."""
+        return not self._is_glued(tokens[:place], piece[0]) and not (
+            place < len(tokens) and self._is_glued(piece, tokens[place])
+        )
+
+    def _is_glued(self, before: Sequence[int], token: int) -> bool:
+        """Whether a token that begins with a letter or digit would follow without a space."""
+        if self._begins_word(token) or not before:
+            return False
+        return not self._tokenizer.token_bytes(before[-1])[-1:].isspace()
 
     def _begins_word(self, token: int) -> bool:
         text = self._tokenizer.token_bytes(token)

@@ -21,6 +21,7 @@ from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.best_of import TRIES, BestRollout
+from reviser.decoding.ending import LEAST, Ending
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
@@ -291,6 +292,8 @@ class Session:
             policy = Spaced(policy, self.tokenizer)
         if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
             policy = Unrepeated(policy, longest_repeat)
+        if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
+            policy = Ending(policy, self.tokenizer, len(history), allowed)
         if margin:
             policy = LookaheadPolicy(policy, margin, limit=allowed)
         reads = (checks or tries > 1) and can_read(self.policy)

@@ -1,0 +1,52 @@
+"""Runs that near their limit end with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from reviser.core.canvas import Canvas
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.ending import NEAR, Ending
+from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from tests.toys import VOCABULARY, ToyTokenizer
+
+SENTENCE = "so it is. "
+
+
+class Saying:
+    """A policy that says the same sentence again and again, and never stops."""
+
+    vocabulary: Vocabulary = VOCABULARY
+
+    def __init__(self, tokenizer: ToyTokenizer, said: str) -> None:
+        self._ids = tokenizer.encode(said)
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        scores = np.full(VOCABULARY.size, -50.0, dtype=np.float32)
+        scores[self._ids[(canvas.cursor - canvas.low) % len(self._ids)]] = 50.0
+        return scores
+
+
+@pytest.mark.parametrize("limit", [64, 100, 200])
+def test_a_run_near_its_limit_ends_with_a_sentence(limit: int) -> None:
+    tokenizer = ToyTokenizer()
+    canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
+    policy = Ending(Saying(tokenizer, SENTENCE), tokenizer, len(history), limit)
+    run = Rollout(policy, canvas, history, Sampler(0.0), max_actions=limit)
+    taken = len(list(run))
+    assert run.ending == "stop"
+    assert NEAR * limit <= taken - 1 <= NEAR * limit + len(tokenizer.encode(SENTENCE))
+    written = "".join(tokenizer.token_bytes(id).decode() for id in canvas.tokens)
+    assert written.endswith("is.")
+
+
+def test_a_run_without_an_end_of_a_sentence_goes_on_to_its_limit() -> None:
+    tokenizer = ToyTokenizer()
+    canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
+    policy = Ending(Saying(tokenizer, "and so on "), tokenizer, len(history), 64)
+    run = Rollout(policy, canvas, history, Sampler(0.0), max_actions=64)
+    assert len(list(run)) == 64
+    assert run.ending == "limit"
