@@ -30,6 +30,7 @@ COMMANDS = {
     "serving": ("speed.serving", "a server with many documents at once"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "spelling": ("proofreading.calibration.misspellings", "how unknown words are corrected"),
+    "start": ("speed.start", "processor time and memory up to the first action"),
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "steps_back": ("speed.steps_back", "steps back that are checked first, beside all"),
     "sureness": ("studies.lookahead_margin", "how likely a change must be to be made"),

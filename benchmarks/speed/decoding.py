@@ -29,9 +29,9 @@ from benchmarks.report.provenance import cores, load, provenance
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.page import CONTEXTS, report, summary
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
-from benchmarks.speed.decoding_page import CONTEXTS, report, summary
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words, words_of
 from reviser.core.errors import ReviserError

@@ -18,9 +18,9 @@ import torch
 
 from benchmarks.speed.contestants.contest import Contestant, timed
 from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.page import CONTEXTS, Times
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
-from benchmarks.speed.decoding_page import CONTEXTS, Times
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError

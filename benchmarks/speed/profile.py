@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.speed.contestants.contest import prompt
 from benchmarks.speed.contestants.ours import Ours
+from benchmarks.speed.contestants.page import CONTEXTS
 from benchmarks.speed.decoding import STEPS, memory_bandwidth
-from benchmarks.speed.decoding_page import CONTEXTS
 from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy
 from reviser.native import NativeBatch, NativeDecoder

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.speed.contestants.contest import Contestant, prompt, timed
-from benchmarks.speed.decoding_page import CONTEXTS, Times
+from benchmarks.speed.contestants.page import CONTEXTS, Times
 
 LONG_ROUNDS = 3  # in which long prompts are read, too
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.speed.decoding_page import CONTEXTS, Times, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, Times, report, summary
 
 SHARES = {
     "overhead_share": 0.08,

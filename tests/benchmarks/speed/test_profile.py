@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.speed.decoding_page import CONTEXTS
+from benchmarks.speed.contestants.page import CONTEXTS
 from benchmarks.speed.profile import Spent, report, spent
 from reviser.model import Reviser, preset
 from reviser.native import NativeDecoder, available
