@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-CONFIDENCE: Final = 0.35
+CONFIDENCE: Final = 0.5
 """How likely all of a suggestion must be that nobody asked for: see docs/results/suggestions.md."""
 
 _LONGEST_BEGUN: Final = 40
