@@ -424,7 +424,8 @@ def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Itera
     gap = len(text) - len(text.lstrip())
     place = -1
     for edit in _whole(text, edits):
-        after = _as_fragment(paragraph, span, text[: edit.start] + edit.new + text[edit.end :])
+        written = _as_apostrophes(paragraph.text, text[edit.start : edit.end], edit.new)
+        after = _as_fragment(paragraph, span, text[: edit.start] + written + text[edit.end :])
         if not after.strip() or after[:gap] != text[:gap]:
             continue
         parts = changes_between(text, after)
@@ -446,6 +447,14 @@ def proposals(paragraph: Paragraph, span: Span, edits: Sequence[_Edit]) -> Itera
             yield Proposal(
                 span.start + start, span.start + end, text[start:end], new, edit.confidence, kind
             )
+
+
+def _as_apostrophes(text: str, old: str, new: str) -> str:
+    """New text with the apostrophes of its paragraph: straight ones, unless it has curved ones alone."""
+    if "’" in old or "'" in old:
+        return new
+    curved = "’" in text and "'" not in text
+    return new.replace("'", "’") if curved else new.replace("’", "'")
 
 
 def _as_fragment(paragraph: Paragraph, span: Span, after: str) -> str:

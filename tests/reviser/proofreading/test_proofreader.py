@@ -336,3 +336,15 @@ def test_models_that_cannot_revise_say_so() -> None:
         Proofreader(plain, GPT2)
     with pytest.raises(ReviserError, match="do not belong together"):
         Proofreader(Scripted({}, vocabulary=Vocabulary(10)), GPT2)
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "wanted"),
+    [
+        ("We dont know.", "don’t", "We don't know."),
+        ("We dont know Anna’s cat.", "don't", "We don’t know Anna’s cat."),
+        ("We dont know Anna's “cat”.", "don’t", "We don't know Anna's “cat”."),
+    ],
+)
+def test_apostrophes_are_those_of_the_paragraph(text: str, written: str, wanted: str) -> None:
+    assert proofread(text, {"dont": (written, 0.9)}).text == wanted
