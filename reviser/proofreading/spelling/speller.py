@@ -18,7 +18,7 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
-from reviser.proofreading.spelling.candidates import CAPITAL, Candidate, candidates
+from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LeftToRight,
     Overtyped,
@@ -52,6 +52,11 @@ PRIOR: Final = 1.5
 """What is taken off the score of the word itself: people misspell more words than were misspelt where the weights were fitted.
 
 It was chosen on the first sentences of JFLEG's dev set."""
+DOUBTED: Final = 0.9
+NEAR: Final = 1.25
+"""If overtyping says with such a chance that a word does not stay, and a candidate is so near, one of the candidates has that chance.
+
+It may say so without finding one of them likely, where other words beside it are wrong as well ("our enviroment have")."""
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
 """Between these chances words are read from left to right too."""
@@ -101,7 +106,22 @@ def chances(place: Place) -> list[float]:
     scores[-1] -= PRIOR
     most = max(scores)
     shares = [math.exp(score - most) for score in scores]
-    return [share / sum(shares) for share in shares]
+    return _with_doubt(place, [share / sum(shares) for share in shares])
+
+
+def _with_doubt(place: Place, found: list[float]) -> list[float]:
+    """The chances with at least as much for all candidates together as the model doubts the word itself."""
+    doubt = -math.expm1(min(place.kept, 0.0))
+    if any(one.distance == ALWAYS for one in place.candidates):
+        doubt = max(doubt, DOUBTED)
+    *others, kept = found
+    if doubt < DOUBTED or 1 - kept >= doubt or not others:
+        return found
+    best = max(range(len(others)), key=others.__getitem__)
+    if place.candidates[best].distance > NEAR or others[best] == 0:
+        return found
+    share = doubt / (1 - kept)
+    return [*(share * chance for chance in others), 1 - doubt]
 
 
 class Speller:
