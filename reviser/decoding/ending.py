@@ -38,7 +38,9 @@ class Ending:
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
-        if scores is None or len(history) < self._first or not self._ends(canvas):
+        if scores is None or len(history) < self._first:
+            return scores
+        if "stop" not in self.vocabulary.kinds or not self._ends(canvas):
             return scores
         stopping = np.full_like(scores, -np.inf)
         stopping[self.vocabulary.stop_id] = 0.0

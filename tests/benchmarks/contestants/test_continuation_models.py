@@ -22,8 +22,9 @@ from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import PAPER_KINDS
-from reviser.decoding.rollout import seed
+from reviser.decoding.rollout import Sampler, seed
 from reviser.scoring.loading import short_name
+from reviser.session.engine import load_engine
 from tests.benchmarks import tiny_models
 from tests.reviser.checkpoints.parts import toy_checkpoint
 
@@ -230,3 +231,22 @@ def test_a_run_folder_gives_its_model_its_name() -> None:
 def test_streams_differ_by_prompt_and_seed() -> None:
     one, other = prompts(2)
     assert len({stream_of(one, 1), stream_of(other, 1), stream_of(one, 2)}) == 3
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_by_the_rules_a_model_writes_as_our_commands_let_it(
+    reviser_folder: str, checked: bool
+) -> None:
+    long = replace(SETUP, max_actions=80)
+    source = reviser_folder if checked else f"unchecked:{reviser_folder}"
+    contestant = load_contestant(
+        source, long, device=CPU, manner=Manner(move_temperature=0.35, rules=True)
+    )
+    for prompt in prompts(3):
+        session = load_engine(reviser_folder).session(prompt.text)
+        sampler = Sampler(
+            long.temperature, long.top_k, seed=stream_of(prompt, 1), move_temperature=0.35
+        )
+        run = session.continue_(sampler, max_actions=80, check_steps_back=checked)
+        ids = tuple(frame.step.id for frame in run)
+        assert written(contestant, 1, [prompt])[prompt.id].actions == ids
