@@ -15,11 +15,11 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.batch import Sampling, generate
-from reviser.decoding.ending import Ending
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.repetition import Unrepeated
 from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rules.ending import Ending
+from reviser.decoding.rules.repetition import Unrepeated
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine

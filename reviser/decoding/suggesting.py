@@ -23,7 +23,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.text import visible_text
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import Policy, Scores
-from reviser.decoding.spacing import glued_tokens
+from reviser.decoding.rules.spacing import glued_tokens
 from reviser.decoding.suggestion import Piece, Suggestion
 
 # Where so little of the chance is left, the letters of an unfinished word are followed no further.

@@ -21,13 +21,13 @@ from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.best_of import TRIES, BestRollout
-from reviser.decoding.ending import LEAST, Ending
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.repetition import LONGEST_REPEAT, Unrepeated
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
-from reviser.decoding.spacing import Spaced, ends_sentence
+from reviser.decoding.rules.ending import LEAST, Ending
+from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated
+from reviser.decoding.rules.spacing import Spaced, ends_sentence
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
 

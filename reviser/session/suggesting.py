@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from reviser.core.errors import ReviserError
 from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.rollout import Policy, seed
-from reviser.decoding.spacing import ends_sentence
+from reviser.decoding.rules.spacing import ends_sentence
 from reviser.decoding.suggesting import Opens, Suggester
 from reviser.decoding.suggestion import CONFIDENCE, Piece, Suggestion, begun_word, ends_too_soon
 from reviser.session.session import Session

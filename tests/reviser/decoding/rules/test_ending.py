@@ -9,8 +9,8 @@ import pytest
 
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.ending import NEAR, Ending
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from reviser.decoding.rules.ending import NEAR, Ending
 from tests.toys import VOCABULARY, ToyTokenizer
 
 SENTENCE = "so it is. "

@@ -9,7 +9,7 @@ from reviser.core.actions import Action, Insert, Replace
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
 from reviser.decoding.rollout import Sampler
-from reviser.decoding.spacing import Spaced, ends_sentence
+from reviser.decoding.rules.spacing import Spaced, ends_sentence
 from reviser.session.session import Session
 from tests.toys import ToyTokenizer, toy_policy
 

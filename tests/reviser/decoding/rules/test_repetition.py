@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.core.canvas import Canvas
-from reviser.decoding.repetition import Unrepeated, completions
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from reviser.decoding.rules.repetition import Unrepeated, completions
 from tests.toys import VOCABULARY
 
 
