@@ -19,7 +19,7 @@ from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Sampler, seed
 from reviser.decoding.rules.ending import Ending
-from reviser.decoding.rules.repetition import Unrepeated
+from reviser.decoding.rules.repetition import Unrepeated, UnrepeatedPhrases
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine
@@ -37,7 +37,7 @@ class Manner:
     temperature of moves, if it is lower than the protocol's. `rows` runs are made together on a GPU.
 
     With the `rules` of our commands a model writes on the processor, one run after the other, as by `reviser continue`: it
-    repeats no eight tokens in a row, ends with a sentence when it nears its limit, and its steps back are `checked`.
+    repeats no eight tokens in a row and no phrase of its own, ends with a sentence when it nears its limit, and its steps back are `checked`.
     """
 
     plain: bool = False
@@ -215,7 +215,8 @@ class NativeReviser(OwnModel):
         most = min(self.max_actions, policy.context - len(history))
         if not self.manner.rules:
             return Rollout(policy, canvas, history, sampler, max_actions=most)
-        ruled = Ending(Unrepeated(policy), self.tokenizer, len(history), most)
+        unrepeated = UnrepeatedPhrases(Unrepeated(policy), self.tokenizer)
+        ruled = Ending(unrepeated, self.tokenizer, len(history), most)
         if not (self.manner.checked and self.moves and can_read(policy)):
             return Rollout(ruled, canvas, history, sampler, max_actions=most)
         self._reading = self._reading or left_to_right(policy)

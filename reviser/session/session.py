@@ -26,7 +26,7 @@ from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
-from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated
+from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
 from reviser.decoding.rules.spacing import Spaced, ends_sentence
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
@@ -291,7 +291,7 @@ class Session:
         if draft is None and not window.trailing_space and ends_sentence(window.prefix):
             policy = Spaced(policy, self.tokenizer)
         if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
-            policy = Unrepeated(policy, longest_repeat)
+            policy = UnrepeatedPhrases(Unrepeated(policy, longest_repeat), self.tokenizer)
         if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
             policy = Ending(policy, self.tokenizer, len(history), allowed)
         if margin:

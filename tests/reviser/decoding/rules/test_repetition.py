@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
-from reviser.decoding.rules.repetition import Unrepeated, completions
-from tests.toys import VOCABULARY
+from reviser.decoding.rules.repetition import (
+    PHRASE,
+    Unrepeated,
+    UnrepeatedPhrases,
+    completions,
+)
+from tests.toys import VOCABULARY, ToyTokenizer
 
 
 class Even:
@@ -66,3 +71,32 @@ def test_scores_of_a_policy_stay_as_they_were() -> None:
     assert np.isfinite(kept).all()
     short, empty = seed(VOCABULARY, [1])
     assert Unrepeated(policy, 3).scores(empty, short) is not None
+
+
+def test_a_run_writes_no_phrase_twice_but_may_repeat_what_it_was_given() -> None:
+    tokenizer = ToyTokenizer()
+    said = tokenizer.encode(" the cat sat on")
+    assert len(said) == PHRASE
+    policy = UnrepeatedPhrases(Even(said), tokenizer)
+    canvas, history = seed(VOCABULARY, said)
+    run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=40)
+    list(run)
+    own = canvas.tokens[len(said) :]
+    # The phrase of the prefix is written once; after that the run leaves the loop.
+    assert own[: len(said)] == said
+    words = set(tokenizer.encode(" the cat sat on mat"))
+    phrases = [
+        tuple(own[at : at + PHRASE])
+        for at in range(len(own) - PHRASE + 1)
+        if words.issuperset(own[at : at + PHRASE])
+    ]
+    assert len(phrases) == len(set(phrases))
+
+
+def test_marks_and_lines_may_be_repeated() -> None:
+    tokenizer = ToyTokenizer()
+    list_item = tokenizer.encode("\n- [")
+    policy = UnrepeatedPhrases(Even(list_item), tokenizer)
+    canvas, history = seed(VOCABULARY, [])
+    list(Rollout(policy, canvas, history, Sampler.greedy(), max_actions=24))
+    assert canvas.tokens == (list_item * 24)[:24]
