@@ -8,13 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import cast
 
 from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
 from benchmarks.protocol.records import Generation, Judgement, Scored, read_records, write_records
-from benchmarks.protocol.results import MissingEntry
+from benchmarks.protocol.results import (
+    ArenaRow,
+    ContestantFacts,
+    MissingEntry,
+    PerplexityRow,
+)
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, key_of
+from benchmarks.reproduction.results import AgreementRow, BesideRow, Judged
 from benchmarks.reproduction.scales import StagedScale, label
 from benchmarks.reproduction.texts import run_folder, written_names
 from benchmarks.reproduction.training import Places
@@ -79,7 +85,7 @@ class Judges:
     features: Sequence[str] = ()
 
 
-def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars) -> dict[str, Any]:
+def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars) -> Judged:
     """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the folder."""
     folder = run_folder(out, budget)
     names = written_names(folder)
@@ -97,15 +103,15 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars
         suite = KeptSuite(plan, folder, cache, bars)
         kept = suite.written()
         perplexities = suite.perplexities(kept)
-        arenas = [dict(row) for row in suite.arenas(kept)] if plan.judges else []
+        arenas = list(suite.arenas(kept)) if plan.judges else []
         mauve = suite.mauve(kept)
         missing: list[MissingEntry] = list(suite.missing)
         arenas += _critics_arenas(scale, suite, kept, chosen.critic, missing)
-    results = {
+    results: Judged = {
         "budget": budget,
         "names": names,
         "texts": {entry.name: len(entry.all) for entry in kept},
-        "perplexity": [dict(row) | _beside(folder, row, kept) for row in perplexities],
+        "perplexity": [{**row, **_beside(folder, row, kept)} for row in perplexities],
         "arena": arenas,
         "agreement": _agreement(folder),
         "mauve": mauve,
@@ -113,7 +119,8 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars
         "missing": missing,
     }
     folder.write_json("judged.json", finite(results))
-    return dict(json.loads((folder.path / "judged.json").read_text("utf-8")))
+    judged: Judged = json.loads((folder.path / "judged.json").read_text("utf-8"))
+    return judged
 
 
 def _resolved(out: Path, scale: StagedScale, source: str) -> str:
@@ -124,12 +131,13 @@ def _resolved(out: Path, scale: StagedScale, source: str) -> str:
     return source
 
 
-def _facts(folder: RunFolder, name: str) -> Any:
+def _facts(folder: RunFolder, name: str) -> ContestantFacts:
     path = folder.path / "facts" / f"{file_name(name)}.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else {"name": name}
+    told = json.loads(path.read_text("utf-8")) if path.exists() else {"name": name}
+    return cast("ContestantFacts", told)
 
 
-def _beside(folder: RunFolder, row: Any, kept: Sequence[Written]) -> dict[str, Any]:
+def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[Written]) -> BesideRow:
     """How many texts are too short to say anything, and the mean without them.
 
     The paper filters nothing that models write, so its mean is over all texts that have a token. A single odd one can
@@ -162,7 +170,7 @@ def _critics_arenas(
     kept: Sequence[Written],
     path: Path | None,
     missing: list[MissingEntry],
-) -> list[dict[str, Any]]:
+) -> list[ArenaRow]:
     """The first model against the others before the critic, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"
     models = [entry for entry in kept if entry.name == suite.plan.named_models()[0][0]]
@@ -192,18 +200,18 @@ def _critics_arenas(
     write_records(suite.folder.file(_SECONDS_OF_ARENA), judgements)
     seconds = dict.fromkeys(entry.second for entry in judgements)
     return [
-        asdict(score([entry for entry in judgements if entry.second == second]))
+        cast("ArenaRow", asdict(score([entry for entry in judgements if entry.second == second])))
         for second in seconds
     ]
 
 
-def _agreement(folder: RunFolder) -> list[dict[str, Any]]:
+def _agreement(folder: RunFolder) -> list[AgreementRow]:
     """How often the critic and a likelihood prefer the same text, where both prefer one."""
     paths = [folder.path / name for name in (_SECONDS_OF_ARENA, "judgements.jsonl")]
     if not all(path.exists() for path in paths):
         return []
     by_critic, others = (_verdicts(read_records(path, Judgement)) for path in paths)
-    rows = []
+    rows: list[AgreementRow] = []
     for other in dict.fromkeys(key[3] for key in others):
         for second in dict.fromkeys(key[2] for key in by_critic):
             same = asked = 0
@@ -213,7 +221,16 @@ def _agreement(folder: RunFolder) -> list[dict[str, Any]]:
                     asked += 1
                     same += verdict == said
             if asked:
-                rows.append({"second": second, "judge": other} | asdict(wilson(same, asked)))
+                found = wilson(same, asked)
+                rows.append(
+                    {
+                        "second": second,
+                        "judge": other,
+                        "share": found.share,
+                        "low": found.low,
+                        "high": found.high,
+                    }
+                )
     return rows
 
 
@@ -226,12 +243,12 @@ def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str]
     return found
 
 
-def all_judged(out: Path, scale: StagedScale) -> list[dict[str, Any]]:
+def all_judged(out: Path, scale: StagedScale) -> list[Judged]:
     """The results of all budgets that were judged."""
     paths = [run_folder(out, budget).path / "judged.json" for budget in scale.budgets]
     return [json.loads(path.read_text("utf-8")) for path in paths if path.exists()]
 
 
-def say_missing(results: dict[str, Any], bars: Bars) -> None:
+def say_missing(results: Judged, bars: Bars) -> None:
     for entry in results["missing"]:
         bars.say(f"without {entry['what']}: {entry['why']}")

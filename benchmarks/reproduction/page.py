@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from benchmarks.protocol.results import REAL
+from benchmarks.protocol.results import REAL, Rate
 from benchmarks.report.tables import Table
 from benchmarks.reproduction.judging import SHORT, all_judged
+from benchmarks.reproduction.results import Judged
 from benchmarks.reproduction.scales import NAMES, StagedScale, label
 from benchmarks.reproduction.training import Places
 
@@ -69,7 +69,7 @@ def _training(out: Path, scale: StagedScale) -> Table:
     )
 
 
-def _of_budget(results: dict[str, Any]) -> str:
+def _of_budget(results: Judged) -> str:
     parts = [f"## {label(results['budget'])} ids"]
     rows = [
         (
@@ -114,7 +114,7 @@ def _of_budget(results: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def over_budgets(judged: Sequence[dict[str, Any]]) -> str:
+def over_budgets(judged: Sequence[Judged]) -> str:
     """How far each model is from AR at each budget, and what the trend supports."""
     if not judged:
         return "Nothing is judged yet."
@@ -137,7 +137,7 @@ def over_budgets(judged: Sequence[dict[str, Any]]) -> str:
     return "\n\n".join(parts) or "There is no AR to compare with."
 
 
-def _others_over_budgets(judged: Sequence[dict[str, Any]]) -> list[str]:
+def _others_over_budgets(judged: Sequence[Judged]) -> list[str]:
     """MAUVE, and how often the first model wins, at each budget."""
     budgets = tuple(label(results["budget"]) for results in judged)
     mauve: dict[tuple[str, str], dict[int, str]] = {}
@@ -146,9 +146,9 @@ def _others_over_budgets(judged: Sequence[dict[str, Any]]) -> list[str]:
         for row in results["mauve"]:
             key = (row["contestant"], row["features"])
             mauve.setdefault(key, {})[results["budget"]] = f"{row['score']:.4f}"
-        for row in results["arena"]:
-            key = (row["second"], row["judge"])
-            arena.setdefault(key, {})[results["budget"]] = _share(row["win_rate"])
+        for met in results["arena"]:
+            key = (met["second"], met["judge"])
+            arena.setdefault(key, {})[results["budget"]] = _share(met["win_rate"])
     tables = []
     for columns, found in (
         (("MAUVE", "features"), mauve),
@@ -163,11 +163,11 @@ def _others_over_budgets(judged: Sequence[dict[str, Any]]) -> list[str]:
     return tables
 
 
-def _budgets(judged: Sequence[dict[str, Any]]) -> list[int]:
+def _budgets(judged: Sequence[Judged]) -> list[int]:
     return [results["budget"] for results in judged]
 
 
-def _ratios(judged: Sequence[dict[str, Any]], evaluator: str) -> dict[str, dict[int, float]]:
+def _ratios(judged: Sequence[Judged], evaluator: str) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for results in judged:
         values = {
@@ -212,7 +212,7 @@ def _number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
 
 
-def _share(interval: dict[str, float] | None) -> str:
+def _share(interval: Rate | None) -> str:
     if interval is None or interval["share"] is None:
         return "–"
     return f"{interval['share']:.1%} ({interval['low']:.1%} to {interval['high']:.1%})"

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
@@ -16,18 +16,33 @@ _MANIFEST = "slices.json"
 _BLOCK = 1 << 20
 
 
+class Slice(TypedDict):
+    """A part of a file, with its checksum."""
+
+    file: str
+    sha256: str
+
+
+class Sliced(TypedDict):
+    """A file in slices."""
+
+    name: str
+    sha256: str
+    slices: list[Slice]
+
+
 def cut(folder: Path, out: Path, size: int = 15 * MEGABYTE) -> int:
     """Write all files of `folder` as slices into `out`; returns how many. Slices that are there are left as they are."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:
         raise ReviserError(f"{folder} holds no files to cut")
     out.mkdir(parents=True, exist_ok=True)
-    entries: list[dict[str, Any]] = []
+    entries: list[Sliced] = []
     for file in files:
         name = file.relative_to(folder).as_posix()
         stem = hashlib.sha256(name.encode()).hexdigest()[:8]
         whole = hashlib.sha256()
-        slices = []
+        slices: list[Slice] = []
         for number, part in enumerate(_parts(file, size)):
             whole.update(part)
             digest = hashlib.sha256(part).hexdigest()
@@ -45,7 +60,7 @@ def join(slices: Path, folder: Path) -> int:
     """Put the files of `slices` together in `folder`; returns how many. Files that are there already are left alone."""
     try:
         manifest = json.loads(read_utf8(slices / _MANIFEST))
-        files = list(manifest["files"])
+        files: list[Sliced] = list(manifest["files"])
     except (json.JSONDecodeError, KeyError, TypeError):
         raise ReviserError(f"{slices / _MANIFEST} is not a list of slices") from None
     for entry in files:
@@ -58,7 +73,7 @@ def join(slices: Path, folder: Path) -> int:
     return len(files)
 
 
-def _join(entry: dict[str, Any], slices: Path, target: Path) -> None:
+def _join(entry: Sliced, slices: Path, target: Path) -> None:
     missing = [part["file"] for part in entry["slices"] if not (slices / part["file"]).exists()]
     if missing:
         some = ", ".join(missing[:3]) + (" …" if len(missing) > 3 else "")

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import nn
@@ -32,7 +32,7 @@ from training.trainer.trainer import Trainer
 OURS = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
 _PLAIN = frozenset({"insert", "stop"})
 
-Save = Callable[[Path, dict[str, Any]], None]
+Save = Callable[[Path, dict[str, object]], None]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _mixture(name: Name, history: int) -> Mixture:
 
 
 def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
-    def write(folder: Path, metadata: dict[str, Any]) -> None:
+    def write(folder: Path, metadata: dict[str, object]) -> None:
         weights = {name: value.detach().cpu() for name, value in trainer.model.state_dict().items()}
         model = build_model(trainer.model.config, weights)
         tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
@@ -106,7 +106,7 @@ def _diffusion(
     source: Loader = loader_of(samples, settings, world, workers)
     trainer = DiffusionTrainer(settings, made.model, source, world)
 
-    def write(folder: Path, metadata: dict[str, Any]) -> None:
+    def write(folder: Path, metadata: dict[str, object]) -> None:
         made.model.eval()
         save_diffusion(folder, dataclasses.replace(made, metadata=metadata), replace=True)
         made.model.train()

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import torch
 
-from benchmarks.protocol.results import TrainingRecord
+from benchmarks.protocol.results import SettingsFacts, TrainingRecord
 from benchmarks.reproduction.scales import Name, StagedScale, label
 from benchmarks.reproduction.starts import Start, parameters, start
 from reviser.checkpoints.folders import made_whole
@@ -24,6 +24,13 @@ from training.trainer.metrics import MetricsLog, PlainView, read_metrics
 from training.trainer.parallel import join_world
 from training.trainer.run import Reporter
 from training.trainer.settings import Settings
+
+
+class StagedRecord(TrainingRecord):
+    """How the model of a budget was trained."""
+
+    parameters: int
+
 
 Say = Callable[[str], None]
 _STATE = "state.pt"
@@ -188,7 +195,7 @@ class _Stages:
 
     def _finish(self, budget: int, folder: Path) -> None:
         trainer = self._begun.trainer
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "settings": trainer.settings.to_dict(),
             "mixture": self._begun.mixture.to_dict(),
             "init": self._init,
@@ -198,7 +205,7 @@ class _Stages:
         entries = [entry for entry in read_metrics(folder / "metrics.jsonl") if "loss" in entry]
         last = entries[-max(1, len(entries) // 10) :]
         weights = (folder / "model").glob("*.safetensors")
-        record: dict[str, Any] = {
+        record: StagedRecord = {
             "steps": trainer.progress.step,
             "ids": trainer.progress.actions,
             "ids_per_s": sorted(entry["actions_per_s"] for entry in entries)[len(entries) // 2],
@@ -207,7 +214,7 @@ class _Stages:
             "training_seconds": trainer.progress.seconds,
             "seconds": json.loads((folder / "seconds.json").read_text()),
             "parameters": parameters(trainer.model),
-            "settings": self._scale.settings_of(budget).to_dict(),
+            "settings": cast("SettingsFacts", self._scale.settings_of(budget).to_dict()),
         }
         write_atomically(
             self._places.record(budget), (json.dumps(record, indent=1) + "\n").encode()
