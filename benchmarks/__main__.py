@@ -17,6 +17,7 @@ COMMANDS = {
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "generation": ("speed.generation", "how fast batched generation is"),
     "infill": ("measures.infill", "how well gaps are filled"),
+    "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lookup": ("speed.lookup", "what guessing from the text itself would gain"),
     "lsp": ("speed.lsp", "how quick the language server is"),
     "moving": ("studies.moving", "moves at several temperatures"),

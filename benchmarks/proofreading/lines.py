@@ -1,6 +1,6 @@
 """Corrects files of plain sentences, one on each line, by several processes: for machines with many cores.
 
-python -m benchmarks.proofreading.lines bea-dev.txt jfleg-test.txt --correctors reviser,reviser@0.25 --out lines
+python -m benchmarks lines bea-dev.txt jfleg-test.txt --correctors reviser,reviser@0.25 --out lines
 
 `--plain-sources` of the benchmark writes such files. What becomes of SET.txt is in OUT/CORRECTOR/SET.txt, which the benchmark
 scores as `file:CORRECTOR=OUT/CORRECTOR`.
@@ -45,7 +45,7 @@ def main(given: Sequence[str] | None = None) -> int:
         LinesOptions,
         run,
         given,
-        prog="python -m benchmarks.proofreading.lines",
+        prog="python -m benchmarks lines",
         about="Correct files of plain sentences by several processes.",
     )
 

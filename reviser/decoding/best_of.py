@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Final
 
 from reviser.core.actions import Action, Splice
@@ -100,4 +99,5 @@ class BestRollout(Rollout):
         behind = canvas.tokens[canvas.high : canvas.high + FOLLOWING]
         start = max(canvas.low - _BEFORE, canvas.high + len(behind) - READABLE + 1, 0)
         ids = [self.canvas.vocabulary.start_id, *canvas.tokens[start : canvas.high], *behind]
-        return fmean(self._reading.chances(ids, len(behind))) if behind else 0.0
+        chances = self._reading.chances(ids, len(behind)) if behind else [0.0]
+        return sum(chances) / len(chances)
