@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median
 from typing import cast
@@ -14,6 +15,7 @@ from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
 from benchmarks.protocol.records import Generation, Judgement, Scored, read_records, write_records
 from benchmarks.protocol.results import (
+    REAL,
     ArenaRow,
     ContestantFacts,
     MissingEntry,
@@ -31,7 +33,7 @@ from reviser.scoring.judges import Answer, Case
 
 SHORT = 10
 """Characters under which a continuation says nothing."""
-_SECONDS_OF_ARENA = "judgements-critic.jsonl"
+_BY_CRITIC = "judgements-critic.jsonl"
 
 
 class CriticJudge:
@@ -171,9 +173,9 @@ def _critics_arenas(
     path: Path | None,
     missing: list[MissingEntry],
 ) -> list[ArenaRow]:
-    """The first model against the others before the critic, in both orders, on some prompts of the first seed."""
+    """All against all before the critic, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"
-    models = [entry for entry in kept if entry.name == suite.plan.named_models()[0][0]]
+    models = [entry for entry in kept if entry.name != REAL]
     if path is None or not models or len(kept) < 2:
         why = "name its file with --critic" if path is None else "too few models have written"
         missing.append({"what": what, "why": why})
@@ -189,41 +191,41 @@ def _critics_arenas(
     def some(entry: Written) -> list[Generation]:
         return [one for one in entry.all if one.seed == seed and one.prompt_id in shown]
 
-    (first,) = models
+    pairs = [(one, real) for real in kept if real.name == REAL for one in models]
+    pairs += combinations(models, 2)
+    rows: list[ArenaRow] = []
     judgements: list[Judgement] = []
-    for other in kept:
-        if other is first:
-            continue
+    for first, other in pairs:
         met = matches(suite.prompts[seed], some(first), some(other))
-        with suite.bars.task(f"the critic: {other.name}", 2 * len(met)) as progress:
-            judgements += judge_matches(critic, met, both_ways=True, progress=progress)
-    write_records(suite.folder.file(_SECONDS_OF_ARENA), judgements)
-    seconds = dict.fromkeys(entry.second for entry in judgements)
-    return [
-        cast("ArenaRow", asdict(score([entry for entry in judgements if entry.second == second])))
-        for second in seconds
-    ]
+        with suite.bars.task(f"the critic: {first.name}, {other.name}", 2 * len(met)) as progress:
+            found = list(judge_matches(critic, met, both_ways=True, progress=progress))
+        judgements += found
+        rows.append(cast("ArenaRow", asdict(score(found))))
+    write_records(suite.folder.file(_BY_CRITIC), judgements)
+    return rows
 
 
 def _agreement(folder: RunFolder) -> list[AgreementRow]:
     """How often the critic and a likelihood prefer the same text, where both prefer one."""
-    paths = [folder.path / name for name in (_SECONDS_OF_ARENA, "judgements.jsonl")]
+    paths = [folder.path / name for name in (_BY_CRITIC, "judgements.jsonl")]
     if not all(path.exists() for path in paths):
         return []
     by_critic, others = (_verdicts(read_records(path, Judgement)) for path in paths)
     rows: list[AgreementRow] = []
-    for other in dict.fromkeys(key[3] for key in others):
-        for second in dict.fromkeys(key[2] for key in by_critic):
+    for other in dict.fromkeys(key[4] for key in others):
+        for first, second in dict.fromkeys(key[2:4] for key in by_critic):
             same = asked = 0
-            for (prompt, seed, met, _), verdict in by_critic.items():
-                said = others.get((prompt, seed, met, other))
-                if met == second and verdict in ("first", "second") and said in ("first", "second"):
+            for (prompt, seed, one, met, _), verdict in by_critic.items():
+                said = others.get((prompt, seed, first, second, other))
+                known = verdict in ("first", "second") and said in ("first", "second")
+                if (one, met) == (first, second) and known:
                     asked += 1
                     same += verdict == said
             if asked:
                 found = wilson(same, asked)
                 rows.append(
                     {
+                        "first": first,
                         "second": second,
                         "judge": other,
                         "share": found.share,
@@ -234,11 +236,11 @@ def _agreement(folder: RunFolder) -> list[AgreementRow]:
     return rows
 
 
-def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str], str]:
+def _verdicts(judgements: Sequence[Judgement]) -> dict[tuple[str, int, str, str, str], str]:
     """One verdict for each example: what both orders agree on."""
-    found: dict[tuple[str, int, str, str], str] = {}
+    found: dict[tuple[str, int, str, str, str], str] = {}
     for one in judgements:
-        key = (one.prompt_id, one.seed, one.second, one.judge)
+        key = (one.prompt_id, one.seed, one.first, one.second, one.judge)
         found[key] = one.verdict if found.get(key, one.verdict) == one.verdict else "tie"
     return found
 

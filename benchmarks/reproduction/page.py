@@ -107,9 +107,13 @@ def _of_budget(results: Judged) -> str:
         columns = ("judge", "first", "second", "examples", "first wins", "same in both orders")
         parts.append(Table(columns, tuple(arena)).markdown())
     if results["agreement"]:
-        same = [(row["judge"], row["second"], _share(row)) for row in results["agreement"]]
+        same = [
+            (row["judge"], row["first"], row["second"], _share(row)) for row in results["agreement"]
+        ]
         parts.append(
-            Table(("the critic and", "against", "prefer the same"), tuple(same)).markdown()
+            Table(
+                ("the critic and", "first", "second", "prefer the same"), tuple(same), names=3
+            ).markdown()
         )
     return "\n\n".join(parts)
 
@@ -138,28 +142,29 @@ def over_budgets(judged: Sequence[Judged]) -> str:
 
 
 def _others_over_budgets(judged: Sequence[Judged]) -> list[str]:
-    """MAUVE, and how often the first model wins, at each budget."""
+    """MAUVE, and how often one model wins against another, at each budget."""
     budgets = tuple(label(results["budget"]) for results in judged)
-    mauve: dict[tuple[str, str], dict[int, str]] = {}
-    arena: dict[tuple[str, str], dict[int, str]] = {}
+    mauve: dict[tuple[str, ...], dict[int, str]] = {}
+    arena: dict[tuple[str, ...], dict[int, str]] = {}
     for results in judged:
         for row in results["mauve"]:
             key = (row["contestant"], row["features"])
             mauve.setdefault(key, {})[results["budget"]] = f"{row['score']:.4f}"
         for met in results["arena"]:
-            key = (met["second"], met["judge"])
-            arena.setdefault(key, {})[results["budget"]] = _share(met["win_rate"])
+            pair = (met["first"], met["second"], met["judge"])
+            arena.setdefault(pair, {})[results["budget"]] = _share(met["win_rate"])
     tables = []
+    columns: tuple[str, ...]
     for columns, found in (
         (("MAUVE", "features"), mauve),
-        (("Reviser wins against", "judge"), arena),
+        (("how often", "wins against", "judge"), arena),
     ):
         rows = tuple(
             (*key, *(values.get(budget, "–") for budget in _budgets(judged)))
             for key, values in found.items()
         )
         if rows:
-            tables.append(Table((*columns, *budgets), rows, names=2).markdown())
+            tables.append(Table((*columns, *budgets), rows, names=len(columns)).markdown())
     return tables
 
 

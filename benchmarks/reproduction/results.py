@@ -28,8 +28,9 @@ class JudgedPerplexity(PerplexityRow, BesideRow):
 
 
 class AgreementRow(Rate):
-    """How often the critic and another judge prefer the same text, of the first model and this one."""
+    """How often the critic and another judge prefer the same text, of these two models."""
 
+    first: str
     second: str
     judge: str
 

@@ -58,10 +58,6 @@ class Places:
     def record(self, budget: int) -> Path:
         return self.of(budget) / "training.json"
 
-    def snapshot(self, step: int) -> Path:
-        """The state of the longest run at the step at which a shorter one leaves it."""
-        return self.folder / "snapshots" / f"{step:07}"
-
 
 def trained(places: Places, budget: int, scale: StagedScale) -> bool:
     """Whether the model of a budget is there; one of other settings is an error."""
@@ -84,7 +80,7 @@ def train(
     minutes: float | None = None,
     say: Say = print,
 ) -> bool:
-    """Train a model at all budgets; True once all are done, False if the minutes were over before."""
+    """Train a model at all budgets, the smallest first; True once all are done, False if the minutes were over before."""
     places = Places(out, name)
     missing = [budget for budget in scale.budgets if not trained(places, budget, scale)]
     if not missing:
@@ -92,17 +88,20 @@ def train(
         return True
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     longest = scale.budgets[-1]
+    if longest not in missing:
+        raise ReviserError(
+            f"{places.of(longest)} is trained, and {label(missing[0])} is not: that run branches off the longest "
+            "one; name another folder"
+        )
     # What training prints is not the result of this program.
     with contextlib.redirect_stdout(sys.stderr), join_world("none") as world:
         begun = start(name, scale, scale.settings_of(longest), corpus, init, world)
         stages = _Stages(places, scale, begun, init, deadline, say)
-        if longest in missing and not stages.run(longest):
-            return False
-        return all(stages.run(budget) for budget in missing if budget != longest)
+        return all(stages.branch_off(b) and stages.run(b) for b in missing)
 
 
 class _Stages:
-    """One model's runs: the longest, and the ends of the shorter ones, which branch off it."""
+    """One model's runs: the longest, and the ends of the shorter ones, which branch off it when it comes by."""
 
     def __init__(
         self,
@@ -120,31 +119,33 @@ class _Stages:
         self._deadline = deadline
         self._say = say
 
-    def run(self, budget: int) -> bool:
-        """Train the run of a budget to its end; False if time is up."""
+    def branch_off(self, budget: int) -> bool:
+        """Take the longest run to the step at which that of a budget leaves it; False if time is up."""
+        longest = self._scale.budgets[-1]
+        if budget == longest or (self._places.of(budget) / _LATEST / _STATE).exists():
+            return True
+        return self.run(longest, until=self._scale.branch(budget))
+
+    def run(self, budget: int, until: int | None = None) -> bool:
+        """Train the run of a budget to its end, or until a step; False if time is up before."""
         trainer, scale = self._begun.trainer, self._scale
         folder = self._places.of(budget)
         folder.mkdir(parents=True, exist_ok=True)
         # One trainer serves all budgets, so that nothing is compiled twice.
         trainer.settings = self._settings(budget)
         self._go_to_start(budget)
+        if until is not None and trainer.progress.step >= until:
+            return True
         log = MetricsLog(folder / "metrics.jsonl", trainer.progress.step)
         reporter = Reporter(trainer, log, PlainView())
         self._say(
-            f"{self._places.name}, {label(budget)}: from step {trainer.progress.step} to {scale.steps(budget)}"
-        )
-        is_longest = budget == scale.budgets[-1]
-        branches = (
-            {scale.branch(other): other for other in scale.budgets[:-1]} if is_longest else {}
+            f"{self._places.name}, {label(budget)}: from step {trainer.progress.step} to {until or scale.steps(budget)}"
         )
         began, measured, over = time.monotonic(), None, False
         for measured in trainer.steps():
             reporter.take(measured)
-            step = trainer.progress.step
-            if step in branches and not trained(self._places, branches[step], scale):
-                self._keep(self._places.snapshot(step))
             over = self._deadline is not None and time.monotonic() > self._deadline
-            if over and trainer.done < 1:
+            if (over or trainer.progress.step == until) and trainer.done < 1:
                 break
         if measured is not None and reporter.unreported:
             reporter.report(measured)
@@ -152,6 +153,8 @@ class _Stages:
         self._count(folder, time.monotonic() - began)
         if trainer.done < 1:
             self._keep(folder / _LATEST)
+            if trainer.progress.step == until:
+                return True
             self._say(
                 f"{self._places.name}, {label(budget)}: stopped at step {trainer.progress.step} "
                 f"of {scale.steps(budget)}; the same command goes on"
@@ -169,12 +172,8 @@ class _Stages:
         if (folder / _LATEST / _STATE).exists():
             self._restore(folder / _LATEST)
         elif budget != scale.budgets[-1]:
-            snapshot = self._places.snapshot(scale.branch(budget))
-            if not (snapshot / _STATE).exists():
-                raise ReviserError(
-                    f"{snapshot} is not here: the run of {label(budget)} ids branches off the longest one there"
-                )
-            self._restore(snapshot)
+            # The longest run stands where this one leaves it.
+            self._restore(self._places.of(scale.budgets[-1]) / _LATEST)
 
     def _keep(self, folder: Path) -> None:
         trainer = self._begun.trainer
@@ -220,10 +219,7 @@ class _Stages:
             self._places.record(budget), (json.dumps(record, indent=1) + "\n").encode()
         )
         # What is finished needs no state to go on from.
-        for state in (folder / _LATEST, self._places.snapshot(self._scale.branch(budget))):
-            if (state / _STATE).exists() and (
-                budget != self._scale.budgets[-1] or state.name == _LATEST
-            ):
-                (state / _STATE).unlink()
-                state.rmdir()
+        if (state := folder / _LATEST / _STATE).exists():
+            state.unlink()
+            state.parent.rmdir()
         self._say(f"{self._places.name}, {label(budget)}: done, loss {record['loss']:.3f}")

@@ -6,7 +6,7 @@ All four have the same trunk (layers, width, heads, MLP), see the same texts and
 of the same size under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include
 its moves, as in the paper. What is finished is kept in OUT, so a second call goes on where the first ended
 (`--train AR` does one part alone); `--measure OUT` measures what a run has written by further evaluators,
-without its models. `--scale bench` and `bench-warm` are larger, with a fifth model and several budgets, and are carried
+without its models. `--scale bench`, `bench-small` and `bench-warm` are larger, with a fifth model and several budgets, and are carried
 out in stages, on any machines and days (`benchmarks.reproduction`).
 """
 
@@ -84,7 +84,7 @@ Say = Callable[[str], None]
 _HELD_OUT_SHARE = 10
 _RECORD = "reproduction.json"
 # Scales that are carried out in stages, by `benchmarks.reproduction`, which is built of what is here.
-STAGED = ("bench", "bench-warm", "bench-tiny")
+STAGED = ("bench", "bench-small", "bench-warm", "bench-tiny")
 STAGES = ("prepare", "train", "generate", "judge", "report", "cut", "join")
 STAGED_NAMES = ("Reviser", "Reviser-ours", "AR", "SEDD", "MDLM")
 

@@ -195,6 +195,20 @@ _PRESETS: Final[Mapping[str, ModelConfig]] = MappingProxyType(
             canvas_length=2048,
             rope_theta=100_000.0,
         ),
+        # The paper's architecture at a third of its size: learns more from each id that a small budget has.
+        "paper-small": ModelConfig(
+            kind="paper",
+            vocab_size=50291,
+            layers=8,
+            width=384,
+            heads=6,
+            kv_heads=6,
+            ff=1536,
+            context=256,
+            canvas_length=512,
+            dropout=0.1,
+            cursor_id=50257,
+        ),
         "tiny": ModelConfig(
             kind="llama",
             vocab_size=128,

@@ -92,10 +92,11 @@ def test_a_run_cut_short_again_and_again_comes_to_the_same(
     quiet: list[str] = []
     assert train(name, SMALL, tmp_path / "whole", corpus, say=quiet.append)
     calls = 1
-    # Without any minutes, a call ends after one step.
+    # Without any minutes, a call ends after one step. The second comes to where the short run leaves, which takes
+    # that to its end, in one step, and the long one a step further.
     while not train(name, SMALL, tmp_path / "cut", corpus, minutes=0, say=quiet.append):
         calls += 1
-    assert calls == (5 - 1) + 1
+    assert calls == 4
     for budget in SMALL.budgets:
         assert same(
             Places(tmp_path / "whole", name).model(budget),
@@ -107,9 +108,19 @@ def test_a_run_cut_short_again_and_again_comes_to_the_same(
     assert same(
         Places(tmp_path / "whole", name).model(384), Places(tmp_path / "alone", name).model(384)
     )
+    # It was finished before the long one was.
+    done = [line for line in quiet if ": done" in line]
+    assert [line.split(",")[1].split(":")[0].strip() for line in done[:2]] == ["384", "640"]
     # Nothing is left of what was needed on the way.
     assert not list((tmp_path / "whole").rglob("state.pt"))
     assert not list((tmp_path / "cut").rglob("state.pt"))
+
+
+def test_a_short_run_whose_long_one_is_over_gets_a_sentence(corpus: Path, tmp_path: Path) -> None:
+    assert train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
+    Places(tmp_path, "AR").record(384).unlink()
+    with pytest.raises(ReviserError, match="name another folder"):
+        train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
 
 
 def test_a_run_goes_on_elsewhere_from_slices(
@@ -170,7 +181,8 @@ def test_two_judges_in_both_orders_and_their_agreement(made: tuple[Path, Path]) 
         assert len(judges) == 2
         assert {row["second"] for row in found["arena"]} == others
         by_critic = [row for row in found["arena"] if row["judge"].startswith("critic:")]
-        assert len(by_critic) == 5
+        # All against all: five models and the real text.
+        assert len({(row["first"], row["second"]) for row in by_critic}) == 15
         for row in by_critic:
             assert row["asked"] == 2 * SMALL.critic_prompts
             assert row["agreement"]["share"] == 1.0
@@ -188,7 +200,7 @@ def test_texts_can_be_judged_without_their_models(made: tuple[Path, Path], tmp_p
     shutil.copytree(made[0] / "texts", out / "texts")
     scale = dataclasses.replace(SMALL, evaluators=(), judges=())
     found = judge(scale, out, 640, Judges(made[1]), Heard())
-    assert len(found["arena"]) == 5
+    assert len(found["arena"]) == 15
     assert found["perplexity"] == []
 
 
@@ -259,9 +271,9 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
 
 
 def test_scales_are_what_they_say() -> None:
-    bench, warm = SCALES["bench"], SCALES["bench-warm"]
-    assert bench.budgets == (72 * MILLION, 200 * MILLION, 700 * MILLION)
-    for scale in (bench, warm):
+    bench, small, warm = (SCALES[name] for name in ("bench", "bench-small", "bench-warm"))
+    assert bench.budgets == small.budgets == (72 * MILLION, 200 * MILLION, 700 * MILLION)
+    for scale in (bench, small, warm):
         for budget in scale.budgets:
             assert budget <= scale.steps(budget) * scale.ids_a_step < budget + scale.ids_a_step
         # A branch leaves the longest run where that is still on its plateau.
