@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,6 +58,16 @@ class StagedScale:
         """The step at which the run of a budget leaves the plateau."""
         assert self.settings.cooldown is not None
         return math.floor((1 - self.settings.cooldown) * self.steps(budget))
+
+    def with_budgets(self, budgets: Sequence[int]) -> StagedScale:
+        """Some of the budgets alone: their runs are the same, since all share their beginning."""
+        for budget in budgets:
+            if budget not in self.budgets:
+                known = ", ".join(map(label, self.budgets))
+                raise ReviserError(
+                    f"{label(budget)} is no budget of this scale: choose from {known}"
+                )
+        return dataclasses.replace(self, budgets=tuple(sorted(set(budgets))))
 
     def settings_of(self, budget: int) -> Settings:
         return dataclasses.replace(self.settings, steps=self.steps(budget), minutes=None)

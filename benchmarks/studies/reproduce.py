@@ -570,6 +570,10 @@ class ReproduceOptions:
     model: Annotated[
         tuple[str, ...], Option("bench: these models alone", choices=STAGED_NAMES, together=True)
     ] = ()
+    budgets: Annotated[
+        tuple[int, ...],
+        Option("bench: these budgets alone, in million ids", metavar="COUNT", together=True),
+    ] = ()
     minutes: Annotated[
         float | None, Option("bench: stop after so many minutes; the same command continues")
     ] = None
@@ -615,6 +619,8 @@ def run_stages(chosen: ReproduceOptions) -> None:
         scale = dataclasses.replace(
             scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts)
         )
+    if chosen.budgets:
+        scale = scale.with_budgets([count * scales.MILLION for count in chosen.budgets])
     if chosen.steps or chosen.train or chosen.measure or chosen.judge:
         raise ReviserError("--steps, --train, --measure and --judge are not for this scale")
     done = staged.carry_out(wish, scale)
@@ -625,7 +631,9 @@ def run(chosen: ReproduceOptions) -> None:
     if chosen.scale in STAGED:
         run_stages(chosen)
         return
-    if chosen.stage or chosen.model or chosen.minutes or chosen.init or chosen.critic:
+    if any(
+        (chosen.stage, chosen.model, chosen.budgets, chosen.minutes, chosen.init, chosen.critic)
+    ):
         raise ReviserError(f"--stage and the like are for the scales {', '.join(STAGED)}")
     scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
     out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"

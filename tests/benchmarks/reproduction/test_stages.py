@@ -284,6 +284,11 @@ def test_scales_are_what_they_say() -> None:
     )
     assert trained * bench.ids_a_step < 760 * MILLION
     assert label(72 * MILLION) == "72M"
+    assert bench.with_budgets([200 * MILLION, 72 * MILLION]).budgets == bench.budgets[:2]
+    with pytest.raises(
+        ReviserError, match="100M is no budget of this scale: choose from 72M, 200M"
+    ):
+        bench.with_budgets([100 * MILLION])
     with pytest.raises(ReviserError, match="budgets rise"):
         StagedScale(bench.settings, (2, 1), bench.setup, (), (), ())
 
@@ -310,6 +315,8 @@ def test_without_ar_there_is_nothing_to_compare_with() -> None:
     ("words", "sentence"),
     [
         (["--scale", "lab", "--stage", "train"], "are for the scales bench"),
+        (["--scale", "lab", "--budgets", "72"], "are for the scales bench"),
+        (["--scale", "bench-tiny", "--budgets", "3"], "3M is no budget"),
         (["--scale", "bench-tiny", "--steps", "3"], "are not for this scale"),
         (["--scale", "bench-tiny", "--stage", "judge"], "holds no texts to judge"),
     ],
