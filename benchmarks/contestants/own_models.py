@@ -215,7 +215,7 @@ class NativeReviser(OwnModel):
         most = min(self.max_actions, policy.context - len(history))
         if not self.manner.rules:
             return Rollout(policy, canvas, history, sampler, max_actions=most)
-        unrepeated = UnrepeatedPhrases(Unrepeated(policy), self.tokenizer)
+        unrepeated = UnrepeatedPhrases(Unrepeated(policy, tokenizer=self.tokenizer), self.tokenizer)
         ruled = Ending(unrepeated, self.tokenizer, len(history), most)
         if not (self.manner.checked and self.moves and can_read(policy)):
             return Rollout(ruled, canvas, history, sampler, max_actions=most)

@@ -291,7 +291,9 @@ class Session:
         if draft is None and not window.trailing_space and ends_sentence(window.prefix):
             policy = Spaced(policy, self.tokenizer)
         if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
-            policy = UnrepeatedPhrases(Unrepeated(policy, longest_repeat), self.tokenizer)
+            policy = UnrepeatedPhrases(
+                Unrepeated(policy, longest_repeat, self.tokenizer), self.tokenizer
+            )
         if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
             policy = Ending(policy, self.tokenizer, len(history), allowed)
         if margin:

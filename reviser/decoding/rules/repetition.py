@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
@@ -16,16 +17,28 @@ from reviser.decoding.rollout import Policy, Scores
 
 LONGEST_REPEAT: Final = 8
 """So many tokens in a row are not written twice, unless told otherwise."""
-PHRASE: Final = 4
-"""So many words in a row, each a token, are not written twice by one run."""
+PENALTIES: Final = {2: 1.0, 3: 3.0}
+"""By how many nats a word becomes less likely that would be the second or the third of a phrase in the run's own text."""
+DOUBTFUL: Final = 4
+"""The word that would be this one of such a phrase is not written, unless the model is `SURE` of it."""
+SURE: Final = 0.4
+"""The chance of a word from which there is no other good way to go on, as after "by the end"."""
+PHRASE: Final = 6
+"""So many words in a row are not written twice by one run."""
 
 
 class Unrepeated:
-    """A policy that does not write `size` tokens in a row that stand elsewhere in the text already."""
+    """A policy that does not write `size` tokens in a row that stand elsewhere in the text already.
 
-    def __init__(self, policy: Policy, size: int = LONGEST_REPEAT) -> None:
+    A word that was begun may still be ended: the repeat then stops at the next one.
+    """
+
+    def __init__(
+        self, policy: Policy, size: int = LONGEST_REPEAT, tokenizer: Tokenizer | None = None
+    ) -> None:
         self._policy = policy
         self._size = size
+        self._pieces = frozenset[int]() if tokenizer is None else _tokens(tokenizer).pieces
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -35,7 +48,8 @@ class Unrepeated:
         scores = self._policy.scores(history, canvas)
         if scores is None or canvas.cursor < self._size - 1:
             return scores
-        repeated = [*completions(canvas.tokens, canvas.cursor, self._size)]
+        found = completions(canvas.tokens, canvas.cursor, self._size)
+        repeated = [token for token in found if token not in self._pieces]
         if repeated:
             scores = scores.copy()
             scores[repeated] = -np.inf
@@ -43,14 +57,15 @@ class Unrepeated:
 
 
 class UnrepeatedPhrases:
-    """A policy that does not write a phrase twice in one run: `PHRASE` tokens in a row, each of them a word.
+    """A policy that is kept from writing phrases twice in one run: words in a row, each of them a token.
 
-    What stands around the run may be repeated, and so may marks, numbers and lines, as lists and tables have them.
+    The longer a repeated phrase would become, the less likely its next word is made. What stands around the run may be
+    repeated, and so may marks, numbers and lines, as lists and tables have them.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
         self._policy = policy
-        self._words = word_tokens(tokenizer)
+        self._words = _tokens(tokenizer).words
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -58,37 +73,74 @@ class UnrepeatedPhrases:
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
-        cursor = canvas.cursor - canvas.low
-        if scores is None or cursor < PHRASE - 1:
+        if scores is None:
             return scores
         own = canvas.between(canvas.low, canvas.high)
-        if not all(self._is_word(token) for token in own[cursor - PHRASE + 1 : cursor]):
+        sizes = self._sizes(own, canvas.cursor - canvas.low)
+        if not sizes:
             return scores
-        repeated = [one for one in completions(own, cursor, PHRASE) if self._is_word(one)]
-        if repeated:
-            scores = scores.copy()
-            scores[repeated] = -np.inf
-        return scores
+        made = scores.copy()
+        chances = _chances(scores) if max(sizes.values()) >= DOUBTFUL else None
+        for token, size in sizes.items():
+            if size in PENALTIES:
+                made[token] -= PENALTIES[size]
+            elif chances is not None and (size >= PHRASE or chances[token] < SURE):
+                made[token] = -np.inf
+        return made
 
-    def _is_word(self, token: int) -> bool:
-        return token < len(self._words) and bool(self._words[token])
+    def _sizes(self, own: Sequence[int], cursor: int) -> dict[int, int]:
+        """The words that would go on a phrase that stands in the run's own text, with the number of its words then."""
+        found: dict[int, int] = {}
+        if not cursor or own[cursor - 1] not in self._words:
+            return found
+        for at, token in enumerate(own[:-1]):
+            word = own[at + 1]
+            # What stands at the cursor itself repeats nothing.
+            if token == own[cursor - 1] and at + 1 != cursor and word in self._words:
+                size = 1
+                while (
+                    size < PHRASE - 1
+                    and size <= min(at, cursor - 1)
+                    and own[at - size] == own[cursor - 1 - size]
+                    and own[at - size] in self._words
+                ):
+                    size += 1
+                found[word] = max(found.get(word, 0), size + 1)
+        return found
 
 
-_words: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
+def _chances(scores: Scores) -> Scores:
+    weights = np.exp(scores - scores.max())
+    chances: Scores = weights / weights.sum()
+    return chances
 
 
-def word_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
-    """Which tokens are a space and letters."""
-    if tokenizer not in _words:
-        shown = (
-            tokenizer.token_bytes(token).decode("utf-8", "ignore")
-            if token not in tokenizer.markers
-            else ""
+@dataclass(frozen=True)
+class _Tokens:
+    """Tokens that are a whole word (a space and letters, or an ending such as "'s"), and those that may go on a word."""
+
+    words: frozenset[int]
+    pieces: frozenset[int]
+
+
+_known: WeakKeyDictionary[Tokenizer, _Tokens] = WeakKeyDictionary()
+_WORD = re.compile(r" [^\W\d_]+|['’][^\W\d_]+")
+_PIECE = re.compile(r"[^\W\d_]+")
+
+
+def _tokens(tokenizer: Tokenizer) -> _Tokens:
+    if tokenizer not in _known:
+        shown = {
+            token: tokenizer.token_bytes(token).decode("utf-8", "ignore")
             for token in range(tokenizer.size)
+            if token not in tokenizer.markers
+        }
+        words, pieces = (
+            frozenset(token for token, text in shown.items() if pattern.fullmatch(text))
+            for pattern in (_WORD, _PIECE)
         )
-        found = [text.startswith(" ") and text[1:].isalpha() for text in shown]
-        _words[tokenizer] = np.array(found, dtype=np.bool_)
-    return _words[tokenizer]
+        _known[tokenizer] = _Tokens(words, pieces)
+    return _known[tokenizer]
 
 
 def completions(tokens: Sequence[int], cursor: int, size: int) -> Iterator[int]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
 from reviser.decoding.rules.repetition import (
+    PENALTIES,
     PHRASE,
     Unrepeated,
     UnrepeatedPhrases,
@@ -73,16 +76,54 @@ def test_scores_of_a_policy_stay_as_they_were() -> None:
     assert Unrepeated(policy, 3).scores(empty, short) is not None
 
 
-def test_a_run_writes_no_phrase_twice_but_may_repeat_what_it_was_given() -> None:
+class Asked:
+    """Finds a token as likely as it is told, and all others alike."""
+
+    vocabulary = VOCABULARY
+
+    def __init__(self, token: int, chance: float) -> None:
+        self._token, self._chance = token, chance
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
+        others = (1 - self._chance) / (VOCABULARY.size - 1)
+        scores = np.full(VOCABULARY.size, np.log(others), dtype=np.float32)
+        scores[self._token] = np.log(self._chance)
+        return scores
+
+
+def change_of(text: str, said: str, word: str, chance: float = 0.3) -> float:
+    """What a word's score becomes less after a run that wrote a text and then some words of it."""
+    tokenizer = ToyTokenizer()
+    (token,) = tokenizer.encode(word)
+    canvas, history = seed(VOCABULARY, [])
+    for one in tokenizer.encode(text + said):
+        canvas.apply(Insert(one))
+    policy = Asked(token, chance)
+    made = UnrepeatedPhrases(policy, tokenizer).scores(history, canvas)
+    assert made is not None
+    return float(policy.scores(history, canvas)[token] - made[token])
+
+
+def test_the_longer_a_repeated_phrase_the_less_likely_its_next_word() -> None:
+    text = " the cat sat on the mat."
+    assert change_of(text, " mat", " cat") == 0
+    assert change_of(text, " cat", " sat") == pytest.approx(PENALTIES[2])
+    assert change_of(text, " the cat", " sat") == pytest.approx(PENALTIES[3])
+    assert change_of(text, " the cat sat", " on") == np.inf
+    # Where there is no other way to go on, four and five words may be said again, but not six.
+    assert change_of(text, " the cat sat", " on", 0.9) == 0
+    assert change_of(text, " the cat sat on", " the", 0.9) == 0
+    assert change_of(text, " the cat sat on the", " mat", 0.9) == np.inf
+
+
+def test_a_run_may_repeat_what_it_was_given_and_leaves_its_own_loops() -> None:
     tokenizer = ToyTokenizer()
     said = tokenizer.encode(" the cat sat on")
-    assert len(said) == PHRASE
     policy = UnrepeatedPhrases(Even(said), tokenizer)
     canvas, history = seed(VOCABULARY, said)
-    run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=40)
-    list(run)
+    list(Rollout(policy, canvas, history, Sampler.greedy(), max_actions=60))
     own = canvas.tokens[len(said) :]
-    # The phrase of the prefix is written once; after that the run leaves the loop.
+    # The phrase of the prefix is written once.
     assert own[: len(said)] == said
     words = set(tokenizer.encode(" the cat sat on mat"))
     phrases = [
@@ -91,6 +132,17 @@ def test_a_run_writes_no_phrase_twice_but_may_repeat_what_it_was_given() -> None
         if words.issuperset(own[at : at + PHRASE])
     ]
     assert len(phrases) == len(set(phrases))
+
+
+def test_a_word_that_was_begun_may_be_ended() -> None:
+    tokenizer = ToyTokenizer()
+    text = tokenizer.encode("\nabc")
+    piece = text[-1]
+    canvas, history = seed(VOCABULARY, [*text, *text[:-1]])
+    for known, banned in ((None, True), (tokenizer, False)):
+        made = Unrepeated(Even([1]), 3, known).scores(history, canvas)
+        assert made is not None
+        assert bool(np.isinf(made[piece])) == banned
 
 
 def test_marks_and_lines_may_be_repeated() -> None:
