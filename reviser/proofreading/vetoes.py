@@ -21,6 +21,10 @@ from reviser.prose import Paragraph, Role, sentences
 
 FAR: Final = 0.4
 """What is seldom right may be wrong with this share of the chance that other changes may be wrong with."""
+SELDOM_RIGHT: Final = frozenset((Kind.OTHER, Kind.MISSING_WORD))
+"""Kinds of changes of which less than half are right, however likely the model finds them."""
+COMMA: Final = 0.8
+"""A comma that is put in may be wrong with this share of the chance that other changes may be wrong with."""
 FURTHEST: Final = 0.34
 """The share of a word's letters beyond which a change of them is no slip."""
 MOST_WORDS: Final = 3
@@ -39,6 +43,7 @@ _COMMON = (
     | {"and", "or", "but", "if", "so", "not", "yes", "then", "when", "where", "why", "how", "also"}
 )
 _POINTING = (frozenset(("this", "that")), frozenset(("these", "those")))
+_RELATIVE = frozenset(("which", "that"))
 # A mark behind which something follows that is no part of the paragraph: an example, a list, a letter's text.
 _LEADS_ON = re.compile(r"[,:]")
 # Characters around a change that hold the words beside it.
@@ -149,21 +154,23 @@ class Guard:
 
 
 def needed(proposal: Proposal, confidence: float, *, seldom_right: bool = False) -> float:
-    """The confidence that a change needs: more where it looks like another word, not like a mended one."""
-    return raised(confidence) if seldom_right or is_far(proposal) else confidence
+    """The confidence that a change needs: more for what is seldom right, and a little more for a new comma."""
+    if seldom_right or proposal.kind in SELDOM_RIGHT or is_far(proposal):
+        return raised(confidence)
+    if proposal.new.strip() == "," and not proposal.old.strip():
+        return raised(confidence, COMMA)
+    return confidence
 
 
-def raised(confidence: float) -> float:
-    """The confidence that a change needs which is seldom right."""
-    return 1 - (1 - confidence) * FAR
+def raised(confidence: float, share: float = FAR) -> float:
+    """The confidence that a change needs which may be wrong with a share of the chance that others may be wrong with."""
+    return 1 - (1 - confidence) * share
 
 
 def is_far(proposal: Proposal) -> bool:
     """Whether words become others that are neither like them nor of the same class."""
     if not _words(proposal.old) or not _words(proposal.new):
         return False
-    if proposal.kind is Kind.OTHER:
-        return True
     if proposal.kind is not Kind.SPELLING:
         return False
     old, new = proposal.old.casefold(), proposal.new.casefold()
@@ -192,6 +199,7 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
     leads_on = proposal.end == len(text) and _LEADS_ON.fullmatch(proposal.old)
     objections = (
         (are_variants(old, new), "both spellings are right"),
+        (pair == _RELATIVE, "both words are right"),
         (pair <= english.PERMITTING or pair in _POINTING, "it says something else"),
         (_denies(old, new), "it says the opposite"),
         (heading and lowers(proposal.old, proposal.new), "headings have capitals of their own"),
