@@ -19,7 +19,7 @@ COMMANDS = {
     "infill": ("measures.infill", "how well gaps are filled"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lookup": ("speed.lookup", "what guessing from the text itself would gain"),
-    "lsp": ("speed.lsp", "how quick the language server is"),
+    "lsp": ("speed.suggestions.command", "how quick the language server is"),
     "moving": ("studies.moving", "moves at several temperatures"),
     "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
     "quality": ("studies.quality", "a model beside real text and a left-to-right model"),

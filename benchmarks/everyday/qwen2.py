@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import torch
@@ -47,6 +47,25 @@ _INSIDE = {
 }
 _EMBEDDING = "model.embed_tokens.weight"
 _LARGEST = 127
+
+
+class RopeParameters(TypedDict):
+    rope_type: str
+    rope_theta: float
+
+
+class Qwen2Settings(TypedDict):
+    """What transformers' `Qwen2Config` is made with, under its own names."""
+
+    vocab_size: int
+    num_hidden_layers: int
+    hidden_size: int
+    intermediate_size: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    max_position_embeddings: int
+    rms_norm_eps: float
+    rope_parameters: RopeParameters
 
 
 class RoundedLinear(nn.Module):
@@ -146,7 +165,7 @@ def _put(model: nn.Module, weights: dict[str, Tensor], *, tied: bool) -> None:
         setattr(module, own, kept if own in module._parameters else value)
 
 
-def _settings(fields: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _settings(fields: Mapping[str, Any], path: Path) -> Qwen2Settings:
     try:
         tokens = fields["tokenizer.ggml.tokens"]
         heads = fields[f"{ARCHITECTURE}.attention.head_count"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.correctors import NAMES, check_name
@@ -170,6 +170,6 @@ def _tell(results: Sequence[Result], arguments: ProofreadingOptions, command: st
         print(f"page: {arguments.out / 'proofreading.html'}", file=sys.stderr)
 
 
-def _figures(result: Result) -> dict[str, Any]:
-    """A result as JSON has it: no sentence of any set."""
+def _figures(result: Result) -> dict[str, object]:
+    """The JSON object of a result: no sentence of any set."""
     return {key: value for key, value in asdict(result).items() if key != "examples"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from benchmarks.proofreading.examples import EXPLAINED
 from benchmarks.proofreading.measure import Result
@@ -85,7 +84,7 @@ def markdown(results: Sequence[Result], command: str) -> str:
     return f"# {TITLE}\n\n{provenance(command)}\n{NOTES}\n\n{summary(results)}"
 
 
-def page(results: Sequence[Result], facts: dict[str, Any]) -> str:
+def page(results: Sequence[Result], facts: Mapping[str, str]) -> str:
     """The page: all figures, and examples of each corrector on each set."""
     sections = [Section("Scores", (NOTES, scores_table(results)))]
     for name, table in kinds_tables(results).items():

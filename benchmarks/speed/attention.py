@@ -41,6 +41,8 @@ from training.trainer.settings import PRESETS, Settings, preset_settings
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
+    from reviser.model.kernels.packed import Tiles
+
 ROUNDS = 10
 # How far two kernels may differ that compute the same in bf16.
 TOLERANCE = 0.03
@@ -139,7 +141,7 @@ _TILES = tuple(
 )
 _KERNELS = ("FORWARD", "QUERIES", "KEYS")
 # The sizes that training uses, which are put back after others were tried.
-_usual: dict[str, Any] = {}
+_usual: dict[str, Tiles] = {}
 
 
 def candidates(layer: Layer, tiles: bool = False) -> Iterator[tuple[str, Callable[[], Attention]]]:

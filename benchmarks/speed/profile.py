@@ -13,7 +13,6 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable
-from typing import Any
 
 from benchmarks.speed.contestants.contest import prompt
 from benchmarks.speed.contestants.ours import Ours
@@ -51,6 +50,42 @@ class Spent:
         return {name: seconds * 1e6 for name, seconds in parts.items()}
 
 
+@dataclasses.dataclass(frozen=True)
+class Prompt:
+    """How a prompt is read; `us` by what the microseconds were spent on."""
+
+    ms: float
+    processor_ms: float
+    tokens_per_s: float
+    us: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """How several texts are read, together and one after the other."""
+
+    count: int
+    tokens_each: int
+    together_tokens_per_s: float
+    alone_tokens_per_s: float
+    gain: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ProfileResult:
+    """All figures of a profile; prompts by their length."""
+
+    model: str
+    level: str
+    threads: int
+    memory_bandwidth_gb_s: float
+    weights_mb: float
+    actions_per_s: float
+    action_us: dict[str, float]
+    prompts: dict[str, Prompt]
+    texts: Texts
+
+
 def spent(decoder: NativeDecoder, work: Callable[[], object], rounds: int = ROUNDS) -> Spent:
     """The quickest of some rounds, by the processor's time: others may use it, too."""
     found = []
@@ -63,7 +98,7 @@ def spent(decoder: NativeDecoder, work: Callable[[], object], rounds: int = ROUN
     return min(found, key=lambda one: one.processor)
 
 
-def profile(threads: int) -> dict[str, Any]:
+def profile(threads: int) -> ProfileResult:
     """Measure an action, prompts of several lengths, and texts together and one by one."""
     engine = load_engine(threads=threads)
     policy = engine.policy
@@ -86,31 +121,31 @@ def profile(threads: int) -> dict[str, Any]:
     with NativeBatch(decoder, TEXTS, TEXT_LENGTH) as batch:
         together = spent(decoder, lambda: read_together(batch, texts))
         alone = spent(decoder, lambda: read_alone(batch, texts))
-    return {
-        "model": engine.name,
-        "level": decoder.level,
-        "threads": decoder.threads,
-        "memory_bandwidth_gb_s": memory_bandwidth(threads) / 1e9,
-        "weights_mb": decoder.step_bytes / 1e6,
-        "actions_per_s": STEPS / action.wall,
-        "action_us": {name: us / STEPS for name, us in action.shares().items()},
-        "prompts": {
-            str(length): {
-                "ms": one.wall * 1e3,
-                "processor_ms": one.processor * 1e3,
-                "tokens_per_s": length / one.wall,
-                "us": one.shares(),
-            }
+    return ProfileResult(
+        model=engine.name,
+        level=decoder.level,
+        threads=decoder.threads,
+        memory_bandwidth_gb_s=memory_bandwidth(threads) / 1e9,
+        weights_mb=decoder.step_bytes / 1e6,
+        actions_per_s=STEPS / action.wall,
+        action_us={name: us / STEPS for name, us in action.shares().items()},
+        prompts={
+            str(length): Prompt(
+                ms=one.wall * 1e3,
+                processor_ms=one.processor * 1e3,
+                tokens_per_s=length / one.wall,
+                us=one.shares(),
+            )
             for length, one in prompts.items()
         },
-        "texts": {
-            "count": TEXTS,
-            "tokens_each": TEXT_LENGTH,
-            "together_tokens_per_s": len(ids) / together.wall,
-            "alone_tokens_per_s": len(ids) / alone.wall,
-            "gain": alone.processor / together.processor,
-        },
-    }
+        texts=Texts(
+            count=TEXTS,
+            tokens_each=TEXT_LENGTH,
+            together_tokens_per_s=len(ids) / together.wall,
+            alone_tokens_per_s=len(ids) / alone.wall,
+            gain=alone.processor / together.processor,
+        ),
+    )
 
 
 def read(decoder: NativeDecoder, ids: list[int]) -> None:
@@ -129,35 +164,35 @@ def read_alone(batch: NativeBatch, texts: list[list[int]]) -> None:
         read_together(batch, [text])
 
 
-def report(result: dict[str, Any]) -> str:
-    total = sum(result["action_us"].values())
+def report(result: ProfileResult) -> str:
+    total = sum(result.action_us.values())
     lines = [
-        f"{result['model']}: {result['level']}, {result['threads']} threads, which can read "
-        f"{result['memory_bandwidth_gb_s']:.1f} GB/s",
+        f"{result.model}: {result.level}, {result.threads} threads, which can read "
+        f"{result.memory_bandwidth_gb_s:.1f} GB/s",
         "",
-        f"One action: {total:.0f} µs ({result['actions_per_s']:.1f} a second), "
-        f"{result['weights_mb']:.1f} MB of weights",
+        f"One action: {total:.0f} µs ({result.actions_per_s:.1f} a second), "
+        f"{result.weights_mb:.1f} MB of weights",
     ]
     lines += [
         f"  {microseconds:8.1f} µs  {microseconds / total:6.1%}  {name}"
-        for name, microseconds in result["action_us"].items()
+        for name, microseconds in result.action_us.items()
     ]
-    for length, one in result["prompts"].items():
+    for length, one in result.prompts.items():
         lines += [
             "",
-            f"A prompt of {length} tokens: {one['ms']:.0f} ms ({one['tokens_per_s']:.0f} tokens a second), "
-            f"{one['processor_ms']:.0f} ms of processors",
+            f"A prompt of {length} tokens: {one.ms:.0f} ms ({one.tokens_per_s:.0f} tokens a second), "
+            f"{one.processor_ms:.0f} ms of processors",
         ]
-        whole = sum(one["us"].values())
+        whole = sum(one.us.values())
         lines += [
             f"  {microseconds / 1e3:8.1f} ms  {microseconds / whole:6.1%}  {name}"
-            for name, microseconds in one["us"].items()
+            for name, microseconds in one.us.items()
         ]
-    texts = result["texts"]
+    texts = result.texts
     lines += [
         "",
-        f"{texts['count']} texts of {texts['tokens_each']} tokens: {texts['together_tokens_per_s']:.0f} tokens a second "
-        f"together, {texts['alone_tokens_per_s']:.0f} one after the other; {texts['gain']:.2f} times by the "
+        f"{texts.count} texts of {texts.tokens_each} tokens: {texts.together_tokens_per_s:.0f} tokens a second "
+        f"together, {texts.alone_tokens_per_s:.0f} one after the other; {texts.gain:.2f} times by the "
         "processors' time",
     ]
     return "\n".join(lines) + "\n"
@@ -165,4 +200,4 @@ def report(result: dict[str, Any]) -> str:
 
 def show(threads: int, as_json: bool) -> None:
     result = profile(threads)
-    print(json.dumps(result) if as_json else report(result))
+    print(json.dumps(dataclasses.asdict(result)) if as_json else report(result))

@@ -1,18 +1,17 @@
-"""The figures of the measurement of speed, and how they are told: each beside instructions and the memory's rate."""
+"""The figures of the measurement of speed, and the page that shows them: each beside instructions and the memory's rate."""
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from benchmarks.speed.contestants.contest import Contestant
 
 CONTEXTS = (32, 512, 1500)
 
 
-@dataclasses.dataclass
+@dataclass
 class Times:
     """Seconds of each round: for the first token after a prompt of some length, and for a step."""
 
@@ -31,46 +30,142 @@ class Times:
         return length / statistics.median(self.first[length])
 
 
+@dataclass(frozen=True)
+class Shares:
+    """Where the time of one of our actions goes, as shares of it."""
+
+    overhead_share: float
+    """Outside the matrix products and attention."""
+    preparation_share: float
+    attention_share: float
+    python_share: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Our weights, and how they are run."""
+
+    bits: int
+    table_bits: int
+    level: str
+    threads: int
+    weights_mb: float
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Resident memory of a process that decodes, and of one that has only imported what it needs."""
+
+    rss_mb: float
+    rss_imports_mb: float
+
+
+@dataclass(frozen=True)
+class Prefill:
+    """Our prompt tokens a second, beside the faster of transformers and llama.cpp."""
+
+    tokens_per_s: float
+    ratio: float | None
+    against: str | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """The figures of one contestant; those by the length of a prompt have it as their key, as in JSON."""
+
+    instructions: str
+    tokens_per_s: float
+    read_gb_s: float
+    prefill_tokens_per_s: dict[str, float]
+    first_token_ms: dict[str, float]
+
+
+@dataclass(frozen=True)
+class SpeedResult:
+    """All figures; the first contestant is ours, and is compared with the others."""
+
+    ours_actions_per_s: float
+    transformers_tokens_per_s: float | None
+    llamacpp_tokens_per_s: float | None
+    prefill: dict[str, Prefill]
+    shares: Shares
+    memory_bandwidth_gb_s: float
+    memory: Memory
+    first_action_ms: dict[str, float]
+    facts: Facts
+    contestants: dict[str, Row]
+
+    @property
+    def ratio_transformers(self) -> float | None:
+        return self._ratio(self.transformers_tokens_per_s)
+
+    @property
+    def ratio_llamacpp(self) -> float | None:
+        return self._ratio(self.llamacpp_tokens_per_s)
+
+    @property
+    def bandwidth_share(self) -> float:
+        read_gb_s = self.facts.weights_mb / 1e3 * self.ours_actions_per_s
+        return read_gb_s / self.memory_bandwidth_gb_s
+
+    def _ratio(self, theirs: float | None) -> float | None:
+        return None if theirs is None else self.ours_actions_per_s / theirs
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON object that `--json` prints."""
+        return {
+            "ours_actions_per_s": self.ours_actions_per_s,
+            "transformers_tokens_per_s": self.transformers_tokens_per_s,
+            "llamacpp_tokens_per_s": self.llamacpp_tokens_per_s,
+            "ratio_transformers": self.ratio_transformers,
+            "ratio_llamacpp": self.ratio_llamacpp,
+            "prefill": {length: asdict(one) for length, one in self.prefill.items()},
+            **asdict(self.shares),
+            "memory_bandwidth_gb_s": self.memory_bandwidth_gb_s,
+            "bandwidth_share": self.bandwidth_share,
+            **asdict(self.memory),
+            "first_action_ms": self.first_action_ms,
+            **asdict(self.facts),
+            "contestants": {name: asdict(row) for name, row in self.contestants.items()},
+        }
+
+
 def summary(
     contestants: Sequence[Contestant],
     times: Sequence[Times],
-    shares: dict[str, float],
+    shares: Shares,
     bandwidth: float,
-    facts: dict[str, Any],
-    memory: dict[str, float],
-) -> dict[str, Any]:
-    """All figures as JSON knows them; the first contestant is compared with the others."""
+    facts: Facts,
+    memory: Memory,
+) -> SpeedResult:
+    """Compare the first contestant with the others; `bandwidth` is in bytes a second."""
     ours = times[0]
     named = {one.name: spent for one, spent in zip(contestants, times, strict=True)}
     transformers = _fastest(named, "transformers")
     llama = _fastest(named, "llama.cpp")
-    rate = ours.steps_per_s
-    return {
-        "ours_actions_per_s": rate,
-        "transformers_tokens_per_s": transformers.steps_per_s if transformers else None,
-        "llamacpp_tokens_per_s": llama.steps_per_s if llama else None,
-        "ratio_transformers": rate / transformers.steps_per_s if transformers else None,
-        "ratio_llamacpp": rate / llama.steps_per_s if llama else None,
-        "prefill": {str(length): _prefill(ours, named, length) for length in CONTEXTS},
-        **shares,
-        "memory_bandwidth_gb_s": bandwidth / 1e9,
-        "bandwidth_share": facts["weights_mb"] * 1e6 * rate / bandwidth,
-        **memory,
-        "first_action_ms": ours.first_ms(),
-        **facts,
-        "contestants": {
-            one.name: {
-                "instructions": one.instructions,
-                "tokens_per_s": spent.steps_per_s,
-                "read_gb_s": one.step_bytes * spent.steps_per_s / 1e9,
-                "prefill_tokens_per_s": {
+    return SpeedResult(
+        ours_actions_per_s=ours.steps_per_s,
+        transformers_tokens_per_s=transformers.steps_per_s if transformers else None,
+        llamacpp_tokens_per_s=llama.steps_per_s if llama else None,
+        prefill={str(length): _prefill(ours, named, length) for length in CONTEXTS},
+        shares=shares,
+        memory_bandwidth_gb_s=bandwidth / 1e9,
+        memory=memory,
+        first_action_ms=ours.first_ms(),
+        facts=facts,
+        contestants={
+            one.name: Row(
+                instructions=one.instructions,
+                tokens_per_s=spent.steps_per_s,
+                read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,
+                prefill_tokens_per_s={
                     str(length): spent.prefill_per_s(length) for length in CONTEXTS
                 },
-                "first_token_ms": spent.first_ms(),
-            }
+                first_token_ms=spent.first_ms(),
+            )
             for one, spent in zip(contestants, times, strict=True)
         },
-    }
+    )
 
 
 def _fastest(named: dict[str, Times], start: str) -> Times | None:
@@ -78,8 +173,7 @@ def _fastest(named: dict[str, Times], start: str) -> Times | None:
     return max(several, key=lambda times: times.steps_per_s, default=None)
 
 
-def _prefill(ours: Times, named: dict[str, Times], length: int) -> dict[str, Any]:
-    """Our tokens a second, and how they compare with the faster of transformers and llama.cpp."""
+def _prefill(ours: Times, named: dict[str, Times], length: int) -> Prefill:
     others = {
         name: times.prefill_per_s(length)
         for name, times in named.items()
@@ -87,56 +181,54 @@ def _prefill(ours: Times, named: dict[str, Times], length: int) -> dict[str, Any
     }
     best = max(others, key=lambda name: others[name], default=None)
     rate = ours.prefill_per_s(length)
-    ratio = rate / others[best] if best else None
-    return {"tokens_per_s": rate, "ratio": ratio, "against": best}
+    return Prefill(rate, rate / others[best] if best else None, best)
 
 
-def report(result: dict[str, Any]) -> str:
-    bandwidth = result["memory_bandwidth_gb_s"]
+def report(result: SpeedResult) -> str:
     prefill = " | ".join(f"prefill of {length}, tokens/s" for length in CONTEXTS)
     first = " | ".join(f"first after {length} (ms)" for length in CONTEXTS)
     lines = [
-        f"| | instructions | tokens/s | GB/s of {bandwidth:.1f} | {prefill} | {first} |",
+        f"| | instructions | tokens/s | GB/s of {result.memory_bandwidth_gb_s:.1f} | {prefill} | {first} |",
         f"| --- | --- | ---: | ---: |{' ---: |' * (2 * len(CONTEXTS))}",
     ]
-    for name, row in result["contestants"].items():
+    for name, row in result.contestants.items():
         cells = [
             name,
-            row["instructions"],
-            f"{row['tokens_per_s']:.1f}",
-            f"{row['read_gb_s']:.1f}",
-            *(f"{row['prefill_tokens_per_s'][str(length)]:.0f}" for length in CONTEXTS),
-            *(f"{row['first_token_ms'][str(length)]:.0f}" for length in CONTEXTS),
+            row.instructions,
+            f"{row.tokens_per_s:.1f}",
+            f"{row.read_gb_s:.1f}",
+            *(f"{row.prefill_tokens_per_s[str(length)]:.0f}" for length in CONTEXTS),
+            *(f"{row.first_token_ms[str(length)]:.0f}" for length in CONTEXTS),
         ]
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *_comparisons(result), *_facts(result)]
     return "\n".join(lines) + "\n"
 
 
-def _comparisons(result: dict[str, Any]) -> list[str]:
+def _comparisons(result: SpeedResult) -> list[str]:
     told = [
-        ("Against transformers", result["ratio_transformers"], ""),
-        ("Against llama.cpp's fastest", result["ratio_llamacpp"], ""),
+        ("Against transformers", result.ratio_transformers, ""),
+        ("Against llama.cpp's fastest", result.ratio_llamacpp, ""),
     ]
-    for length, one in result["prefill"].items():
-        told.append((f"Prefill of {length} tokens", one["ratio"], f" {one['against']}"))
+    for length, one in result.prefill.items():
+        told.append((f"Prefill of {length} tokens", one.ratio, f" {one.against}"))
     return [
         f"- {what}: {'not measured' if ratio is None else f'{ratio:.2f} times{whom}'}"
         for what, ratio, whom in told
     ]
 
 
-def _facts(result: dict[str, Any]) -> list[str]:
-    threads = result["threads"]
+def _facts(result: SpeedResult) -> list[str]:
+    shares, facts, memory = result.shares, result.facts, result.memory
     return [
-        f"- Share of an action outside the matrix products: {result['overhead_share']:.1%} "
-        f"(outside the library: {result['python_share']:.1%}). The library's clocks count as products "
+        f"- Share of an action outside the matrix products: {shares.overhead_share:.1%} "
+        f"(outside the library: {shares.python_share:.1%}). The library's clocks count as products "
         f"those with weights, with the norm and rounding of their input "
-        f"({result['preparation_share']:.1%}), and attention ({result['attention_share']:.1%}).",
-        f"- Weights: {result['bits']} bits, embedding and output {result['table_bits']}; "
-        f"{result['weights_mb']:.1f} MB read for each action, {result['bandwidth_share']:.0%} of the "
-        f"{result['memory_bandwidth_gb_s']:.1f} GB/s that {threads} threads can read",
-        f"- Resident memory: {result['rss_mb']:.0f} MB, of which the imports (torch) "
-        f"{result['rss_imports_mb']:.0f} MB",
-        f"- Instructions: {result['level']}; threads: {threads}",
+        f"({shares.preparation_share:.1%}), and attention ({shares.attention_share:.1%}).",
+        f"- Weights: {facts.bits} bits, embedding and output {facts.table_bits}; "
+        f"{facts.weights_mb:.1f} MB read for each action, {result.bandwidth_share:.0%} of the "
+        f"{result.memory_bandwidth_gb_s:.1f} GB/s that {facts.threads} threads can read",
+        f"- Resident memory: {memory.rss_mb:.0f} MB, of which the imports (torch) "
+        f"{memory.rss_imports_mb:.0f} MB",
+        f"- Instructions: {facts.level}; threads: {facts.threads}",
     ]

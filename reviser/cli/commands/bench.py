@@ -159,10 +159,10 @@ def revising(options: object) -> None:
     load_extra("benchmarks.studies.revision_quality", "train").run(options)
 
 
-@command_with(app, "benchmarks.speed.lsp", options="SuggestionOptions", extra="lsp")
+@command_with(app, "benchmarks.speed.suggestions.command", options="SuggestionOptions", extra="lsp")
 def lsp(options: object) -> None:
     """How quickly suggestions come in an editor: a replayed typing session (two minutes)."""
-    load_extra("benchmarks.speed.lsp", "lsp").run(options)
+    load_extra("benchmarks.speed.suggestions.command", "lsp").run(options)
 
 
 @command_with(app, "benchmarks.proofreading.command", options="ProofreadingOptions", extra="bench")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from benchmarks.speed.contestants.page import CONTEXTS, Times, report, summary
+import pytest
 
-SHARES = {
-    "overhead_share": 0.08,
-    "preparation_share": 0.03,
-    "attention_share": 0.05,
-    "python_share": 0.07,
-}
-FACTS = {"bits": 4, "table_bits": 8, "level": "neon", "threads": 2, "weights_mb": 90.0}
-MEMORY = {"rss_mb": 300.0, "rss_imports_mb": 200.0}
+from benchmarks.speed.contestants.page import (
+    CONTEXTS,
+    Facts,
+    Memory,
+    Shares,
+    SpeedResult,
+    Times,
+    report,
+    summary,
+)
+
+SHARES = Shares(
+    overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07
+)
+FACTS = Facts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
+MEMORY = Memory(rss_mb=300.0, rss_imports_mb=200.0)
 
 
 @dataclass
@@ -39,7 +46,7 @@ def times(step: float) -> Times:
     return Times(first, [step, 3 * step, step / 2])
 
 
-def summed(names: dict[str, float]) -> dict[str, Any]:
+def summed(names: dict[str, float]) -> SpeedResult:
     contestants = [Named(name) for name in names]
     return summary(contestants, [*map(times, names.values())], SHARES, 36e9, FACTS, MEMORY)
 
@@ -54,13 +61,16 @@ def test_all_contestants() -> None:
             "llama.cpp Q8_0": 0.01,
         }
     )
-    assert round(result["ours_actions_per_s"]) == 250
-    assert round(result["ratio_transformers"], 6) == 10
-    assert round(result["ratio_llamacpp"], 6) == 2
-    assert round(result["llamacpp_tokens_per_s"]) == 125
-    assert round(result["bandwidth_share"], 6) == 0.625
-    assert result["first_action_ms"] == {"32": 64.0, "512": 1024.0, "1500": 3000.0}
-    assert json.loads(json.dumps(result)) == result
+    assert round(result.ours_actions_per_s) == 250
+    assert result.ratio_transformers == pytest.approx(10)
+    assert result.ratio_llamacpp == pytest.approx(2)
+    assert result.llamacpp_tokens_per_s == pytest.approx(125)
+    assert round(result.bandwidth_share, 6) == 0.625
+    assert result.first_action_ms == {"32": 64.0, "512": 1024.0, "1500": 3000.0}
+    data = json.loads(json.dumps(result.to_dict()))
+    assert data["ratio_llamacpp"] == result.ratio_llamacpp
+    assert (data["overhead_share"], data["rss_mb"], data["threads"]) == (0.08, 300.0, 2)
+    assert data["contestants"]["llama.cpp Q8_0"]["first_token_ms"]["32"] == 160
     page = report(result)
     assert "GB/s of 36.0" in page
     assert "| llama.cpp Q8_0 | neon | 100.0 | 9.0 | 200 | 200 | 200 | 160 |" in page
@@ -72,8 +82,8 @@ def test_prefill_is_compared_with_the_faster_peer_at_each_length() -> None:
     measured = [times(0.004), times(0.04), times(0.008)]
     measured[1].first[1500] = [4.5]
     result = summary(contestants, measured, SHARES, 36e9, FACTS, MEMORY)
-    assert result["prefill"]["512"]["against"] == "llama.cpp Q4_0"
-    assert result["prefill"]["1500"]["against"] == "transformers fp32"
+    assert result.prefill["512"].against == "llama.cpp Q4_0"
+    assert result.prefill["1500"].against == "transformers fp32"
     page = report(result)
     assert "- Prefill of 512 tokens: 2.00 times llama.cpp Q4_0" in page
     assert "- Prefill of 1500 tokens: 1.50 times transformers fp32" in page
@@ -81,7 +91,6 @@ def test_prefill_is_compared_with_the_faster_peer_at_each_length() -> None:
 
 def test_missing_contestants_are_null() -> None:
     result = summed({"Reviser int4": 0.004})
-    for key in ("transformers_tokens_per_s", "llamacpp_tokens_per_s", "ratio_transformers"):
-        assert result[key] is None
-    assert result["ratio_llamacpp"] is None
+    assert result.transformers_tokens_per_s is result.llamacpp_tokens_per_s is None
+    assert result.ratio_transformers is result.ratio_llamacpp is None
     assert report(result).count("not measured") == 5

@@ -25,13 +25,13 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_all_take_turns(model: str) -> None:
     result = gpu.measure(model, "cpu", rounds=1, steps=3)
-    assert list(result["contestants"]) == [gpu.GRAPHS, gpu.PLAIN, gpu.TRANSFORMERS]
-    rates = {name: row["actions_per_s"] for name, row in result["contestants"].items()}
+    assert list(result.contestants) == [gpu.GRAPHS, gpu.PLAIN, gpu.TRANSFORMERS]
+    rates = {name: row.actions_per_s for name, row in result.contestants.items()}
     assert min(rates.values()) > 0
-    assert result["ratio_transformers"] == rates[gpu.GRAPHS] / rates[gpu.TRANSFORMERS]
+    assert result.ratio_transformers == rates[gpu.GRAPHS] / rates[gpu.TRANSFORMERS]
     page = gpu.page(result, "- Seed: 0\n")
     assert page.startswith("# Speed of decoding on a GPU\n\n- Seed: 0\n")
-    assert f"- Against transformers: {result['ratio_transformers']:.2f} times" in page
+    assert f"- Against transformers: {result.ratio_transformers:.2f} times" in page
     assert "first after 16 (ms)" in page
 
 

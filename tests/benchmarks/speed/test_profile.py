@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks.speed.contestants.page import CONTEXTS
-from benchmarks.speed.profile import Spent, report, spent
+from benchmarks.speed.profile import ProfileResult, Prompt, Spent, Texts, report, spent
 from reviser.model import Reviser, preset
 from reviser.native import NativeDecoder, available
 from reviser.native.decoder import Profile
@@ -40,27 +40,27 @@ def test_clocks_of_a_real_decoder() -> None:
 def test_report() -> None:
     parts = {"products with weights": 3000.0, "attention": 1000.0}
     prompts = {
-        str(length): {"ms": 5.0, "processor_ms": 9.0, "tokens_per_s": 400.0, "us": parts}
+        str(length): Prompt(ms=5.0, processor_ms=9.0, tokens_per_s=400.0, us=parts)
         for length in CONTEXTS
     }
     text = report(
-        {
-            "model": "default",
-            "level": "neon",
-            "threads": 2,
-            "memory_bandwidth_gb_s": 37.7,
-            "weights_mb": 89.7,
-            "actions_per_s": 250.0,
-            "action_us": parts,
-            "prompts": prompts,
-            "texts": {
-                "count": 32,
-                "tokens_each": 34,
-                "together_tokens_per_s": 450.0,
-                "alone_tokens_per_s": 430.0,
-                "gain": 1.05,
-            },
-        }
+        ProfileResult(
+            model="default",
+            level="neon",
+            threads=2,
+            memory_bandwidth_gb_s=37.7,
+            weights_mb=89.7,
+            actions_per_s=250.0,
+            action_us=parts,
+            prompts=prompts,
+            texts=Texts(
+                count=32,
+                tokens_each=34,
+                together_tokens_per_s=450.0,
+                alone_tokens_per_s=430.0,
+                gain=1.05,
+            ),
+        )
     )
     assert "default: neon, 2 threads, which can read 37.7 GB/s" in text
     assert "One action: 4000 µs (250.0 a second)" in text

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
-import benchmarks.speed.lsp as bench
-from benchmarks.speed.lsp import DRAFT, Key, Request, main, measure, recorded, report
+import benchmarks.speed.suggestions.measuring as bench
+from benchmarks.speed.suggestions.command import main
+from benchmarks.speed.suggestions.editor import Request
+from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
+from benchmarks.speed.suggestions.measuring import measure
 from tests.lsp_server.models import save_tiny_model
 
 SESSION = [
@@ -58,7 +62,8 @@ def test_the_command_measures_a_session(
     written = out.read_text()
     assert "Commit:" in written
     assert str(model) not in written
-    assert report(result) in written
+    assert f"Model {result['model']}" in written
+    assert re.search(rf"one step of the model, median +\| +{result['step_ms']:.1f} ms ", written)
 
 
 def test_a_time_counts_from_the_request_and_apart_from_the_wait() -> None:
@@ -94,7 +99,9 @@ def test_without_the_extra_the_command_says_what_to_install(
     from reviser.cli.app import app
     from reviser.core.errors import ReviserError
 
-    monkeypatch.delitem(sys.modules, "benchmarks.speed.lsp")
+    monkeypatch.delitem(sys.modules, "benchmarks.speed.suggestions.editor")
+    monkeypatch.delitem(sys.modules, "benchmarks.speed.suggestions.measuring")
+    monkeypatch.delitem(sys.modules, "benchmarks.speed.suggestions.command")
     monkeypatch.setitem(sys.modules, "pygls.lsp.client", None)
     result = CliRunner().invoke(app, ["bench", "lsp"])
     assert isinstance(result.exception, ReviserError)

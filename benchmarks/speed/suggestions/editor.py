@@ -1,0 +1,174 @@
+"""An editor without a screen: it strikes keys at their times, and asks a real language server for suggestions."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+from benchmarks.speed.suggestions.keys import Key
+from lsp_server.messages import STATUS
+
+URI = "file:///draft.txt"
+PATIENCE = 60.0
+
+
+@dataclass(eq=False)
+class Request:
+    """A request for a suggestion; `begun` is when the server turned to the model, if it did."""
+
+    id: str
+    sent: float
+    at_end: bool
+    answered: float | None = None
+    begun: float | None = None
+    suggestion: str = ""
+    cancelled: bool = False
+
+    @property
+    def took(self) -> float:
+        assert self.answered is not None
+        return self.answered - self.sent
+
+    @property
+    def took_unwaited(self) -> float:
+        """Without the time that the server chose to wait for the next key."""
+        assert self.answered is not None
+        assert self.begun is not None
+        return self.answered - self.begun
+
+
+class Editor:
+    """A document, a cursor, and a server that is asked for a suggestion after every change."""
+
+    def __init__(self, client: LanguageClient) -> None:
+        self.text = ""
+        self.cursor = 0
+        self.requests: list[Request] = []
+        self.problems: list[str] = []
+        self._client = client
+        self._version = 0
+        self._thinking = 0.0
+        self._ids = itertools.count(1)
+        self._listen()
+
+    def open(self, text: str) -> None:
+        self.text, self.cursor = text, len(text)
+        item = types.TextDocumentItem(URI, "plaintext", self._version, text)
+        self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    async def replay(self, keys: Iterable[Key]) -> None:
+        """Strike keys at their times."""
+        due = time.perf_counter()
+        for key in keys:
+            due += key.wait
+            await asyncio.sleep(max(due - time.perf_counter(), 0))
+            self.strike(key)
+
+    def strike(self, key: Key) -> None:
+        if key.act == "go":
+            found = self.text.find(key.text)
+            self.cursor = found + len(key.text) if found >= 0 else self.cursor
+            return
+        if key.act == "accept":
+            last = self.requests[-1] if self.requests else None
+            if last is None or not last.suggestion:
+                return  # nothing is shown
+            self._replace(self.cursor, self.cursor, last.suggestion)
+        elif key.act == "erase":
+            self._replace(max(self.cursor - 1, 0), self.cursor, "")
+        else:
+            self._replace(self.cursor, self.cursor, key.text)
+        self.ask()
+
+    def ask(self) -> Request:
+        """Ask for a suggestion at the cursor; the request before it is of no more use."""
+        if self.requests and (last := self.requests[-1]).answered is None:
+            last.cancelled = True
+            self._client.cancel_request(types.CancelParams(last.id))
+        at_end = not self.text[self.cursor :].strip()
+        request = Request(f"suggestion {next(self._ids)}", time.perf_counter(), at_end)
+        self.requests.append(request)
+        params = types.InlineCompletionParams(
+            context=types.InlineCompletionContext(types.InlineCompletionTriggerKind.Automatic),
+            text_document=types.TextDocumentIdentifier(URI),
+            position=self._position(self.cursor),
+        )
+        future = self._client.protocol.send_request(
+            types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id=request.id
+        )
+        future.add_done_callback(lambda future: self._answered(request, future))
+        return request
+
+    def _answered(self, request: Request, future: Future[Any]) -> None:
+        request.answered = time.perf_counter()
+        if self._thinking >= request.sent:
+            request.begun = self._thinking
+        if not future.cancelled() and future.exception() is None and future.result().items:
+            request.suggestion = future.result().items[0].insert_text
+
+    def _listen(self) -> None:
+        def status_changed(status: Any) -> None:
+            if status.state == "thinking":
+                self._thinking = time.perf_counter()
+
+        def logged(message: types.LogMessageParams) -> None:
+            if message.type == types.MessageType.Error:
+                self.problems.append(message.message)
+
+        self._client.feature(STATUS)(status_changed)
+        self._client.feature(types.WINDOW_LOG_MESSAGE)(logged)
+
+    def _replace(self, start: int, end: int, inserted: str) -> None:
+        range = types.Range(self._position(start), self._position(end))
+        self.text = self.text[:start] + inserted + self.text[end:]
+        self.cursor = start + len(inserted)
+        self._version += 1
+        change = types.TextDocumentContentChangePartial(range=range, text=inserted)
+        document = types.VersionedTextDocumentIdentifier(self._version, URI)
+        self._client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
+
+    def _position(self, offset: int) -> types.Position:
+        before = self.text[:offset].split("\n")
+        return types.Position(len(before) - 1, len(before[-1].encode("utf-16-le")) // 2)
+
+
+@asynccontextmanager
+async def editing(model: Path) -> AsyncIterator[tuple[Editor, LanguageClient, int]]:
+    """An editor, its language server, and the server's process."""
+    client = LanguageClient("reviser-bench", "1")
+    editor = Editor(client)
+    await client.start_io(sys.executable, "-m", "reviser", "lsp")
+    assert client._server is not None
+    try:
+        await client.initialize_async(
+            types.InitializeParams(
+                process_id=os.getpid(),
+                capabilities=types.ClientCapabilities(
+                    text_document=types.TextDocumentClientCapabilities(
+                        inline_completion=types.InlineCompletionClientCapabilities()
+                    ),
+                    experimental={"reviser": True},
+                ),
+                initialization_options={"model": str(model)},
+            )
+        )
+        client.initialized(types.InitializedParams())
+        yield editor, client, client._server.pid
+        await client.shutdown_async(None)
+        client.exit(None)
+        await asyncio.wait_for(client._server.wait(), PATIENCE)
+    finally:
+        if client._server.returncode is None:
+            client._server.kill()
