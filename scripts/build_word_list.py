@@ -9,9 +9,10 @@ abbreviations and names up to size 70. A line of the result has a size and the w
 
 from __future__ import annotations
 
-import argparse
 import lzma
 from pathlib import Path
+
+import typer
 
 SIZES = (10, 20, 35, 40, 50, 55, 60, 70)
 SPELLINGS = (
@@ -46,21 +47,18 @@ def words_of(folder: Path) -> dict[str, int]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path("/usr/share/dict/scowl"))
-    parser.add_argument("--out", type=Path, default=TARGET)
-    args = parser.parse_args()
-    found = words_of(args.folder)
+def main(folder: Path = Path("/usr/share/dict/scowl"), out: Path = TARGET) -> None:
+    """Read SCOWL's lists from a folder, and write the list of the proofreader."""
+    found = words_of(folder)
     if not found:
-        parser.error(f"{args.folder} has no lists of SCOWL")
+        raise typer.BadParameter(f"{folder} has no lists of SCOWL", param_hint="--folder")
     lines = [
         " ".join([str(size), *sorted(word for word, of in found.items() if of == size)])
         for size in SIZES
     ]
-    args.out.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
-    print(f"{len(found)} words, {args.out.stat().st_size} bytes: {args.out}")
+    out.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{len(found)} words, {out.stat().st_size} bytes: {out}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

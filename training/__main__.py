@@ -26,7 +26,7 @@ _MODULES = {
     "mistakes": "training.edits.mistakes.command",
     "base_texts": "training.data.base_texts",
     "optional_pieces": "training.data.optional_pieces",
-    "generator": "training.samples.generator",
+    "generator": "training.samples.generator_speed",
     "batches": "training.batches.loader",
     "run": "training.trainer.run",
     "dagger": "training.dagger.run",

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
@@ -25,8 +25,8 @@ from torch import Tensor
 
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.model import ModelConfig, Reviser, preset
@@ -331,40 +331,45 @@ def table(timed: Sequence[Timed]) -> str:
     return Table(columns, tuple(rows)).markdown()
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttentionOptions:
+    """Of which training run the rows are."""
+
+    data: Annotated[Path, Option("token shards")]
+    preset: Annotated[str, Option("of the run", choices=tuple(PRESETS))] = "smol"
+    mixture: Annotated[Path | None, Option("JSON file", default="the paper's recipe")] = None
+    history: Annotated[int | None, Option("longest history of a sample, in ids")] = None
+    rows: Annotated[int | None, Option("rows in a pass")] = None
+    tiles: Annotated[bool, Option("our kernels with tiles of other sizes")] = False
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks attention", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        AttentionOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks attention",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("--data", type=Path, required=True, help="token shards")
-    parser.add_argument("--preset", choices=PRESETS, default="smol")
-    parser.add_argument("--mixture", type=Path, help="JSON file; by default the paper's recipe")
-    parser.add_argument("--history", type=int, help="longest history of a sample, in ids")
-    parser.add_argument("--rows", type=int, help="rows in a pass")
-    parser.add_argument(
-        "--tiles", action="store_true", help="our kernels with tiles of other sizes"
-    )
-    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(words)
-    try:
-        if not torch.cuda.is_available():
-            raise ReviserError("attention is measured on a GPU, and there is none here")
-        changes = {"history": chosen.history, "rows": chosen.rows}
-        settings = preset_settings(chosen.preset, **changes)
-        rows = packed_rows(settings, chosen.data, chosen.mixture, torch.device("cuda"))
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: AttentionOptions) -> None:
+    if not torch.cuda.is_available():
+        raise ReviserError("attention is measured on a GPU, and there is none here")
+    settings = preset_settings(chosen.preset, history=chosen.history, rows=chosen.rows)
+    rows = packed_rows(settings, chosen.data, chosen.mixture, torch.device("cuda"))
     timed, missing = compare(rows, settings, chosen.tiles)
     text = table(timed) + "".join(f"\n- Not measured: {entry}" for entry in missing)
     print(text)
     if chosen.write:
         ids, histories = rows.positions.numel(), len(rows.bounds()) - 1
         facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "attention", *words]),
+            shlex.join(["python", "-m", "benchmarks", "attention", *chosen.words]),
             Torch=torch.__version__,
             Shape=dataclasses.asdict(preset(settings.model)),
             Rows=f"{ids:,} ids in {len(rows.positions)} rows, {histories:,} histories",
             Seed=settings.seed,
         )
         write_atomically(chosen.write, f"# Attention in training\n\n{facts}\n{text}\n".encode())
-    return 0

@@ -12,17 +12,18 @@ from __future__ import annotations
 import json
 import random
 import shlex
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Annotated
 
 import torch
 
 from benchmarks.report.provenance import provenance
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.batch import GeneratedRun, generate
 from reviser.decoding.rollout import seed
@@ -124,18 +125,32 @@ def report(speeds: Sequence[Speed]) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks generation", description=(__doc__ or "").splitlines()[0]
+@dataclass(frozen=True, kw_only=True)
+class GenerationOptions:
+    """Which model writes, and how many runs at once."""
+
+    preset: Annotated[str, Option("the model's shape", choices=tuple(preset_names()))] = (
+        "paper-100m"
     )
-    parser.add_argument("--preset", choices=preset_names(), default="paper-100m")
-    parser.add_argument("--model", type=Path, help="a model folder, in the place of random weights")
-    parser.add_argument("--rows", type=int, nargs="+", default=[256, 512, 1024])
-    parser.add_argument("--batches", type=int, default=2, help="so many runs for each row")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--write", type=Path, help="also write the result to this Markdown file")
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    chosen = parser.parse_args(given)
+    model: Annotated[Path | None, Option("a model folder, in the place of random weights")] = None
+    rows: Annotated[tuple[int, ...], Option("runs at once", together=True)] = (256, 512, 1024)
+    batches: Annotated[int, Option("so many runs for each row")] = 2
+    json: Annotated[bool, Option("print JSON lines, no table")] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
+    words: Words = ()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        GenerationOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks generation",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: GenerationOptions) -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if chosen.model:
         from reviser.checkpoints.home import load
@@ -155,10 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.write:
         weights = f"{chosen.model}" if chosen.model else f"random, {chosen.preset}"
         facts = provenance(
-            f"python -m benchmarks generation {shlex.join(given)}",
+            f"python -m benchmarks generation {shlex.join(chosen.words)}",
             Torch=torch.__version__,
             Weights=f"{weights}, {precision}".replace("torch.", ""),
             Seed=SEED,
         )
         chosen.write.write_text(f"# Speed of batched generation\n\n{facts}\n{report(speeds)}")
-    return 0

@@ -20,19 +20,18 @@ import json
 import math
 import os
 import shlex
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from benchmarks.speed.documents import documents_table, measure_documents
-from reviser.cli.arguments import Parser
-from reviser.cli.entry import complain
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.actions import Delete, Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -290,39 +289,46 @@ def table(results: Sequence[Measured]) -> str:
     return Table(columns, tuple(rows)).markdown()
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """Which model reads, and how much."""
+
+    model: Annotated[
+        str | None, Option("a quantised model that revises", default="the default one")
+    ] = None
+    threads: Annotated[int, Option("of the library")] = 2
+    sentences: Annotated[int, Option("read together")] = SENTENCES
+    words: Annotated[int, Option("of the documents, at the least; 0 for none")] = WORDS
+    rounds: Annotated[int, Option("of which the best counts")] = ROUNDS
+    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+    given: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks reading", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        ReadingOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks reading",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument(
-        "--model", help="a quantised model that revises; the default one if not given"
-    )
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--sentences", type=int, default=SENTENCES, help="read together (32)")
-    parser.add_argument(
-        "--words", type=int, default=WORDS, help="of the documents, at the least; 0 for none (800)"
-    )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="of which the best counts (5)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object, nothing else")
-    parser.add_argument("--write", type=Path, help="also write the table to this Markdown file")
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    chosen = parser.parse_args(words)
-    try:
-        engine = load_engine(chosen.model, threads=chosen.threads)
-        policy = engine.policy
-        if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
-            raise ReviserError("this model does not run in the native library")
-        given = sentences(engine.tokenizer, chosen.sentences)
-        results = measure(policy.decoder, policy.vocabulary, given, chosen.rounds)
-        documents = measure_documents(engine, chosen.words, chosen.rounds) if chosen.words else []
-    except ReviserError as error:
-        return complain(error)
+
+
+def run(chosen: ReadingOptions) -> None:
+    engine = load_engine(chosen.model, threads=chosen.threads)
+    policy = engine.policy
+    if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
+        raise ReviserError("this model does not run in the native library")
+    given = sentences(engine.tokenizer, chosen.sentences)
+    results = measure(policy.decoder, policy.vocabulary, given, chosen.rounds)
+    documents = measure_documents(engine, chosen.words, chosen.rounds) if chosen.words else []
     tables = "\n".join([table(results), *([documents_table(documents)] if documents else [])])
     figures = [*map(asdict, results), *map(asdict, documents)]
     print(json.dumps(figures) if chosen.json else tables)
     if chosen.write:
         facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "reading", *words]),
+            shlex.join(["python", "-m", "benchmarks", "reading", *chosen.given]),
             Model=engine.name,
             Threads=chosen.threads,
             Instructions=policy.decoder.level,
@@ -332,4 +338,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         note = (__doc__ or "").split("\n\n", 2)[2]
         page = f"# Speed of proofreading\n\n{facts}\n{note}\n{tables}"
         write_atomically(chosen.write, page.encode())
-    return 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -20,11 +21,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.rollout import Rollout, Sampler, seed
@@ -145,18 +148,31 @@ def table(tallies: Sequence[Tally]) -> Table:
     return Table(columns, tuple(rows))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ServingOptions:
+    """How many documents are written, and by which server."""
+
+    documents: Annotated[tuple[int, ...], Option("written at once", together=True)] = (1, 8, 64)
+    actions: Annotated[int, Option("of each run")] = 40
+    rounds: Annotated[int, Option("of each measurement")] = 2
+    rows: Annotated[int, Option("of the server")] = 64
+    seed: Annotated[int, Option("of the runs")] = 1
+    url: Annotated[str | None, Option("a server that runs already")] = None
+    write: Annotated[Path | None, Option("also write a Markdown file")] = None
+    words: Words = ()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks serving", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        ServingOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks serving",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("--documents", type=int, nargs="+", default=[1, 8, 64])
-    parser.add_argument("--actions", type=int, default=40, help="of each run")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--rows", type=int, default=64, help="of the server")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--url", help="a server that runs already")
-    parser.add_argument("--write", type=Path, help="also write a Markdown file")
-    chosen = parser.parse_args(arguments)
+
+
+def run(chosen: ServingOptions) -> None:
     # Many documents that are opened at once wait for one another.
     os.environ.setdefault(TIMEOUT_VARIABLE, "600")
     rest = (chosen.documents, chosen.actions, chosen.rounds, chosen.seed)
@@ -168,16 +184,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = table(measure(url, pid, *rest))
     print(found.markdown())
     if chosen.write:
-        words = " ".join(sys.argv[2:] if arguments is None else arguments)
         head = provenance(
-            f"python -m benchmarks serving {words}".strip(),
+            f"python -m benchmarks serving {shlex.join(chosen.words)}".strip(),
             Seed=chosen.seed,
             Data="the built-in speeches: the first 48 tokens of each are the prompt",
             Load=f"{load:.1f} to {os.getloadavg()[0]:.1f} (other work on the same cores)",
         )
         text = f"# Writing over HTTP\n\n{head}\n{_ABOUT}\n\n{found.markdown()}"
         write_atomically(chosen.write, text.encode())
-    return 0
 
 
 _ABOUT = (

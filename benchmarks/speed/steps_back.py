@@ -14,12 +14,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.everyday.prompts import openings
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from benchmarks.studies.suggestions import load_model
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.files import write_atomically
 from reviser.decoding.left_to_right import READABLE, left_to_right
 from reviser.decoding.rollout import Sampler
@@ -111,17 +113,29 @@ def table(tallies: Sequence[Tally], evaluator: Engine | None) -> str:
     return Table(tuple(columns), tuple(rows)).markdown()
 
 
+@dataclass(frozen=True, kw_only=True)
+class StepsBackOptions:
+    """Which model writes, from how many openings."""
+
+    model: Annotated[str, Argument("a model, or NAME=MODEL")] = "default"
+    evaluator: Annotated[str | None, Option("a model that reads what was written")] = None
+    each: Annotated[int, Option("openings of each of ten kinds")] = 2
+    actions: Annotated[int, Option("of a run at the most")] = 128
+    seed: Annotated[int, Option("of the first run")] = 1
+    write: Annotated[Path | None, Option("also write a Markdown file")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks steps_back", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        StepsBackOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks steps_back",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument("model", nargs="?", default="default", help="a model, or NAME=MODEL")
-    parser.add_argument("--evaluator", help="a model that reads what was written")
-    parser.add_argument("--each", type=int, default=2, help="openings of each of ten kinds")
-    parser.add_argument("--actions", type=int, default=128, help="of a run at the most")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path, help="also write a Markdown file")
-    chosen = parser.parse_args(arguments)
+
+
+def run(chosen: StepsBackOptions) -> None:
     name, engine = load_model(chosen.model)
     tallies = measure(engine, chosen.each, chosen.actions, chosen.seed)
     reader = load_model(chosen.evaluator) if chosen.evaluator else None
@@ -136,6 +150,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "Evaluator": reader[0] if reader else "none",
         }
         command = f"python -m benchmarks steps_back --each {chosen.each} --actions {chosen.actions} --seed {chosen.seed}"
-        page = f"# Steps back, thought through or not\n\n{provenance(command, **facts)}\n{text}"
+        page = f"# Steps back, checked or not\n\n{provenance(command, **facts)}\n{text}"
         write_atomically(chosen.write, page.encode())
-    return 0

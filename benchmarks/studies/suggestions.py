@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Annotated
 
 from benchmarks.report.provenance import provenance, surroundings
 from benchmarks.report.tables import Table
@@ -36,7 +37,8 @@ from benchmarks.studies.suggestion_places import (
     passages,
     words_right,
 )
-from reviser.cli.arguments import Parser
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.suggestion import CONFIDENCE, is_worth_showing
@@ -299,26 +301,36 @@ def as_data(
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SuggestionOptions:
+    """Which models suggest, on which texts."""
+
+    models: Annotated[
+        tuple[str, ...],
+        Argument(
+            "a model, a GGUF file, or NAME=MODEL", metavar="MODEL", default="the embedded one"
+        ),
+    ] = ()
+    texts: Annotated[Path | None, Option("held-out texts: documentation, essays, stories")] = None
+    each: Annotated[int, Option("texts of each kind")] = 12
+    characters: Annotated[int, Option("of a passage")] = 48
+    dials: Annotated[tuple[float, ...], Option("confidences to measure at", together=True)] = DIALS
+    confidence: Annotated[float, Option("the one at which kinds of texts are shown")] = CONFIDENCE
+    seed: Annotated[int, Option("of the choice of passages")] = 1
+    write: Annotated[Path | None, Option("write this Markdown file, and JSON beside it")] = None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m benchmarks suggestions", description=(__doc__ or "").splitlines()[0]
+    return run_with(
+        SuggestionOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks suggestions",
+        about=(__doc__ or "").splitlines()[0],
     )
-    parser.add_argument(
-        "models",
-        nargs="*",
-        metavar="MODEL",
-        help="a model, a GGUF file, or NAME=MODEL; the default is the embedded one",
-    )
-    parser.add_argument("--texts", type=Path, help="held-out texts: documentation, essays, stories")
-    parser.add_argument("--each", type=int, default=12, help="texts of each kind")
-    parser.add_argument("--characters", type=int, default=48, help="of a passage")
-    parser.add_argument("--dials", type=float, nargs="+", default=list(DIALS))
-    parser.add_argument(
-        "--confidence", type=float, default=CONFIDENCE, help="the dial that kinds are told at"
-    )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--write", type=Path, help="write this Markdown file, and JSON beside it")
-    chosen = parser.parse_args(arguments)
+
+
+def run(chosen: SuggestionOptions) -> None:
     if chosen.each < 1 or chosen.characters < 1:
         raise ReviserError("at least one text of each kind and one character of each is needed")
     texts = [
@@ -356,7 +368,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_atomically(
             chosen.write.with_suffix(".json"), (json.dumps(data, indent=1) + "\n").encode()
         )
-    return 0
 
 
 def _told(model: str) -> str:

@@ -1,7 +1,5 @@
 """The compiled trajectory generator: the policies of `training.samples.policies`, draw for draw, fast.
 
-python -m training generator --bench
-
 The text lies in a gap buffer whose gap is the cursor, so a deletion only widens the gap and a move
 copies the tokens it passes. Each obfuscation action writes its inverse at once, from the end of the
 output towards its beginning: what stands there at the end is the restoration.
@@ -9,7 +7,6 @@ output towards its beginning: what stands there at the end is the restoration.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.cli.arguments import Parser
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
@@ -29,7 +25,6 @@ from training.samples.obfuscation import (
     PAPER,
     PLAIN,
     RICH,
-    STRUCTURED,
     Task,
     make_sample,
 )
@@ -614,53 +609,3 @@ def texts_task(texts: Texts, sample: int, revisions: float) -> Task:
         float(texts.p_deletes[sample]),
         revisions,
     )
-
-
-def _bench(length: int, count: int, rounds: int) -> str:
-    """Actions per second on one core, for each policy, on random tokens."""
-    random = np.random.default_rng(0)
-    vocabulary = Vocabulary.gpt2(("swap", "span_delete", "span_move", "span_copy", "replace"))
-    size = vocabulary.base_size
-    # One token in 12 ends a clause and one in 24 a sentence, about as in English prose.
-    classes = random.choice(
-        np.array([0, 1, 5, 9], np.uint8), size=size, p=[0.25, 0.625, 0.0833, 0.0417]
-    )
-    rows = [f"texts of {length} tokens, best of {rounds}; actions per second and core:"]
-    tries = [
-        ("plain", PLAIN, 0.8, 0),
-        ("paper, p(Delete) 0.80", PAPER, 0.8, 0),
-        ("paper, p(Delete) 0.95", PAPER, 0.95, 0),
-        ("structured", STRUCTURED, 0.8, 0),
-        ("local", LOCAL, 0.8, 0),
-        ("infill, paper 0.80", PAPER, 0.8, length // 4),
-        ("infill, structured", STRUCTURED, 0.8, length // 4),
-        ("rich (not compiled)", RICH, 0.8, 0),
-    ]
-    for label, kind, p_delete, given in tries:
-        some = max(count // 100, 2) if kind == RICH else count
-        texts = random.integers(0, size - 1, size=(some, length)).tolist()
-        task = Task(kind, given, given, p_delete)
-        batch = Texts.of(texts, [task] * some)
-        generate = Generator(vocabulary, classes, 4 * length + 16)
-        names = np.arange(some, dtype=np.uint64)
-        best, made = float("inf"), 0
-        for _ in range(rounds):
-            started = time.perf_counter()
-            histories = generate(batch, names)
-            best = min(best, time.perf_counter() - started)
-            made = int(histories.counted.sum())
-        rows.append(f"  {label:<24}{made / best:>14,.0f}   {made / some:,.0f} actions a text")
-    return "\n".join(rows)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(
-        prog="python -m training generator", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("--bench", action="store_true", required=True, help="measure the speed")
-    parser.add_argument("--length", type=int, default=1500, help="tokens in a text")
-    parser.add_argument("--count", type=int, default=400, help="texts in a round")
-    parser.add_argument("--rounds", type=int, default=5)
-    chosen = parser.parse_args(arguments)
-    print(_bench(chosen.length, chosen.count, chosen.rounds))
-    return 0

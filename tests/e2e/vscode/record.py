@@ -6,7 +6,6 @@ window can be taken: it is let on for a moment at a time, and the pictures are s
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import signal
@@ -15,7 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from PIL import Image, ImageChops
 from playwright.sync_api import ViewportSize, sync_playwright
 
@@ -142,28 +143,28 @@ def _sample(pictures: list[Image.Image]) -> Image.Image:
     return sample
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("gif", type=Path)
-    parser.add_argument("--model", help="name or folder; the default model otherwise")
-    parser.add_argument("--text", type=Path, default=DRAFT, help="a file, shown as one paragraph")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--actions", type=int, default=140, help="actions of the run, at most")
-    parser.add_argument("--moment", type=float, default=0.006, help="seconds between two pictures")
-    parser.add_argument("--shown", type=int, default=80, help="milliseconds that each is shown")
-    options = parser.parse_args()
+def main(
+    gif: Annotated[Path, typer.Argument(help="The file to write.")],
+    model: Annotated[str | None, typer.Option(help="Name or folder.")] = None,
+    text: Annotated[Path, typer.Option(help="A file, shown as one paragraph.")] = DRAFT,
+    seed: int = 0,
+    actions: Annotated[int, typer.Option(help="Actions of the run, at most.")] = 140,
+    moment: Annotated[float, typer.Option(help="Seconds between two pictures.")] = 0.006,
+    shown: Annotated[int, typer.Option(help="Milliseconds that each is shown.")] = 80,
+) -> None:
+    """Record a run in VS Code as a moving picture."""
     settings = {
-        "reviser.model": str(find_model(options.model).resolve()),
+        "reviser.model": str(find_model(model).resolve()),
         "reviser.server.path": str(PROGRAM),
-        "reviser.seed": options.seed,
-        "reviser.live.maxActions": options.actions,
+        "reviser.seed": seed,
+        "reviser.live.maxActions": actions,
     }
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         server = CodeServer(EDITORS, EXTENSION, Path(home) / "home")
         draft = Path(home) / "draft" / "draft.md"
         draft.parent.mkdir()
         write_settings(draft.parent / ".vscode", LOOKS | settings)
-        draft.write_text(" ".join(options.text.read_text().split()), encoding="utf-8")
+        draft.write_text(" ".join(text.read_text().split()), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
         with server.running():
             window = Workbench(browser, server, draft.parent)
@@ -173,10 +174,10 @@ def main() -> None:
             window.command("View: Close Primary Side Bar")
             _, took = run_unwatched(window)
             print(f"at full speed the run took {took:.1f} s on the screen")
-            save_gif(record(window, options.moment), options.shown, options.gif)
+            save_gif(record(window, moment), shown, gif)
             print(window.text())
             browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)
