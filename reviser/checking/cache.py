@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import reviser
 from reviser.checking.findings import Result
@@ -236,5 +236,5 @@ def program() -> str:
     return _joined({"version": reviser.__version__} | digests)
 
 
-def _joined(parts: Mapping[str, Any]) -> str:
+def _joined(parts: Mapping[str, object]) -> str:
     return hashlib.blake2b(json.dumps(dict(parts)).encode(), digest_size=24).hexdigest()

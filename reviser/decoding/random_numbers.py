@@ -7,13 +7,29 @@ load, takes as long as to read a model's files. The algorithms are PCG64 (O'Neil
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Final, TypedDict
 
 _WORD: Final = 0xFFFFFFFF
 _LONG: Final = (1 << 64) - 1
 _WIDE: Final = (1 << 128) - 1
 _MULTIPLIER: Final = 0x2360ED051FC65DA44385DF649FCCF645
 _POOL: Final = 4
+
+
+class Position(TypedDict):
+    """Where PCG64 is in its stream, and which stream that is."""
+
+    state: int
+    inc: int
+
+
+class RandomState(TypedDict):
+    """The state of a generator, with numpy's names."""
+
+    bit_generator: str
+    state: Position
+    has_uint32: int
+    uinteger: int
 
 
 class Random:
@@ -40,7 +56,7 @@ class Random:
         return (turned >> 11) * 2.0**-53
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> RandomState:
         """Where in its stream it is, as numpy says it."""
         return {
             "bit_generator": "PCG64",
@@ -50,7 +66,7 @@ class Random:
         }
 
     @state.setter
-    def state(self, state: dict[str, Any]) -> None:
+    def state(self, state: RandomState) -> None:
         self._state, self._increment = state["state"]["state"], state["state"]["inc"]
 
     def _step(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from reviser.core.actions import Action, Insert, Splice
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
-from reviser.decoding.random_numbers import Random
+from reviser.decoding.random_numbers import Random, RandomState
 from reviser.native.top_k import top_k_probabilities
 
 Scores = NDArray[np.float32]
@@ -115,12 +115,12 @@ class Sampler:
         return cls(temperature=0.0, top_k=1)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> RandomState:
         """Where in its stream of random numbers it is; to set it makes the choices after it come again."""
         return self._random.state
 
     @state.setter
-    def state(self, state: dict[str, Any]) -> None:
+    def state(self, state: RandomState) -> None:
         self._random.state = state
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:

@@ -157,7 +157,7 @@ class Calibration:
         mark = max(0.0, comma) if kind is Kind.PUNCTUATION else 0.0
         return self.kinds.get(kind, 0.0) + shape + mark + max(0.0, words)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """What a file of it holds."""
         return {
             "model": self.model,

@@ -180,7 +180,7 @@ class Tuner:
         self._writer = self._make_writer()
         torch.manual_seed(settings.seed)
         self.value = ValueHead(config.width).to(device)
-        groups: list[dict[str, Any]] = [
+        groups: list[dict[str, object]] = [
             {"params": list(self.model.parameters())},
             {"params": list(self.value.parameters()), "lr": settings.value_rate},
         ]
