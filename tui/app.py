@@ -17,33 +17,36 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.lists import Lists, Owner
+from reviser.proofreading.editing.lists import Lists
+from tui.actions.files import FileActions
+from tui.actions.mistakes import MistakeActions
+from tui.actions.runs import RunActions
+from tui.actions.view import ViewActions
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
-from tui.document.draft import Selection
 from tui.files import Files
 from tui.prompts import Prompts
-from tui.proofreading.proofreading import Proofreading, Which
+from tui.proofreading.proofreading import Proofreading
 from tui.runs.player import Player
+from tui.runs.run import Run
 from tui.runs.run_files import RunFiles
 from tui.runs.ticker import Ticker
-from tui.runs.tree import Run
 from tui.runs.writer import Loader, Writer, load_model
 from tui.settings import Settings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.signals import leave_on_signals
-from tui.widgets.bars import TabBar
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
-from tui.widgets.panels import Rows, SidePanel, Timeline
 from tui.widgets.text.editor import Editor
 from tui.widgets.text.text_view import TextView
 from tui.widgets.themes import DARK, LIGHT
 
 
-class EditorApp(App[None], inherit_bindings=False):
+class EditorApp(
+    RunActions, MistakeActions, FileActions, ViewActions, App[None], inherit_bindings=False
+):
     """The editor. Keys and messages come in here; what they bring about is done by the parts."""
 
     TITLE = "Reviser"
@@ -187,40 +190,7 @@ class EditorApp(App[None], inherit_bindings=False):
         if self._palette.use():
             await self.run_action(command.action, self.editor if command.of_text else None)
 
-    # Writing with the model, and looking through its changes
-
-    def action_continue(self) -> None:
-        self.player.continue_()
-
-    def action_infill(self) -> None:
-        self.player.infill()
-
-    def action_revise(self) -> None:
-        self.player.revise()
-
-    def action_pause(self) -> None:
-        self.player.pause_or_play()
-
-    def action_step(self) -> None:
-        self.player.step()
-
-    def action_rewrite(self) -> None:
-        self.player.rewrite()
-
-    def action_keep(self) -> None:
-        self.player.keep()
-
-    def action_discard(self) -> None:
-        self.player.discard()
-
-    def action_speed(self, by: int) -> None:
-        self.player.change_speed(by)
-
-    def action_look(self, by: int) -> None:
-        self.player.look(by)
-
-    def action_decide(self, accepted: bool) -> None:
-        self.player.decide(accepted)
+    # Actions of several parts
 
     def action_escape(self) -> None:
         """Close what is open, go back to the text, or stop the run: one thing at a time."""
@@ -238,141 +208,6 @@ class EditorApp(App[None], inherit_bindings=False):
         else:
             self.desk.update_bars()
         self.proofreading.wake()
-
-    # Mistakes
-
-    def action_mistake(self, by: int) -> None:
-        self.proofreading.go(by)
-
-    def action_fix(self, which: Which) -> None:
-        self.proofreading.fix(which)
-
-    def action_ignore(self) -> None:
-        self.proofreading.ignore()
-
-    def action_add_word(self, owner: Owner) -> None:
-        self.proofreading.add_word(owner)
-
-    def action_mistakes(self) -> None:
-        self.desk.switch_mistakes()
-
-    def action_proofread(self) -> None:
-        self.proofreading.switch()
-
-    def on_rows_chosen(self, event: Rows.Chosen) -> None:
-        """Walking through the list walks through the text."""
-        if event.rows is self.desk.mistake_list:
-            self.proofreading.look_at_number(event.index)
-
-    def on_rows_taken(self, event: Rows.Taken) -> None:
-        if event.rows is self.desk.mistake_list:
-            self.desk.focus(self.editor)
-
-    # Looking at a run
-
-    def action_panel(self) -> None:
-        self.desk.switch_panel()
-
-    def action_timeline(self) -> None:
-        if self.run_now is not None:
-            self.desk.focus(self.desk.timeline)
-
-    def action_focus_editor(self) -> None:
-        self.desk.focus(self.editor)
-
-    def on_timeline_scrubbed(self, event: Timeline.Scrubbed) -> None:
-        self.player.scrub(event.depth)
-
-    def on_side_panel_go_to(self, event: SidePanel.GoTo) -> None:
-        self.player.go_to(event.node)
-
-    def on_side_panel_take(self, event: SidePanel.Take) -> None:
-        self.player.choose(event.option)
-
-    @work
-    async def action_play_file(self) -> None:
-        await self.run_files.open()
-
-    @work
-    async def action_save_run(self) -> None:
-        await self.run_files.save()
-
-    @work
-    async def action_export_page(self) -> None:
-        await self.run_files.export_page()
-
-    @work
-    async def action_export_diff(self) -> None:
-        await self.run_files.export_diff()
-
-    # Files
-
-    def action_new(self) -> None:
-        self.files.new()
-
-    @work
-    async def action_open(self) -> None:
-        if sheet := await self.files.open():
-            await self.autosave.offer_leftovers_of(sheet)
-
-    @work
-    async def action_recover(self) -> None:
-        await self.autosave.recover()
-
-    def action_save(self) -> None:
-        if self.files.asks_before_saving(self.sheet):
-            self._save_with_questions()
-        else:
-            # At once, so that what is typed next is not yet in the file.
-            self.files.write(self.sheet)
-
-    @work
-    async def _save_with_questions(self) -> None:
-        await self.files.save(self.sheet)
-
-    @work
-    async def action_save_as(self) -> None:
-        await self.files.save_as(self.sheet)
-
-    def action_reload(self) -> None:
-        self.files.read_again(self.sheet)
-
-    @work
-    async def action_close(self) -> None:
-        await self.files.close(self.sheet)
-
-    def action_tab(self, by: int) -> None:
-        self.desk.show(self.sheets[(self.sheets.index + by) % len(self.sheets)])
-
-    def on_tab_bar_picked(self, event: TabBar.Picked) -> None:
-        self.desk.show(self.sheets[event.index])
-
-    # Editing and view
-
-    def action_find(self, replacing: bool) -> None:
-        self.desk.find_bar.open(replacing=replacing)
-
-    def action_find_next(self, forwards: bool) -> None:
-        self.desk.find_bar.find_again(forwards=forwards)
-
-    @work
-    async def action_go_to_line(self) -> None:
-        buffer = self.sheet.draft.buffer
-        answer = await self.prompts.ask_line(f"Go to line (1 to {buffer.line_count})")
-        if answer is None:
-            return
-        try:
-            line = max(1, min(int(answer), buffer.line_count)) - 1
-        except ValueError:
-            self.prompts.warn(f"{answer[:20]} is not the number of a line.")
-            return
-        self.editor.select(Selection.at(buffer.line_start(line)))
-
-    def action_wrap(self) -> None:
-        self.editor.word_wrap = not self.editor.word_wrap
-
-    def action_numbers(self) -> None:
-        self.editor.line_numbers = not self.editor.line_numbers
 
     def action_theme(self) -> None:
         self.theme = "light" if self.theme == "dark" else "dark"

@@ -11,7 +11,7 @@ from tui.document.draft import Draft
 from tui.document.journal import Journal
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
-from tui.runs.tree import Run
+from tui.runs.run import Run
 
 
 class Sheet:

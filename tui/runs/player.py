@@ -10,8 +10,9 @@ from tui.document.draft import paragraph_at
 from tui.prompts import Prompts
 from tui.runs.corrections import Corrections
 from tui.runs.review import Review
+from tui.runs.run import Run
 from tui.runs.ticker import Ticker
-from tui.runs.tree import Node, Option, Run
+from tui.runs.tree import Node, Option
 from tui.runs.writer import Live, Task, Writer
 from tui.settings import SPEEDS, Settings
 from tui.sheet import Sheet

@@ -15,7 +15,8 @@ from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajecto
 from reviser.session.replay import Replay, Replayed, replay, unified_diff
 from reviser.viewer import ViewerTrajectory, render_page
 from tui.document.draft import Draft
-from tui.runs.tree import Node, Run, Seed, Taken, full_label, steps_in_words
+from tui.runs.run import Run
+from tui.runs.tree import Node, Seed, Taken, full_label, steps_in_words
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"

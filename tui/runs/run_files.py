@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reviser.core.errors import ReviserError
 from tui.prompts import Prompts
 from tui.runs.player import Player
-from tui.runs.tree import Run
+from tui.runs.run import Run
 from tui.runs.writer import Writer
 from tui.sheets import Sheets
 from tui.widgets.desk import Desk

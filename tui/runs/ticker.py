@@ -6,7 +6,7 @@ from textual.app import App
 from textual.timer import Timer
 
 from tui.prompts import Prompts
-from tui.runs.tree import FADE_SECONDS, Run
+from tui.runs.run import FADE_SECONDS, Run
 from tui.sheets import Sheets
 from tui.widgets.desk import Clock, Desk
 

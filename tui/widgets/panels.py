@@ -21,7 +21,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
-from tui.runs.tree import Node, Option, Run, Statistics, steps_in_words
+from tui.runs.run import Run
+from tui.runs.statistics import Statistics
+from tui.runs.tree import Node, Option, steps_in_words
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -309,7 +311,9 @@ class SidePanel(Vertical):
         self._run = run
         name = self.active
         if name == "Figures":
-            told = "No run yet." if run is None else figures(run.statistics(), self.size.width - 4)
+            told = (
+                "No run yet." if run is None else figures(Statistics.of(run), self.size.width - 4)
+            )
             self.query_one("#Figures", Figures).update(told)
             return
         rows = self.query_one(f"#{name}", Rows)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tui.document.draft import Draft
-from tui.runs.tree import Run, steps_in_words
+from tui.runs.run import Run
+from tui.runs.statistics import Statistics
+from tui.runs.tree import steps_in_words
 from tui.sheet import Sheet
 
 _ENDINGS = {
@@ -30,7 +32,7 @@ def run_in_words(sheet: Sheet, waited: float) -> str:
         place = f"{run.current.depth} of {steps}"
         return f"playing {place} · {pace}" if run.writing else f"at step {place}"
     if run.writing:
-        speed = run.statistics().actions_per_second
+        speed = Statistics.of(run).actions_per_second
         rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
         return f"writing · {steps_in_words(steps)} · {rate}"
     return f"{_ending(run) or 'paused'} · {steps_in_words(steps)}"

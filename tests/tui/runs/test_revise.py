@@ -25,7 +25,9 @@ from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.draft import Selection
 from tui.runs.review import Review
-from tui.runs.tree import Run, walk
+from tui.runs.run import Run
+from tui.runs.statistics import Statistics
+from tui.runs.tree import walk
 
 TEXT = "A title\n\nThe cat sat on the mat.\nIt was glad. The end is near.\n\nThe cat\n"
 BETTER = "A title\n\nThe dog sat on a mat.\nIt was sad. The end was near.\n\nThe cat\n"
@@ -168,7 +170,7 @@ def test_what_is_erased_can_be_seen_for_a_while(tmp_path: Path) -> None:
         now[0] += 1.5
         app.editor.fade()
         assert "The sat on" in screen(app)
-        assert run.statistics().kinds["delete"] == 1
+        assert Statistics.of(run).kinds["delete"] == 1
 
     drive(corrected(tmp_path), script)
 
@@ -180,8 +182,8 @@ def test_steps_are_named_and_counted(tmp_path: Path) -> None:
         labels = [node.taken.label for node in walk(run.root) if node.taken is not None]
         assert any(label.startswith('Replace "') for label in labels)
         assert any(label.startswith("SpanDelete ") and '"' in label for label in labels)
-        assert run.statistics().kinds["replace"] > 0
-        assert run.statistics().kinds["stop"] == 4  # the model reads each line by itself
+        assert Statistics.of(run).kinds["replace"] > 0
+        assert Statistics.of(run).kinds["stop"] == 4  # the model reads each line by itself
         await pilot.press("f4")
         await until(pilot, lambda: len(app.desk.panel.query_one("#Log")._lines) == len(run.path))  # type: ignore[attr-defined]
 

@@ -24,7 +24,9 @@ from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_e
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.draft import Selection
-from tui.runs.tree import Node, Run, walk
+from tui.runs.run import Run
+from tui.runs.statistics import Statistics
+from tui.runs.tree import Node, walk
 from tui.widgets.dialogs import Choice
 from tui.widgets.panels import Rows, Timeline
 
@@ -337,7 +339,7 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         assert draft.text == TEXT[:-1] + first_path[-1].text_from(run.original) + "\n"
         await pilot.press("right")
         assert app.desk.panel.active == "Figures"
-        figures = run.statistics()
+        figures = Statistics.of(run)
         assert figures.actions == len(first_path) - 1
         assert figures.branches == 2
         assert sum(figures.kinds.values()) == figures.actions

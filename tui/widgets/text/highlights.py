@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from rich.style import Style
 
 from tui.runs.review import Review
-from tui.runs.tree import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
+from tui.runs.run import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
 from tui.sheet import Sheet
 from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
 from tui.widgets.text.styles import TextStyles, fade_step

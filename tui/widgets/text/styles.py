@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.style import Style
 from textual.widget import Widget
 
-from tui.runs.tree import FADE_SECONDS
+from tui.runs.run import FADE_SECONDS
 
 _FADE_STEPS = 8
 
