@@ -1,10 +1,10 @@
-"""How likely must a change be: what several values of `sureness` find, and what they leave alone.
+"""How likely must a change be: what several margins find, and what they leave alone.
 
-    python -m benchmarks sureness EDITS MODEL [--sureness 0 0.1 0.3 1] [--beside FOLDER] [--known EDITS]
+    python -m benchmarks margin EDITS MODEL [--margins 0 0.1 0.3 1] [--beside FOLDER] [--known EDITS]
         [--cache FILE] [--write FILE]
 
 The model revises each text as the editors do at a temperature above 0: it looks ahead greedily, and makes a change that is
-at least `sureness` times as likely as leaving the text (`reviser.decoding.lookahead`). What it finds does not depend on that value, so
+at least `margin` times as likely as leaving the text (`reviser.decoding.lookahead`). What it finds does not depend on that value, so
 every text is read once for all of them; 0 makes every change. --beside is a folder of `python -m benchmarks revising`: what other models
 made of the same texts stands in the table too. What was found once is in a cache, and not looked for again.
 
@@ -184,7 +184,7 @@ def familiar(known: Sequence[bool], exact: dict[float, list[bool]]) -> str:
     for degree, matches in exact.items():
         alike = sum(a and b for a, b in zip(matches, known, strict=True))
         others = sum(matches) - alike
-        rows.append((f"sureness {degree:g}", f"{sum(matches):,}", f"{alike:,}", f"{others:,}"))
+        rows.append((f"margin {degree:g}", f"{sum(matches):,}", f"{alike:,}", f"{others:,}"))
     columns = ("", "exact", f"of {count:,} that do what was learned", f"of {of_others:,} others")
     return Table(columns, tuple(rows)).markdown()
 
@@ -198,7 +198,7 @@ def page(
         if entry.report.changed
     ]
     return (
-        "# How sure to be of a change\n\n"
+        "# Margins for changes\n\n"
         + provenance(command, **facts)
         + "\n"
         + table(entry.report for entry in found)
@@ -210,12 +210,12 @@ def page(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurenessOptions:
-    """Which model makes which edits, at which values of `sureness`."""
+class MarginOptions:
+    """Which model makes which edits, at which margins."""
 
     edits: Annotated[str, Argument("JSON lines with before and after, or a unified diff")]
     model: Annotated[str, Argument("a model that revises: a folder or a name")]
-    sureness: Annotated[tuple[float, ...], Option("values to measure", together=True)] = DEGREES
+    margins: Annotated[tuple[float, ...], Option("values to measure", together=True)] = DEGREES
     skip: Annotated[int, Option("edits to leave out at the start")] = 0
     limit: Annotated[int | None, Option("edits to take after those")] = None
     beside: Annotated[Path | None, Option("what python -m benchmarks revising --keep kept")] = None
@@ -229,24 +229,24 @@ class SurenessOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        SurenessOptions,
+        MarginOptions,
         run,
         arguments,
-        prog="python -m benchmarks sureness",
+        prog="python -m benchmarks margin",
         about=(__doc__ or "").splitlines()[0],
     )
 
 
-def run(chosen: SurenessOptions) -> None:
-    if not all(0 <= degree <= MOST_MARGIN for degree in chosen.sureness):
-        raise ReviserError(f"--sureness lies between 0 and {MOST_MARGIN:.0f}")
+def run(chosen: MarginOptions) -> None:
+    if not all(0 <= degree <= MOST_MARGIN for degree in chosen.margins):
+        raise ReviserError(f"--margins lie between 0 and {MOST_MARGIN:.0f}")
     edits, found, exact = _found(chosen)
     learned = familiar(known_among(edits, chosen.known), exact) if chosen.known else None
     print(told(found, as_json=chosen.json))
     if learned and not chosen.json:
         print(learned)
     if chosen.write:
-        command = f"python -m benchmarks sureness {shlex.join(chosen.words)}"
+        command = f"python -m benchmarks margin {shlex.join(chosen.words)}"
         for file in filter(None, (chosen.edits, chosen.known)):
             command = command.replace(file, Path(file).name)
         facts = {
@@ -259,7 +259,7 @@ def run(chosen: SurenessOptions) -> None:
 
 
 def _found(
-    chosen: SurenessOptions,
+    chosen: MarginOptions,
 ) -> tuple[list[Edit], list[Measured], dict[float, list[bool]]]:
     """The edits, what the table says, and for each degree which of the edits it makes exactly."""
     edits = list(islice(read_edits(chosen.edits), chosen.skip, None))[: chosen.limit]
@@ -273,9 +273,9 @@ def _found(
     before, after = both[::2], both[1::2]
     found = kept_of(chosen.beside, edits, chosen.skip) if chosen.beside else []
     exact = {}
-    for degree in chosen.sureness:
+    for degree in chosen.margins:
         made, done = ([one.revision(degree) for one in traces] for traces in (before, after))
-        found.append(measured(f"sureness {degree:g}", edits, made, done, Conditions()))
+        found.append(measured(f"margin {degree:g}", edits, made, done, Conditions()))
         pairs_made = zip(made, edits, strict=True)
         exact[degree] = [revision.text == edit.after for revision, edit in pairs_made]
     return edits, found, exact

@@ -24,7 +24,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy, Scores
 
 MARGIN: Final = 2.0
-"""How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/sureness.md."""
+"""How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/margin.md."""
 MOST_MARGIN: Final = 1000.0
 HORIZON: Final = 64
 """How many actions are looked ahead at once."""

@@ -1,4 +1,4 @@
-"""Degrees of sureness, measured: as the runs of that sureness would have it, and a whole page from a tiny model."""
+"""Several margins, measured: as runs with that margin would have it, and a whole page from a tiny model."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def test_a_page_of_all_degrees_beside_other_models(
     assert revising([str(file), "--keep", str(tmp_path / "figures")]) == 0
     capsys.readouterr()
     words = [str(file), str(folder), "--skip", "1", "--cache", str(kept), "--json"]
-    beside = ["--beside", str(tmp_path / "figures"), "--sureness", "0", "1"]
+    beside = ["--beside", str(tmp_path / "figures"), "--margins", "0", "1"]
     assert main([*words, *beside, "--write", str(tmp_path / "page.md")]) == 0
     told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)}
-    assert list(told) == ["copying", "sureness 0", "sureness 1"]
+    assert list(told) == ["copying", "margin 0", "margin 1"]
     assert {entry["edits"] for entry in told.values()} == {2}
     assert told["copying"]["left_alone"] == 1
-    assert told["sureness 1"]["changed"] <= told["sureness 0"]["changed"]
+    assert told["margin 1"]["changed"] <= told["margin 0"]["changed"]
     page = (tmp_path / "page.md").read_text()
     assert "2 edits after the first 1" in page
     assert str(file) not in page
@@ -115,11 +115,11 @@ def test_a_page_of_all_degrees_beside_other_models(
         found = LookaheadTrace.from_dict(cache.get(key))
         assert found == trace(load_engine(folder), EDITS[1])
         cache.put(key, replace(found, texts=["He knows."] * len(found.texts)).to_dict())
-    assert main([*words, "--sureness", "1"]) == 0
+    assert main([*words, "--margins", "1"]) == 0
     (again,) = json.loads(capsys.readouterr().out)
-    assert again["changed"] == 0.5 + told["sureness 1"]["changed"]
+    assert again["changed"] == 0.5 + told["margin 1"]["changed"]
     other = tiny_model(tmp_path / "other", PAPER_KINDS | {"delete"}, seed=1)
-    assert main([words[0], str(other), *words[2:], "--sureness", "1"]) == 0
+    assert main([words[0], str(other), *words[2:], "--margins", "1"]) == 0
     (fresh,) = json.loads(capsys.readouterr().out)
     assert fresh["changed"] == 0
 
@@ -159,10 +159,10 @@ def test_edits_that_do_what_was_learned_are_told_from_others(
     told = familiar([True, False, True], {1.0: [True, True, False], 2.0: [False, False, True]})
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told.splitlines()]
     assert rows[0][1:] == ["exact", "of 2 that do what was learned", "of 1 others"]
-    assert rows[2:] == [["sureness 1", "2", "1", "1"], ["sureness 2", "1", "1", "0"]]
+    assert rows[2:] == [["margin 1", "2", "1", "1"], ["margin 2", "1", "1", "0"]]
     words = [written("edits.jsonl", asked), str(folder), "--cache", str(tmp_path / "cache.sqlite")]
     page = tmp_path / "page.md"
-    assert main([*words, "--known", learned, "--sureness", "1", "--write", str(page)]) == 0
+    assert main([*words, "--known", learned, "--margins", "1", "--write", str(page)]) == 0
     assert "of 2 that do what was learned" in capsys.readouterr().out
     assert "--known learned.jsonl" in page.read_text()
 
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_said_in_a_sentence(
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
     for words, said in (
         ([str(file), str(plain)], "not trained to revise"),
-        ([str(file), str(plain), "--sureness", "1001"], "between 0 and 1000"),
+        ([str(file), str(plain), "--margins", "1001"], "between 0 and 1000"),
         ([str(file), str(plain), "--skip", "1"], "no edits"),
     ):
         assert main(words) == 2
