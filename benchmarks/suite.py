@@ -514,7 +514,7 @@ def quick_plan(model: str | None = None) -> Plan:
 
 
 def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
-    """How sure mean and median are: resampled 95% intervals, and the means of the single seeds."""
+    """The uncertainty of mean and median: resampled 95% intervals, and the means of the single seeds."""
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])
     means = {

@@ -1,4 +1,4 @@
-"""The protocol's own duties: documents kept in our mirror, and errors that reach whoever caused them."""
+"""The protocol: documents are kept in step with the editor's, and errors are answered to the request that caused them."""
 
 from __future__ import annotations
 

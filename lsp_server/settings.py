@@ -1,4 +1,4 @@
-"""What a user can set, read from whatever an editor sends; a mistake is said and changes nothing else."""
+"""The user's settings, read from what an editor sends; an invalid one is reported, and its default is used."""
 
 from __future__ import annotations
 

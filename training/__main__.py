@@ -16,7 +16,7 @@ COMMANDS = {
     "generator": "measure the trajectory generator",
     "batches": "measure the batches that a trainer would get",
     "run": "train a model",
-    "dagger": "train a reviser on what it meets when it revises by itself",
+    "dagger": "train a reviser on the states that it reaches when it revises by itself",
     "ppo": "tune a model by reinforcement learning",
 }
 

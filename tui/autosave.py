@@ -1,4 +1,4 @@
-"""What is done for texts unasked: journals, texts that a crash left behind, files that others change."""
+"""Background work on open texts: journals, recovery after a crash, and files that other programs change."""
 
 from __future__ import annotations
 

@@ -141,9 +141,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"
         ),
         Command("previous-mistake", "alt+k", "mistake(-1)", "Previous mistake", "Go back by one"),
-        Command("mend", "alt+m", "fix('this')", "Fix this", "The mistake at the cursor", "Fix"),
-        Command("mend-kind", "", "fix('kind')", "Fix all of this kind", "In the whole text"),
-        Command("mend-all", "", "fix('all')", "Fix all mistakes", "In the whole text"),
+        Command("fix", "alt+m", "fix('this')", "Fix this", "The mistake at the cursor", "Fix"),
+        Command("fix-kind", "", "fix('kind')", "Fix all of this kind", "In the whole text"),
+        Command("fix-all", "", "fix('all')", "Fix all mistakes", "In the whole text"),
         Command(
             "ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"
         ),
@@ -302,7 +302,7 @@ _FOOTER = (
     "discard",
     "timeline",
     "panel",
-    "mend",
+    "fix",
     "ignore",
     "next-mistake",
     "mistakes",
@@ -316,7 +316,7 @@ _FOOTER = (
 # What a narrow footer shows rather than the rest: what matters at the moment, and the way out.
 _FIRST = (
     *("help", "accept", "reject", "pause", "keep", "discard", "quit", "next-change"),
-    *("mend", "ignore", "next-mistake", "mistakes"),
+    *("fix", "ignore", "next-mistake", "mistakes"),
     *("step", "rewrite", "timeline", "save", "continue", "infill", "revise", "find", "panel"),
 )
 
@@ -347,7 +347,7 @@ def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
 
 def _matters(id: str, sheet: Sheet) -> bool:
     """Whether a command is for something that is there; about mistakes none is said where there are none, or while a run is."""
-    if id == "mend":
+    if id == "fix":
         return sheet.mistakes.here is not None
     if id in ("next-mistake", "mistakes"):
         return len(sheet.mistakes) > 0 and sheet.open_run is None and sheet.review is None

@@ -1,4 +1,4 @@
-"""How the editor speaks to its user: words in passing, and questions that wait for an answer."""
+"""Messages to the user, and questions that wait for an answer."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from benchmarks.contestants.diffusion.sampling import Method, sample
 from benchmarks.contestants.own_models import (
     USUAL,
     BatchedReviser,
-    Manner,
+    DecodingOptions,
     NativeReviser,
     engine_of,
     stream_of,
@@ -300,25 +300,25 @@ def load_contestant(
     *,
     name: str | None = None,
     device: torch.device | None = None,
-    manner: Manner = USUAL,
+    decoding: DecodingOptions = USUAL,
 ) -> Contestant:
     """The contestant that a name or path means.
 
     A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt`
     file, `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model.
     `plain:` before a model of ours lets it insert and stop alone, `unchecked:` lets it make all its steps back where the rules
-    of our commands would check them. `manner` is for models of ours.
+    of our commands would check them. `decoding` is for models of ours.
     """
     device = device or default_device()
     name = name or named_source(source)[0]
     if source.startswith(PLAIN):
-        source, manner = source.removeprefix(PLAIN), replace(manner, plain=True)
+        source, decoding = source.removeprefix(PLAIN), replace(decoding, plain=True)
     if source.startswith(UNCHECKED):
-        source, manner = source.removeprefix(UNCHECKED), replace(manner, checked=False)
-    own = _load_own(source, setup, name, device, manner)
+        source, decoding = source.removeprefix(UNCHECKED), replace(decoding, checked=False)
+    own = _load_own(source, setup, name, device, decoding)
     if own is not None:
         return own
-    if manner.plain or not manner.checked:
+    if decoding.plain or not decoding.checked:
         raise ReviserError(f"{source} is no model of ours, so it writes from left to right anyway")
     if is_diffusion(Path(source)):
         made = load_diffusion(Path(source), device, dtype_for(device))
@@ -336,21 +336,21 @@ def load_contestant(
 
 
 def _load_own(
-    source: str, setup: Setup, name: str, device: torch.device, manner: Manner
+    source: str, setup: Setup, name: str, device: torch.device, decoding: DecodingOptions
 ) -> Contestant | None:
     """The model of ours that a name or path means, or None: natively on a processor, in batches on a GPU."""
     if is_diffusion(Path(source)):
         return None
     folder = home_folder(source)
-    if folder is not None and (device.type == "cpu" or manner.rules):
+    if folder is not None and (device.type == "cpu" or decoding.rules):
         engine, config = load_engine(str(folder)), inspect(folder).config
-        return NativeReviser(name, fingerprint(source), config, engine, setup, manner)
+        return NativeReviser(name, fingerprint(source), config, engine, setup, decoding)
     checkpoint = home_checkpoint(source, device)
     if checkpoint is None:
         return None
     # A base has no rules of ours.
-    manner = replace(manner, rules=False)
+    decoding = replace(decoding, rules=False)
     if device.type == "cpu":
         engine, config = engine_of(name, checkpoint), checkpoint.model.config
-        return NativeReviser(name, fingerprint(source), config, engine, setup, manner)
-    return BatchedReviser(name, fingerprint(source), checkpoint, setup, manner)
+        return NativeReviser(name, fingerprint(source), config, engine, setup, decoding)
+    return BatchedReviser(name, fingerprint(source), checkpoint, setup, decoding)

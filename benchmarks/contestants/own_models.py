@@ -30,7 +30,7 @@ _LEFT_TO_RIGHT = frozenset({"insert", "stop"})
 
 
 @dataclass(frozen=True)
-class Manner:
+class DecodingOptions:
     """How a model of ours writes, beyond what the protocol says.
 
     A `plain` one may only insert and stop: it writes from left to right. `move_temperature` is the
@@ -47,7 +47,7 @@ class Manner:
     checked: bool = True
 
 
-USUAL = Manner()
+USUAL = DecodingOptions()
 
 
 def stream_of(prompt: Prompt, seed: int) -> int:
@@ -67,9 +67,9 @@ class OwnModel(ABC):
         vocabulary: Vocabulary,
         tokenizer: Tokenizer,
         setup: Setup,
-        manner: Manner = USUAL,
+        decoding: DecodingOptions = USUAL,
     ) -> None:
-        if manner.plain:
+        if decoding.plain:
             vocabulary = replace(vocabulary, kinds=vocabulary.kinds & _LEFT_TO_RIGHT)
         self.name = name
         self.config = config
@@ -80,7 +80,7 @@ class OwnModel(ABC):
         self.max_actions = setup.max_actions if self.moves else setup.new_tokens
         self.temperature = setup.temperature
         self.top_k = setup.top_k
-        self.manner = manner
+        self.decoding = decoding
         self.fingerprint = key_of(
             weights=weights,
             decoder=type(self).__name__,
@@ -89,12 +89,12 @@ class OwnModel(ABC):
             temperature=self.temperature,
             top_k=self.top_k,
         )
-        if manner.move_temperature is not None:
+        if decoding.move_temperature is not None:
             self.fingerprint = key_of(
-                basis=self.fingerprint, move_temperature=manner.move_temperature
+                basis=self.fingerprint, move_temperature=decoding.move_temperature
             )
-        if manner.rules:
-            self.fingerprint = key_of(basis=self.fingerprint, rules=True, checked=manner.checked)
+        if decoding.rules:
+            self.fingerprint = key_of(basis=self.fingerprint, rules=True, checked=decoding.checked)
 
     @abstractmethod
     def generate(
@@ -137,7 +137,7 @@ class BatchedReviser(OwnModel):
         weights: str,
         checkpoint: Checkpoint,
         setup: Setup,
-        manner: Manner = USUAL,
+        decoding: DecodingOptions = USUAL,
     ) -> None:
         super().__init__(
             name,
@@ -146,14 +146,14 @@ class BatchedReviser(OwnModel):
             checkpoint.vocabulary,
             checkpoint.tokenizer,
             setup,
-            manner,
+            decoding,
         )
         self._model = checkpoint.model.eval()
 
     def generate(
         self, prompts: Sequence[Prompt], seed: int, progress: Progress
     ) -> Iterator[Generation]:
-        size = self.manner.rows or _GROUP[self._model.cos.device.type]
+        size = self.decoding.rows or _GROUP[self._model.cos.device.type]
         for start in range(0, len(prompts), size):
             part = prompts[start : start + size]
             began = time.perf_counter()
@@ -162,7 +162,7 @@ class BatchedReviser(OwnModel):
                 self.vocabulary,
                 [self.prompt_ids(prompt) for prompt in part],
                 seeds=[stream_of(prompt, seed) for prompt in part],
-                sampling=Sampling(self.temperature, self.top_k, self.manner.move_temperature),
+                sampling=Sampling(self.temperature, self.top_k, self.decoding.move_temperature),
                 max_actions=self.max_actions,
                 rows=size,
             )
@@ -182,10 +182,10 @@ class NativeReviser(OwnModel):
         config: ModelConfig,
         engine: Engine,
         setup: Setup,
-        manner: Manner = USUAL,
+        decoding: DecodingOptions = USUAL,
     ) -> None:
         super().__init__(
-            name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, manner
+            name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, decoding
         )
         self._policy = engine.policy
         self._reading: Reading | None = None
@@ -210,14 +210,14 @@ class NativeReviser(OwnModel):
             self.temperature,
             self.top_k,
             seed=stream_of(prompt, seed_),
-            move_temperature=self.manner.move_temperature,
+            move_temperature=self.decoding.move_temperature,
         )
         most = min(self.max_actions, policy.context - len(history))
-        if not self.manner.rules:
+        if not self.decoding.rules:
             return Rollout(policy, canvas, history, sampler, max_actions=most)
         unrepeated = UnrepeatedPhrases(Unrepeated(policy, tokenizer=self.tokenizer), self.tokenizer)
         ruled = Ending(unrepeated, self.tokenizer, len(history), most)
-        if not (self.manner.checked and self.moves and can_read(policy)):
+        if not (self.decoding.checked and self.moves and can_read(policy)):
             return Rollout(ruled, canvas, history, sampler, max_actions=most)
         self._reading = self._reading or left_to_right(policy)
         return CheckedRollout(

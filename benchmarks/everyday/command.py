@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 from benchmarks.contestants.continuation_models import load_contestant, named_source
-from benchmarks.contestants.own_models import Manner
+from benchmarks.contestants.own_models import DecodingOptions
 from benchmarks.everyday.checking import (
     NOTES,
     CriticFigures,
@@ -152,9 +152,9 @@ def _contest(arguments: EverydayOptions, command: str, cache: Cache) -> None:
         raise ReviserError("--each must be at least 1")
     setup = _setup(arguments)
     bars = Bars()
-    manner = Manner(move_temperature=arguments.move_temperature, rules=True)
+    decoding = DecodingOptions(move_temperature=arguments.move_temperature, rules=True)
     contestants = [
-        load_contestant(source, setup, name=name, manner=manner)
+        load_contestant(source, setup, name=name, decoding=decoding)
         for name, source in map(named_source, arguments.contestants)
     ]
     if len({contestant.name for contestant in contestants}) < len(contestants):

@@ -132,8 +132,8 @@ def written(
             for seed in setup.seeds:
                 made += generations_of(contestant, prompts, seed, setup, cache, progress)
         with bars.task(f"{reader.name} reads {contestant.name}", len(made)) as progress:
-            looker = _Looker(contestant, known, reader, threshold)
-            found = measured_each(made, looker.key, looker.look, cache, progress, chunk=1)
+            measurer = _RunMeasurer(contestant, known, reader, threshold)
+            found = measured_each(made, measurer.key, measurer.look, cache, progress, chunk=1)
         runs += [replace(_run_of(entry), contestant=contestant.name) for entry in found]
     figures = [
         figures_of(contestant.name, [run for run in runs if run.contestant == contestant.name])
@@ -143,7 +143,7 @@ def written(
 
 
 @dataclass(frozen=True)
-class _Looker:
+class _RunMeasurer:
     """Finds out about one contestant's continuations what can be found out about each by itself."""
 
     contestant: Contestant

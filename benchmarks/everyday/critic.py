@@ -2,7 +2,7 @@
 
 Asked for the number of the better one of two, a model of this size hardly tells good from bad: the place at which a
 text is shown weighs more than the text. It does tell when it is given one continuation at a time, and by two means
-together. It is asked, in two ways, whether the continuation is good, and the chances of the two answers that a
+together. It is asked, in two ways, whether the continuation is good, and the probabilities of the two answers that a
 question allows count; that tells repetition and confusion. And its own reading counts: how much the opening helps it
 to read the continuation, which tells whether one goes on from the other, and how hard the continuation is to read.
 """

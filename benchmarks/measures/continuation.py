@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from benchmarks.contestants.continuation_models import RealText, load_contestant
-from benchmarks.contestants.own_models import Manner
+from benchmarks.contestants.own_models import DecodingOptions
 from benchmarks.measures.statistics import Walk, walk
 from benchmarks.measures.variety import variety
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
@@ -232,12 +232,12 @@ def run(chosen: ContinuationOptions) -> None:
         temperature=chosen.temperature,
         top_k=chosen.top_k,
     )
-    manner = Manner(move_temperature=chosen.move_temperature, rows=chosen.batch)
+    decoding = DecodingOptions(move_temperature=chosen.move_temperature, rows=chosen.batch)
     prompts = held_out_prompts(chosen.data, evaluator.tokenizer, setup)
     real = written_by(RealText(), prompts, setup.seeds[:1])
     reports = [report(REAL, real, scores_of(prompts, real, evaluator))]
     for source in chosen.models:
-        contestant = load_contestant(source, setup, manner=manner)
+        contestant = load_contestant(source, setup, decoding=decoding)
         written = written_by(contestant, prompts, setup.seeds)
         followed = walks_of(contestant, prompts, written)
         scores = scores_of(prompts, written, evaluator)

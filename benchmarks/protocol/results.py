@@ -33,7 +33,7 @@ class ArenaRow(TypedDict):
 
 
 class Spread(TypedDict):
-    """How sure a mean perplexity is: resampled intervals, and the means of the single seeds."""
+    """The uncertainty of a mean perplexity: resampled intervals, and the means of the single seeds."""
 
     interval: tuple[float, float]
     median_interval: NotRequired[tuple[float, float]]

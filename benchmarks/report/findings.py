@@ -85,7 +85,7 @@ def _mean(row: PerplexityRow) -> _Spread:
 
 
 def _medians(rows: list[PerplexityRow]) -> list[tuple[str, str, _Spread]]:
-    """The medians of the rows that say how sure they are; older runs do not."""
+    """The medians of the rows that have intervals; older runs have none."""
     return [
         (row["evaluator"], row["contestant"], (row["median"], *row["median_interval"]))
         for row in rows

@@ -31,7 +31,7 @@ _LOG = "stages.jsonl"
 
 
 @dataclass(frozen=True)
-class Wish:
+class StageOptions:
     """What is asked of one call."""
 
     out: Path
@@ -49,19 +49,19 @@ class Wish:
     command: str = ""
 
 
-def carry_out(wish: Wish, scale: StagedScale, bars: Bars | None = None) -> bool:
+def carry_out(options: StageOptions, scale: StagedScale, bars: Bars | None = None) -> bool:
     """Do the stages that are asked for; False if time was up before all were done."""
     shown = bars or PlainBars()
     # Where there is no package index, asking it again and again would only take time.
     os.environ.setdefault("PIP_RETRIES", "0")
     os.environ.setdefault("PIP_DEFAULT_TIMEOUT", "10")
-    wish.out.mkdir(parents=True, exist_ok=True)
-    deadline = None if wish.minutes is None else time.monotonic() + 60 * wish.minutes
-    stages = _Stages(wish, scale, shown, deadline)
-    for stage in wish.stages:
+    options.out.mkdir(parents=True, exist_ok=True)
+    deadline = None if options.minutes is None else time.monotonic() + 60 * options.minutes
+    stages = _Stages(options, scale, shown, deadline)
+    for stage in options.stages:
         began = time.monotonic()
         done = getattr(stages, stage)()
-        _note(wish, stage, done, time.monotonic() - began)
+        _note(options, stage, done, time.monotonic() - began)
         if not done:
             return False
     return True
@@ -70,8 +70,10 @@ def carry_out(wish: Wish, scale: StagedScale, bars: Bars | None = None) -> bool:
 class _Stages:
     """Each method is a stage; it says whether it is done."""
 
-    def __init__(self, wish: Wish, scale: StagedScale, bars: Bars, deadline: float | None) -> None:
-        self._wish = wish
+    def __init__(
+        self, options: StageOptions, scale: StagedScale, bars: Bars, deadline: float | None
+    ) -> None:
+        self._options = options
         self._scale = scale
         self._bars = bars
         self._deadline = deadline
@@ -81,23 +83,23 @@ class _Stages:
         return True
 
     def _prepared(self) -> tuple[Path, Path]:
-        wish, scale = self._wish, self._scale
-        tokenizer = wish.tokenizer or ("gpt2" if not scale.warm else None)
+        options, scale = self._options, self._scale
+        tokenizer = options.tokenizer or ("gpt2" if not scale.warm else None)
         if tokenizer is None:
-            tokenizer = _tokenizer_of(wish)
-        folder = wish.out / "data"
-        return prepare(folder, wish.texts, scale.setup, scale.workers, self._bars.say, tokenizer)
+            tokenizer = _tokenizer_of(options)
+        folder = options.out / "data"
+        return prepare(folder, options.texts, scale.setup, scale.workers, self._bars.say, tokenizer)
 
     def train(self) -> bool:
         corpus, _ = self._prepared()
-        for name in self._wish.models:
+        for name in self._options.models:
             left = self._left()
             if left is not None and left <= 0:
                 return False
-            wish = self._wish
+            options = self._options
             if not train(
-                *(name, self._scale, wish.out, corpus),
-                init=wish.init,
+                *(name, self._scale, options.out, corpus),
+                init=options.init,
                 minutes=left,
                 say=self._bars.say,
             ):
@@ -107,56 +109,56 @@ class _Stages:
     def generate(self) -> bool:
         prompts = self._prompts()
         done = True
-        for name in self._wish.models:
+        for name in self._options.models:
             for budget in self._scale.budgets:
                 left = self._left()
                 if left is not None and left <= 0:
                     self._bars.say("time is up; the same command goes on")
                     return False
-                done &= generate(name, self._scale, self._wish.out, prompts, budget, self._bars)
+                done &= generate(name, self._scale, self._options.out, prompts, budget, self._bars)
         return done
 
     def _prompts(self) -> Path:
         """The texts to be continued, which may have been carried here without those to train on."""
-        kept = self._wish.out / "data" / "held-out.jsonl"
+        kept = self._options.out / "data" / "held-out.jsonl"
         return kept if kept.exists() else self._prepared()[1]
 
     def judge(self) -> bool:
-        wish = self._wish
-        chosen = Judges(wish.critic, wish.evaluators, wish.features)
+        options = self._options
+        chosen = Judges(options.critic, options.evaluators, options.features)
         judged = 0
         for budget in self._scale.budgets:
-            if not (run_folder(wish.out, budget).path / "generations").is_dir():
+            if not (run_folder(options.out, budget).path / "generations").is_dir():
                 self._bars.say(f"nobody has written at {label(budget)} yet")
                 continue
-            say_missing(judge(self._scale, wish.out, budget, chosen, self._bars), self._bars)
+            say_missing(judge(self._scale, options.out, budget, chosen, self._bars), self._bars)
             judged += 1
         if not judged:
-            raise ReviserError(f"{wish.out} holds no texts to judge")
+            raise ReviserError(f"{options.out} holds no texts to judge")
         return True
 
     def report(self) -> bool:
-        wish = self._wish
-        text = page(wish.out, self._scale, _head(wish.out))
-        target = wish.write or wish.out / "report.md"
+        options = self._options
+        text = page(options.out, self._scale, _head(options.out))
+        target = options.write or options.out / "report.md"
         write_atomically(target, text.encode())
         self._bars.say(f"wrote {target}")
         return True
 
     def cut(self) -> bool:
-        size = self._wish.slice_megabytes * MEGABYTE
-        for name in self._wish.models:
-            folder = Places(self._wish.out, name).folder
+        size = self._options.slice_megabytes * MEGABYTE
+        for name in self._options.models:
+            folder = Places(self._options.out, name).folder
             if folder.is_dir():
-                count = cut(folder, self._wish.out / "slices" / name.lower(), size)
+                count = cut(folder, self._options.out / "slices" / name.lower(), size)
                 self._bars.say(f"{name}: {count} slices")
         return True
 
     def join(self) -> bool:
-        for name in self._wish.models:
-            slices = self._wish.out / "slices" / name.lower()
+        for name in self._options.models:
+            slices = self._options.out / "slices" / name.lower()
             if slices.is_dir():
-                count = join(slices, Places(self._wish.out, name).folder)
+                count = join(slices, Places(self._options.out, name).folder)
                 self._bars.say(f"{name}: {count} files")
         return True
 
@@ -165,21 +167,21 @@ class _Stages:
         return None if self._deadline is None else (self._deadline - time.monotonic()) / 60
 
 
-def _tokenizer_of(wish: Wish) -> str:
+def _tokenizer_of(options: StageOptions) -> str:
     """The tokenizer of the model to start from, where that is a folder of ours."""
-    found = Path(wish.init or "") / "tokenizer.json"
-    if wish.init is None or not found.is_file():
+    found = Path(options.init or "") / "tokenizer.json"
+    if options.init is None or not found.is_file():
         raise ReviserError(
             "name the tokenizer.json of the model to start from: --tokenizer (or give token shards)"
         )
     return str(found)
 
 
-def _note(wish: Wish, stage: str, done: bool, seconds: float) -> None:
+def _note(options: StageOptions, stage: str, done: bool, seconds: float) -> None:
     """Keep what was done where and when: a table may come from several machines."""
-    entry = {"stage": stage, "models": wish.models, "done": done, "seconds": round(seconds, 1)}
-    entry |= {"command": wish.command} | surroundings()
-    with (wish.out / _LOG).open("a", encoding="utf-8") as file:
+    entry = {"stage": stage, "models": options.models, "done": done, "seconds": round(seconds, 1)}
+    entry |= {"command": options.command} | surroundings()
+    with (options.out / _LOG).open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
 
 

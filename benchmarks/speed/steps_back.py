@@ -1,4 +1,4 @@
-"""What it costs and gives to think steps back through: runs with `--check-steps-back` beside the same runs without.
+"""The cost and benefit of checking steps back: runs with `--check-steps-back` beside the same runs without.
 
     python -m benchmarks steps_back [MODEL] [--evaluator MODEL] [--each 2] [--actions 128] [--seed 1]
         [--write docs/results/steps-back.md]

@@ -83,7 +83,7 @@ class LookaheadTrace:
         return cls([LookaheadStep(*one) for one in data["steps"]], data["texts"])
 
     def revision(self, margin: float, horizon: int = HORIZON) -> Revision:
-        """The text as a run leaves it that is so sure."""
+        """The text that a run with this margin leaves."""
         for start in range(0, len(self.steps), horizon) if margin else ():
             end = best_end(self.steps[start : start + horizon], margin)
             if end is not None:

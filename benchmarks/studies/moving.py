@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contestants.continuation_models import load_contestant
-from benchmarks.contestants.own_models import Manner, OwnModel
+from benchmarks.contestants.own_models import DecodingOptions, OwnModel
 from benchmarks.measures import continuation
 from benchmarks.protocol.records import Generation, Prompt
 from benchmarks.protocol.runs import written_by
@@ -63,8 +63,8 @@ def continue_all(
     model: str, prompts: Sequence[Prompt], setup: Setup, temperature: float, evaluator: Checkpoint
 ) -> Found:
     """Continue every prompt with moves at that temperature."""
-    manner = Manner(move_temperature=temperature)
-    contestant = load_contestant(model, setup, name=f"{temperature:g}", manner=manner)
+    decoding = DecodingOptions(move_temperature=temperature)
+    contestant = load_contestant(model, setup, name=f"{temperature:g}", decoding=decoding)
     if not isinstance(contestant, OwnModel):
         raise ReviserError(f"{model} is no model of ours, so it does not move")
     written = written_by(contestant, prompts, setup.seeds)

@@ -22,7 +22,7 @@ from typing import Annotated, cast
 import numpy as np
 
 from benchmarks.contestants.continuation_models import RealText, load_contestant
-from benchmarks.contestants.own_models import Manner, OwnModel
+from benchmarks.contestants.own_models import DecodingOptions, OwnModel
 from benchmarks.measures.arena import Score, judge_matches, matches, score
 from benchmarks.measures.continuation import walks_of
 from benchmarks.measures.evaluators import load_evaluator
@@ -344,6 +344,6 @@ def _measured(chosen: PreferenceOptions) -> tuple[Comparison, int]:
 def _contestant(source: str, name: str, setup: Setup, rows: int) -> OwnModel:
     if not is_own(source):
         raise ReviserError(f"there is no model {source}")
-    found = load_contestant(source, setup, name=name, manner=Manner(rows=rows))
+    found = load_contestant(source, setup, name=name, decoding=DecodingOptions(rows=rows))
     assert isinstance(found, OwnModel)
     return found

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from benchmarks.contestants.continuation_models import RealText, load_contestant
-from benchmarks.contestants.own_models import Manner
+from benchmarks.contestants.own_models import DecodingOptions
 from benchmarks.measures import continuation, infill
 from benchmarks.measures.statistics import Walk
 from benchmarks.protocol.records import Contestant, Generation
@@ -103,7 +103,7 @@ class Measured:
 # Writing -----------------------------------------------------------------------------------------
 
 
-class Examination:
+class Evaluation:
     """Held-out prompts and passages, and the evaluator that reads what is made of them."""
 
     def __init__(self, chosen: QualityOptions, evaluator: Path, data: Path) -> None:
@@ -112,7 +112,7 @@ class Examination:
         self.setup = Setup(
             prompts=chosen.prompts, seeds=chosen.seeds, temperature=chosen.temperature
         )
-        self.manner = Manner(move_temperature=chosen.move_temperature, rows=chosen.batch)
+        self.decoding = DecodingOptions(move_temperature=chosen.move_temperature, rows=chosen.batch)
         self.prompts = held_out_prompts(data, self.evaluator.tokenizer, self.setup)
         self.passages = infill.passages_of(Corpus.open(data), chosen.prompts)
         self.real_joins = self.joins([passage.gap for passage in self.passages])
@@ -141,7 +141,7 @@ class Examination:
         if folder is not None:
             seeds = self.setup.seeds
             filled = infill.fill(self.load(folder), self.passages, seeds[0], self.rows)
-            contestant = load_contestant(str(folder), self.setup, name=name, manner=self.manner)
+            contestant = load_contestant(str(folder), self.setup, name=name, decoding=self.decoding)
         written = written_by(contestant, self.prompts, seeds)
         followed = continuation.walks_of(contestant, self.prompts, written)
         measured = self._measured(name, written, followed, filled)
@@ -184,9 +184,9 @@ def write_with(models: dict[str, Path], chosen: QualityOptions) -> None:
     }
     if missing:
         chosen.run.mkdir(parents=True, exist_ok=True)
-        examination = Examination(chosen, chosen.evaluator, chosen.data)
+        evaluation = Evaluation(chosen, chosen.evaluator, chosen.data)
         for name, folder in missing.items():
-            examination.take(chosen.run, name, folder)
+            evaluation.take(chosen.run, name, folder)
 
 
 def _figures_file(run: Path, name: str) -> Path:

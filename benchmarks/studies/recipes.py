@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from benchmarks.contestants.continuation_models import RealText, load_contestant
-from benchmarks.contestants.own_models import Manner
+from benchmarks.contestants.own_models import DecodingOptions
 from benchmarks.measures import continuation
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import written_by
@@ -141,8 +141,8 @@ def compare(chosen: RecipesOptions) -> list[continuation.Report]:
     for name, folder in models:
         kept = folder.parent / f"report-{chosen.prompts}-{chosen.seed}.json"
         if not kept.is_file():
-            manner = Manner(rows=chosen.batch)
-            contestant = load_contestant(str(folder), setup, name=name, manner=manner)
+            decoding = DecodingOptions(rows=chosen.batch)
+            contestant = load_contestant(str(folder), setup, name=name, decoding=decoding)
             written = written_by(contestant, prompts, setup.seeds)
             scores = continuation.scores_of(prompts, written, evaluator)
             followed = continuation.walks_of(contestant, prompts, written)

@@ -599,7 +599,7 @@ def run_stages(chosen: ReproduceOptions) -> None:
     """A reproduction in stages (`benchmarks.reproduction`), which is made of parts of this one."""
     staged = import_module("benchmarks.reproduction.command")
     scales = import_module("benchmarks.reproduction.scales")
-    wish = staged.Wish(
+    options = staged.StageOptions(
         chosen.out or Path("runs") / f"reproduce-{chosen.scale}",
         Texts(chosen.data, chosen.held_out),
         chosen.stage or staged.STAGES,
@@ -623,7 +623,7 @@ def run_stages(chosen: ReproduceOptions) -> None:
         scale = scale.with_budgets([count * scales.MILLION for count in chosen.budgets])
     if chosen.steps or chosen.train or chosen.measure or chosen.judge:
         raise ReviserError("--steps, --train, --measure and --judge are not for this scale")
-    done = staged.carry_out(wish, scale)
+    done = staged.carry_out(options, scale)
     print("done" if done else "not done yet: the same command goes on")
 
 

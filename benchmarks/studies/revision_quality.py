@@ -199,7 +199,7 @@ def finished_texts(edits: Sequence[Edit]) -> list[Edit]:
 # Measuring ---------------------------------------------------------------------------------------
 
 
-class Examination:
+class Evaluation:
     """Edits, the examples that rewriters see, and where what was found is kept."""
 
     def __init__(
@@ -489,13 +489,13 @@ def _found(chosen: RevisingOptions) -> list[Measured]:
     examples, edits = _examples_and_edits(chosen)
     if not edits:
         raise ReviserError("there are no edits to measure")
-    examination = Examination(Path(chosen.edits).name, edits, examples, chosen.rows, chosen.keep)
-    examination.copy()
+    evaluation = Evaluation(Path(chosen.edits).name, edits, examples, chosen.rows, chosen.keep)
+    evaluation.copy()
     for word in chosen.models:
-        examination.revise(word)
+        evaluation.revise(word)
     for word in chosen.rewriter:
-        examination.rewrite(word)
-    return examination.results()
+        evaluation.rewrite(word)
+    return evaluation.results()
 
 
 def _examples_and_edits(chosen: RevisingOptions) -> tuple[list[Edit], list[Edit]]:

@@ -19,7 +19,7 @@ from typing import Final, Literal
 from reviser.core.errors import ReviserError
 from reviser.decoding.suggestion import CONFIDENCE, Piece, Suggestion
 from reviser.session.engine import Engine
-from reviser.session.suggesting import Suggestions, Wish
+from reviser.session.suggesting import SuggestionRequest, Suggestions
 
 KINDS: Final = ("documentation", "mail", "essay", "story", "notes")
 # Which sources of a corpus are of which kind; what is in none of them is left out.
@@ -133,14 +133,16 @@ def ask(
     known without asking again. Between two parts, what joins them depends on the length, so only what has that confidence is asked for.
     """
     for number, passage in enumerate(passages):
-        wish = Wish(tokens=_TOKENS, confidence=FLOOR if passage.where == "end" else confidence)
+        request = SuggestionRequest(
+            tokens=_TOKENS, confidence=FLOOR if passage.where == "end" else confidence
+        )
         session = engine.session("")
         text = passage.text.text
         behind = "" if passage.where == "end" else text[passage.end : passage.end + _BEHIND]
         for at in range(passage.start, passage.end):
             before = text[max(0, passage.start - _BEFORE) : at]
             session.text = before + behind
-            found = next(Suggestions(session, len(before), wish), Suggestion(()))
+            found = next(Suggestions(session, len(before), request), Suggestion(()))
             after_letter = before[-1:].isalnum()
             yield Place(
                 passage=number,
@@ -156,7 +158,7 @@ def ask(
 
 
 def _rounded(suggestion: Suggestion) -> Suggestion:
-    """Chances as they are kept in a file."""
+    """Probabilities as they are kept in a file."""
     return Suggestion(
         tuple(Piece(piece.text, round(piece.chance, 5)) for piece in suggestion.pieces)
     )

@@ -69,7 +69,7 @@ class Figures:
 
 
 def shown_at(place: Place, dial: float) -> str:
-    """What is shown at a place: what is sure enough, if it is worth a look."""
+    """What is shown at a place: as much as the model is confident of, if that is long enough."""
     sure = place.suggestion.sure(dial)
     return sure.text if is_worth_showing(sure.text, place.after_letter) else ""
 

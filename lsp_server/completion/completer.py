@@ -193,7 +193,7 @@ class Completer:
         return list(texts)
 
     async def _ask(self, context: Context, count: int, invoked: bool) -> list[str]:
-        """What the model suggests, likeliest first: unasked only what is sure enough."""
+        """What the model suggests, likeliest first: unasked only what it is confident of."""
         completion = self._settings().completion
         task = Suggesting(
             id=0,

@@ -1,4 +1,4 @@
-"""What a revision changed, change by change: each is kept or put back, whatever the user does around it."""
+"""The changes of a revision: each is kept or put back, and follows the user's edits around it."""
 
 from __future__ import annotations
 

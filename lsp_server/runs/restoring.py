@@ -1,4 +1,4 @@
-"""Putting text back into a document that its user may be editing: asked for, and seen to be done."""
+"""Putting old text back into a document that its user may be editing, and checking that the editor has done it."""
 
 from __future__ import annotations
 

@@ -183,18 +183,18 @@ class Worker:
         )
 
     def _suggest(self, peer: Peer, task: Suggesting, engine: Engine) -> None:
-        from reviser.session.suggesting import Suggestions, Wish
+        from reviser.session.suggesting import SuggestionRequest, Suggestions
 
         session = self._session(peer, engine, task)
         session.text = task.text
-        wish = Wish(task.count, task.tokens, task.confidence, task.whole_line)
+        request = SuggestionRequest(task.count, task.tokens, task.confidence, task.whole_line)
 
         def step(text: str) -> bool:
             peer.send(Event(task.id, "step"))
             return peer.wants(task)
 
         used = evaluated_by(engine)
-        found = Suggestions(session, task.at, wish, step)
+        found = Suggestions(session, task.at, request, step)
         found.read()
         read = evaluated_by(engine) - used
         counts = hasattr(engine.policy, "evaluated")
@@ -266,7 +266,7 @@ def _edits(run: Generation, frame: Frame) -> tuple[Change, ...]:
 
 
 def _proofreads(task: Task, engine: Engine) -> bool:
-    """Whether a task is to proofread: what is drawn by chance takes a run of actions, for models that learned it."""
+    """Whether a task is to proofread: what is drawn at random takes a run of actions, for models that learned it."""
     return task.revises and (not task.temperature or engine.policy.vocabulary.overtypes)
 
 

@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Suggesting:
-    """Say how `text` goes on at character `at`: see `reviser.session.suggesting.Wish`."""
+    """Say how `text` goes on at character `at`: see `reviser.session.suggesting.SuggestionRequest`."""
 
     id: int
     key: ModelKey
@@ -86,7 +86,7 @@ Order = Task | Reading | Suggesting
 """What is worked on, and answered by events."""
 
 
-# What was found in a text: where, the old text, the new one, how sure, and of which kind.
+# What was found in a text: where, the old text, the new one, the confidence, and the kind.
 FoundChange = tuple[int, str, str, float, str]
 
 

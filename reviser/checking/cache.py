@@ -1,7 +1,7 @@
-"""Results that are kept by what they were made from, so that an unchanged text is not read again.
+"""A cache of results by content, so that an unchanged text is not read again.
 
-One SQLite file holds them: writes are whole or not there, and several processes can use it at once. It is a
-convenience. Where it cannot be used, texts are read as if there were none, and what in it makes no sense is not believed.
+One SQLite file holds them: writes are whole or not there, and several processes can use it at once. It is
+optional: where it cannot be used, texts are read without it, and damaged entries are ignored.
 """
 
 from __future__ import annotations

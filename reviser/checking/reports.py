@@ -16,7 +16,7 @@ def text_line(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """What is said of a finding: its kind, what is there, what should be, and how sure that is."""
+    """What is said of a finding: its kind, what is there, what should be, and the confidence."""
     change = finding.change
     return f"{change.kind}: {shown(change.old)} → {shown(change.new)} ({change.confidence:.2f})"
 

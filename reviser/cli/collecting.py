@@ -1,4 +1,4 @@
-"""Garbage is not collected while a command loads: nearly all that is made then stays, and is looked through in vain."""
+"""Garbage collection is off while a command loads: nearly everything that is made then stays in use, so collecting it only costs time."""
 
 from __future__ import annotations
 

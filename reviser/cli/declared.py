@@ -1,7 +1,7 @@
-"""Options and arguments as Typer is told of them, without Typer: to import it takes a tenth of a command's start.
+"""Declarations of options and arguments that do not import Typer: importing it takes a tenth of a command's start.
 
-A command that can be read without Typer (see `reviser.cli.quick`) declares its options here. `for_typer` makes of a type
-with such a declaration the one that Typer reads.
+A command that can be read without Typer (see `reviser.cli.quick`) declares its options here. `for_typer` turns a type
+with such a declaration into one that Typer reads.
 """
 
 from __future__ import annotations

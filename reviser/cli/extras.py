@@ -1,4 +1,4 @@
-"""Commands that live outside the engine, loaded by name; a missing extra is said plainly."""
+"""Commands that live outside the engine, loaded by name; the error for a missing extra names it."""
 
 from __future__ import annotations
 

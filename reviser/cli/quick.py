@@ -1,6 +1,6 @@
-"""A quick way into a command: its plain words are read here, since to make the whole command line takes as long as a model.
+"""A fast path for `continue` and `infill`: their plain words are read here, because building the whole command line takes as long as loading a model.
 
-Words that are not plainly understood, `--help` among them, are left to Typer, which knows what to say about them.
+All other words, such as `--help`, are left to Typer.
 """
 
 from __future__ import annotations

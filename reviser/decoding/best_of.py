@@ -2,7 +2,7 @@
 
 A model that fills a gap chooses token by token, and knows only at the end whether what it wrote joins what follows. So it
 writes a few fillings beforehand. Those that it ended by itself come first. Then the model reads on from left to right, and
-the filling is taken after which the first tokens behind the gap have the highest chances.
+the filling is taken after which the first tokens behind the gap have the highest probabilities.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from reviser.decoding.rollout import Choice, Policy, Rollout, Sampler, Step
 TRIES: Final = 4
 """Fillings that are written beforehand, unless told otherwise."""
 FOLLOWING: Final = 20
-"""Tokens behind a gap whose chances decide."""
+"""Tokens behind a gap whose probabilities decide."""
 # Tokens before the gap that are read with it, at the most.
 _BEFORE: Final = 200
 
@@ -95,7 +95,7 @@ class BestRollout(Rollout):
         return max(tried, key=lambda one: one.rank).choices
 
     def _joins(self, canvas: Canvas) -> float:
-        """The mean logarithm of the chances of the first tokens behind the gap."""
+        """The mean log-probability of the first tokens behind the gap."""
         behind = canvas.tokens[canvas.high : canvas.high + FOLLOWING]
         start = max(canvas.low - _BEFORE, canvas.high + len(behind) - READABLE + 1, 0)
         ids = [self.canvas.vocabulary.start_id, *canvas.tokens[start : canvas.high], *behind]

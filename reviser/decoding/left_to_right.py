@@ -29,7 +29,7 @@ class Reading(Protocol):
     """Reads a text from left to right."""
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:
-        """The logarithms of the chances of the `last` ids, each after those before it; not all ids can be the last."""
+        """The log-probabilities of the `last` ids, each after those before it; not all ids can be the last."""
 
 
 @runtime_checkable
@@ -81,7 +81,7 @@ class NativeReading:
     def _rules(self) -> OvertypingRules:
         from reviser.proofreading.overtyping import OvertypingRules
 
-        # What the library tells of a text's next id besides its chance is for proofreading; nobody looks at it here.
+        # What the library tells of a text's next id besides its probability is for proofreading; nobody looks at it here.
         return OvertypingRules(replace(self._vocabulary, overtypes=True))
 
     def chances(self, ids: Sequence[int], last: int) -> list[float]:

@@ -2,7 +2,7 @@
 
 To change a text takes several actions, and the first is mostly a move that says little. So a look-ahead policy
 looks ahead: it follows its likeliest actions to the end, and compares the ways to stop. To stop after some of
-them is as likely as all of these together, times the chance of Stop then; to stop at once is to leave the text
+them is as likely as all of these together, times the probability of Stop then; to stop at once is to leave the text
 alone. A change is made where that is at least `margin` times as likely as not to make it: with 1 only what is
 likelier than leaving it, with less also what is not, with more only what is clearly likelier.
 """
@@ -35,7 +35,7 @@ _TIME_TO_STOP: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class LookaheadStep:
-    """An action that could be next: the logarithms of its chance and of that to stop instead."""
+    """An action that could be next: the log-probabilities of it and of stopping instead."""
 
     kind: Literal["move", "change", "stop"]
     likely: float
@@ -183,7 +183,7 @@ def copy_of(canvas: Canvas) -> Canvas:
 
 
 def _log_chances(scores: Scores, canvas: Canvas) -> NDArray[np.float64]:
-    """The logarithms of the chances that scores give to what is valid."""
+    """The log-probabilities that scores give to what is valid."""
     valid = np.where(canvas.valid_actions().mask(), scores.astype(np.float64), -np.inf)
     if not math.isfinite(best := valid.max()):
         raise InvalidAction("the policy gives no valid action any chance")

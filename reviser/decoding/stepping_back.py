@@ -1,4 +1,4 @@
-"""Steps back that are thought through: a run goes back to insert something only where the text reads as well with it.
+"""Checked steps back: a run goes back to insert something only where the text reads as well with it.
 
 A step back is a move backward and what is changed there, up to the next move. Before the first of its actions is taken, all
 of them are chosen, as they would be anyway. Then the model reads the sentence that they change from left to right, as it was
@@ -51,7 +51,7 @@ _LONGEST_PHRASE: Final = 24
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a step back does to the logarithms of the chances: on average from there on, and altogether behind it."""
+    """What a step back does to the log-probabilities: on average from there on, and altogether behind it."""
 
     on_average: float
     behind: float

@@ -1,9 +1,9 @@
-"""Suggestions: how a text probably goes on at a cursor, word by word, with the chance that it goes on so.
+"""Suggestions: how a text probably goes on at a cursor, word by word, with the probability that it goes on so.
 
-A suggestion is read off the model's chances from left to right: moves are left out, and what is likeliest is
+A suggestion is read off the model's probabilities from left to right: moves are left out, and what is likeliest is
 written. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So the
-model is asked from that word's start on, and only tokens that agree with its letters count. The chance of a suggestion is the
-chance of all its words together, given what is typed, and that its last word ends there.
+model is asked from that word's start on, and only tokens that agree with its letters count. The probability of a suggestion is the
+probability of all its words together, given what is typed, and that its last word ends there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from reviser.decoding.rollout import Policy, Scores
 from reviser.decoding.rules.spacing import glued_tokens
 from reviser.decoding.suggestion import Piece, Suggestion
 
-# Where so little of the chance is left, the letters of an unfinished word are followed no further.
+# Where so little of the probability is left, the letters of an unfinished word are followed no further.
 _NOT_WORTH_FOLLOWING: Final = math.log(0.01)
 _NEXT_TO_NOTHING: Final = 1e-12
 
@@ -88,7 +88,7 @@ def _tokens_of(tokenizer: Tokenizer) -> _Tokens:
 
 @dataclass(frozen=True)
 class _Path:
-    """Tokens that begin with what is typed, and the logarithm of their chance."""
+    """Tokens that begin with what is typed, and their log-probability."""
 
     ids: tuple[int, ...]
     chance: float
@@ -137,7 +137,7 @@ class Suggester:
     def _chances(
         self, history: Sequence[int], canvas: Canvas, ids: Sequence[int]
     ) -> NDArray[np.float64] | None:
-        """The logarithms of the chances of tokens after `ids`, and as the last that of Stop."""
+        """The log-probabilities of tokens after `ids`, and as the last that of Stop."""
         scores = self._policy.scores([*history, *ids], canvas)
         return None if scores is None else self._normalised(scores)
 
@@ -161,7 +161,7 @@ class Suggester:
         count: int,
         opens: Opens | None,
     ) -> list[_Path]:
-        """The likeliest ways to write what is given and go on, with their chances if it is given.
+        """The likeliest ways to write what is given and go on, with their probabilities if it is given.
 
         The likeliest tokens that what is given begins with are followed one by one. At each place, one token may say all
         the rest and more; behind the last, anything may come.
@@ -184,7 +184,7 @@ class Suggester:
                 of_fitting = chances[fitting]
                 together = float(np.logaddexp.reduce(of_fitting))
                 total = float(np.logaddexp(total, chance + (together if rest else 0.0)))
-                # A suggestion goes on in the line, but that the line may end here lowers its chance.
+                # A suggestion goes on in the line, but that the line may end here lowers its probability.
                 of_fitting[self._tokens.breaks[fitting]] = -np.inf
                 found += [
                     _Path((*ids, int(fitting[place])), chance + float(of_fitting[place]))
@@ -246,7 +246,7 @@ class Suggester:
         return Suggestion(tuple(_pieces(text, ends)))
 
     def _word_ends(self, chances: NDArray[np.float64]) -> float:
-        """The logarithm of the chance that what comes next does not lengthen the last word."""
+        """The log-probability that what comes next does not lengthen the last word."""
         inside = float(np.exp(chances[:-1][self._tokens.in_word]).sum())
         return math.log(max(1.0 - inside, _NEXT_TO_NOTHING))
 
@@ -255,7 +255,7 @@ class Suggester:
 
 
 def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
-    """The places of the highest chances, highest first."""
+    """The places of the highest probabilities, highest first."""
     if count < len(chances):
         places = np.argpartition(-chances, count)[:count]
     else:
@@ -266,7 +266,7 @@ def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _End:
-    """Where a suggestion could end, and the logarithm of the chance that it goes so far and its word ends there."""
+    """Where a suggestion could end, and the log-probability that it goes so far and its word ends there."""
 
     at: int
     chance: float

@@ -29,7 +29,7 @@ def begun_word(text: str) -> str:
 
 @dataclass(frozen=True)
 class Piece:
-    """A word of a suggestion with what stands before it, or closing marks, and the chance of all up to its end."""
+    """A word of a suggestion with what stands before it, or closing marks, and the probability of all up to its end."""
 
     text: str
     chance: float

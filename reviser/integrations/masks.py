@@ -3,7 +3,7 @@
 An exported Reviser is an ordinary Llama to them, except that not every id is valid at every moment: a
 move may leave the text, a marker is never inserted. Each engine has a place where the scores of the
 next token can be changed, and the classes here stand in that place. They follow what was generated on
-a canvas of their own, one new id at a time, and leave only valid ids a chance.
+a canvas of their own, one new id at a time, and leave a probability to valid ids only.
 """
 
 from __future__ import annotations

@@ -60,14 +60,14 @@ class OpenDocument:
 
 
 @dataclass
-class Desk:
+class Workspace:
     """The open documents, and the folders that they have to lie in."""
 
     folders: tuple[Path, ...]
     documents: dict[Path, OpenDocument] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folders: Sequence[Path]) -> Desk:
+    def of(cls, folders: Sequence[Path]) -> Workspace:
         if not folders:
             raise ReviserError("name the folders that may be edited")
         for folder in folders:
@@ -173,13 +173,13 @@ def _has_text(action: Mapping[str, Any]) -> bool:
 class Calls:
     """Runs calls in threads, one at a time for each document."""
 
-    desk: Desk
+    workspace: Workspace
     _locks: WeakValueDictionary[Path, anyio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def run(self, path: str, work: Callable[[], str]) -> str:
         """What `work` on the document at `path` says, after the calls on it that came before."""
         try:
-            lock = self._locks.setdefault(self.desk.locate(path), anyio.Lock())
+            lock = self._locks.setdefault(self.workspace.locate(path), anyio.Lock())
             async with lock:
                 return await to_thread.run_sync(work)
         except ReviserError as error:
@@ -189,8 +189,8 @@ class Calls:
 
 def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     """The server for documents in these folders."""
-    desk = Desk.of(folders)
-    calls = Calls(desk)
+    workspace = Workspace.of(folders)
+    calls = Calls(workspace)
     server: MCPServer[Any] = MCPServer(
         "reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
@@ -200,7 +200,7 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
         """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed."""
 
         def work() -> str:
-            opened = desk.open(path, protect_lines or [])
+            opened = workspace.open(path, protect_lines or [])
             text = opened.editor.text
             lines = text.count("\n") + (not text.endswith("\n"))
             return f"{opened.name}: {lines} lines, {len(text)} characters; {opened.place()}"
@@ -210,14 +210,14 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     @server.tool()
     async def act(path: str, actions: list[dict[str, Any]]) -> str:
         """Carry out a list of actions on an open document, all or none; returns what changed."""
-        return await calls.run(path, lambda: desk.act(path, actions))
+        return await calls.run(path, lambda: workspace.act(path, actions))
 
     @server.tool()
     async def view(path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """The text of an open document as it stands, with line numbers, and where the cursor is."""
 
         def work() -> str:
-            opened = desk.get(path)
+            opened = workspace.get(path)
             shown = shown_lines(opened.editor.text, first_line, last_line)
             return f"{shown}\n({opened.place()})"
 
@@ -231,14 +231,14 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
         with 3. Each entry of a list is one, moves included, and so is an insert however long its text. A call
         that was refused counts nothing.
         """
-        return await calls.run(path, lambda: desk.undo(path, count))
+        return await calls.run(path, lambda: workspace.undo(path, count))
 
     @server.tool()
     async def diff(path: str) -> str:
         """A unified diff from the text as it was opened to the text as it stands."""
 
         def work() -> str:
-            opened = desk.get(path)
+            opened = workspace.get(path)
             return opened.editor.diff(opened.name) or "nothing is changed"
 
         return await calls.run(path, work)
@@ -246,14 +246,14 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     @server.tool()
     async def save(path: str) -> str:
         """Write an open document to its file, in one step; refuses if the file was changed meanwhile."""
-        return await calls.run(path, lambda: f"saved {desk.save(path).name}")
+        return await calls.run(path, lambda: f"saved {workspace.save(path).name}")
 
     @server.tool()
     async def close(path: str) -> str:
         """Close a document; what was not saved is lost."""
 
         def work() -> str:
-            desk.close(path)
+            workspace.close(path)
             return "closed"
 
         return await calls.run(path, work)

@@ -1,4 +1,4 @@
-"""Optional eyes on the canvas: the pooled canvas embedding and cross-attention to the canvas.
+"""Optional conditioning on the canvas: the pooled canvas embedding and cross-attention to the canvas.
 
 Which canvas does a position see? The paper adds the pooled canvas mu_t, of the canvas that action t
 will act on, to every history position. Taken literally, each action needs a forward pass of its

@@ -60,7 +60,7 @@ def _top_k_in_numpy(
 class Summaries:
     """What each row of scores says about some ids together.
 
-    `ids` are the highest-scored ones, of equal ones the lowest, or -1 where none has a chance; `highest` are their
+    `ids` are the highest-scored ones, of equal ones the lowest, or -1 where none has a probability above 0; `highest` are their
     scores, and `log_totals` the logarithms of the sums of the exponentials of all.
     """
 

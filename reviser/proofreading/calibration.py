@@ -1,9 +1,9 @@
-"""How often a change of a certain chance is right: the model's chance of a change becomes a calibrated confidence.
+"""How often a change of a certain probability is right: the model's probability of a change becomes a calibrated confidence.
 
-A model's chance of a change is too low for some kinds and too high for others, and it depends on how many other mistakes
-are beside it. A calibration is a logistic regression on the logarithm of the chance's odds, with an offset for each kind and a
+A model's probability of a change is too low for some kinds and too high for others, and it depends on how many other mistakes
+are beside it. A calibration is a logistic regression on the logarithm of the probability's odds, with an offset for each kind and a
 few features of the change. It is fitted for one model (`python -m benchmarks calibration`), and says for which. Other models
-are not calibrated: the confidence is then the chance itself.
+are not calibrated: the confidence is then the probability itself.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from reviser.proofreading.vetoes import Proposal
 SHIPPED: Final = Path(__file__).with_name("calibration.json")
 """The calibration of the model that comes along; it may be missing."""
 LEAST_CHANCE: Final = 0.05
-"""Changes of less chance than this are not looked for, however often their kind is right."""
+"""Changes of less probability than this are not looked for, however often their kind is right."""
 FOLLOWED: Final = 0.5
-"""From this chance on, a reading goes on as if a change were made, whatever the dial says."""
+"""From this probability on, a reading goes on as if a change were made, whatever the dial says."""
 MOST_OTHERS: Final = 3.0
 """More other changes in a sentence say no more."""
 
 FEATURES: Final = ("others", "insertion", "deletion", "likeness", "capital", "comma", "words")
-"""What has a weight besides the chance and the kind; see `features_of`."""
+"""What has a weight besides the probability and the kind; see `features_of`."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SUREST = 1e-9
 
@@ -40,7 +40,7 @@ _SUREST = 1e-9
 def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
     """The features of a change, in the order of `FEATURES`.
 
-    `others` is the sum of the chances of the other changes in the sentence. The rest comes from the words: whether something is
+    `others` is the sum of the probabilities of the other changes in the sentence. The rest comes from the words: whether something is
     only put in or only taken out, how like the old and the new words are, whether it is about capitals or commas alone, and
     whether it is about several words.
     """
@@ -63,10 +63,10 @@ def _without_commas(text: str) -> str:
 
 
 class Search(NamedTuple):
-    """What a reading looks for, as chances.
+    """What a reading looks for, as probabilities.
 
     Changes of at least `least` are told, and the reading goes on as if those of at least `followed` were made. A sentence
-    without any place where something else has a chance of `rousing` is left alone.
+    without any place where something else has a probability of `rousing` is left alone.
     """
 
     followed: float
@@ -80,7 +80,7 @@ THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
 
 @dataclass(frozen=True)
 class Calibration:
-    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the chance as it is.
+    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the probability as it is.
 
     `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most, other changes in
     the sentence aside. It has the kinds that are not rare.
@@ -104,11 +104,11 @@ class Calibration:
         if len(self.weights) != len(FEATURES) or not all(map(math.isfinite, numbers)):
             raise ReviserError("a calibration has a finite coefficient for each feature")
         if self.slope <= 0:
-            raise ReviserError("a calibration must grow with the chance")
+            raise ReviserError("a calibration must grow with the probability")
 
     @property
     def is_raw(self) -> bool:
-        """Whether the confidence is the chance itself."""
+        """Whether the confidence is the probability itself."""
         return not self.model
 
     def confidence(self, chance: float, kind: Kind, features: Sequence[float]) -> float:
@@ -146,7 +146,7 @@ class Calibration:
         return Search(max(FOLLOWED, least), least, max(least, rousing))
 
     def _needed(self, confidence: float, added: float) -> float:
-        """The least chance that reaches a confidence where kind and features add so much."""
+        """The least probability that reaches a confidence where kind and features add so much."""
         return logistic((log_odds(confidence) - self.intercept - added) / self.slope)
 
     def _best(self, kind: Kind) -> float:
@@ -185,17 +185,17 @@ class Calibration:
 
 
 RAW: Final = Calibration()
-"""The model's own chances."""
+"""The model's own probabilities."""
 
 
 def log_odds(chance: float) -> float:
-    """The logarithm of a chance's odds, within bounds."""
+    """The logarithm of a probability's odds, within bounds."""
     chance = min(max(chance, _SUREST), 1 - _SUREST)
     return math.log(chance / (1 - chance))
 
 
 def logistic(number: float) -> float:
-    """The chance whose odds have this logarithm."""
+    """The probability whose odds have this logarithm."""
     if number < 0:
         return math.exp(max(number, -700.0)) / (1 + math.exp(max(number, -700.0)))
     return 1 / (1 + math.exp(-number))

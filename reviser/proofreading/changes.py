@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, and what kind of mistake each change mends.
+"""What changed between two texts, word by word, and what kind of mistake each change corrects.
 
 A change is told from the words alone: from lists of closed classes (articles, prepositions, auxiliaries), from
 the regular endings and the irregular forms of English, and from the words around it. No dictionary is needed.
@@ -17,7 +17,7 @@ from reviser.proofreading import english
 
 
 class Kind(StrEnum):
-    """The kinds of mistakes that a proofreader mends."""
+    """The kinds of mistakes that a proofreader corrects."""
 
     SPELLING = "spelling"
     AGREEMENT = "agreement"
@@ -243,7 +243,7 @@ def _words(text: str) -> list[str]:
 
 
 def kind_of(old: str, new: str, before: str = "", after: str = "") -> Kind:
-    """The kind of mistake that is mended where `old` becomes `new`, between the texts around it."""
+    """The kind of mistake that is corrected where `old` becomes `new`, between the texts around it."""
     one, other = _words(old), _words(new)
     around = _Around((_words(before[-80:]) or [""])[-1], (_words(after[:80]) or [""])[0], after)
     if one == other:

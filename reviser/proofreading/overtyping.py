@@ -7,9 +7,9 @@ The history shows the draft, a marker, and then the text as the model writes it 
 - any other token is inserted;
 - Stop ends it, behind the draft's last token.
 
-So a model that has read the whole draft goes through it once more, and at every token the chance that it stays is known.
+So a model that has read the whole draft goes through it once more, and at every token the probability that it stays is known.
 What stays need not be written token by token: a reader proposes that it stays, and one pass of the model over many tokens says
-where that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the chance of all
+where that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the probability of all
 that makes it, from its first action to the token of the draft that goes on behind it.
 """
 
@@ -40,10 +40,10 @@ STEP_AFTER_CHANGE: Final = 8
 
 
 class Outlook(NamedTuple):
-    """What the model's scores say of the next id, as logarithms of chances.
+    """What the model's scores say of the next id, as log-probabilities.
 
-    `expected` is the chance of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
-    written, with their chances.
+    `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
+    written, with their probabilities.
     """
 
     expected: float
@@ -127,7 +127,7 @@ class OvertypingReader:
     is `over`; then they are what it wrote. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
 
     Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
-    also those of less confidence. If nothing else than the draft has a chance of `rousing` anywhere, nothing is looked for.
+    also those of less confidence. If nothing else than the draft has a probability of `rousing` anywhere, nothing is looked for.
 
     All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is the same. What
     is proposed behind a change is read in vain, so steps are best where reading is what costs, and all at once where rounds are.
@@ -209,7 +209,7 @@ class OvertypingReader:
             self._go_on(self._change, outlooks[0])
 
     def _is_roused(self) -> bool:
-        """Whether there is a place where something else than the draft's token has the chance that it takes."""
+        """Whether there is a place where something else than the draft's token has the probability that it takes."""
         others = (
             self._best_other(outlook, self._first + number)[1]
             for number, outlook in enumerate(self._outlooks)
@@ -228,7 +228,7 @@ class OvertypingReader:
         self._propose()
 
     def _best_other(self, outlook: Outlook, place: int) -> tuple[int, float]:
-        """The likeliest action at a place of the draft that does not keep its token, and the logarithm of its chance."""
+        """The likeliest action at a place of the draft that does not keep its token, and its log-probability."""
         at_end = place == len(self._passage)
         id, chance = outlook.first, outlook.first_chance
         if not at_end and id == self._passage[place]:

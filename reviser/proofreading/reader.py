@@ -1,7 +1,7 @@
 """Proofreading a passage: the model's corrections, each with a confidence of its own.
 
 A proofreading model starts at the end of a passage and makes its corrections from the end backward, then stops. Between two
-corrections it decides what comes next: the chance of the whole next correction, from the moves that lead there to the last
+corrections it decides what comes next: the probability of the whole next correction, from the moves that lead there to the last
 token that it writes, is the confidence in it. So each correction is judged by itself. One that is doubted is not made, and
 takes none of the others with it: the reader goes on as if it had been made.
 """
@@ -162,7 +162,7 @@ class Reader:
         return self._deleted > 0 or bool(self._written)
 
     def _chances(self, prospects: Prospects) -> dict[int, float]:
-        """Logarithms of the chances of the likeliest token and of the operators that may come next here, by id."""
+        """Log-probabilities of the likeliest token and of the operators that may come next here, by id."""
         vocabulary = self.rules.vocabulary
         place = self._cursor - self._deleted
         room = place + self._between + len(self._written)

@@ -47,10 +47,10 @@ def find_corrections(
     followed: float | None = None,
     rousing: float = 0.0,
 ) -> list[list[Correction]]:
-    """The corrections of each passage that the model is at least as sure of as `confidence`, in any order.
+    """The corrections of each passage in which the model is at least as confident as `confidence`, in any order.
 
     A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`. The
-    former goes on as if all were made, or those of at least `followed`, and leaves passages alone where nothing has a chance of `rousing`.
+    former goes on as if all were made, or those of at least `followed`, and leaves passages alone where nothing has a probability of `rousing`.
     """
     least = max(LEAST_CONFIDENCE, confidence)
     made = least if followed is None else max(least, followed)

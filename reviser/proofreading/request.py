@@ -1,4 +1,4 @@
-"""What a user asks of proofreading: how sure to be, which kinds of changes, which words stay, which format."""
+"""A request to proofread: the confidence, the kinds of changes, the words that stay, and the format."""
 
 from __future__ import annotations
 

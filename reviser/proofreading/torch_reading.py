@@ -1,4 +1,4 @@
-"""Readers that overtype, many together on a torch model: every round reads their ids anew, as a GPU does in no time."""
+"""Readers that overtype, many together on a torch model: every round reads their ids again, which is quick on a GPU."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _number(
 
 @dataclass(frozen=True)
 class Chosen:
-    """One id of a completion, with the chances of the likeliest ones where they were asked for."""
+    """One id of a completion, with the probabilities of the likeliest ones where they were asked for."""
 
     id: int
     chance: float
@@ -195,7 +195,7 @@ class Completion:
             yield Chosen(step.id, chance(step.id), likeliest)
 
     def _likeliest(self, scores: Scores) -> tuple[dict[int, float], Any]:
-        """The likeliest valid ids with the logarithms of their chances among the valid ones."""
+        """The likeliest valid ids with their log-probabilities among the valid ones."""
         if self._asked.logprobs is None:
             return {}, lambda id: 0.0
         valid = np.flatnonzero(self.run.canvas.valid_actions().mask())

@@ -1,6 +1,6 @@
 """A model that runs behind a completions endpoint, as a policy.
 
-For each action the client sends the history as token ids and asks for the likeliest next ids with their chances.
+For each action the client sends the history as token ids and asks for the likeliest next ids with their probabilities.
 Canvas, mask and sampler stay here, so a run is the same as with a model on this machine: watched, paused, cancelled,
 undone. The server masks invalid ids too, so that none of the few ids that it names is one.
 """
@@ -27,7 +27,7 @@ _NO_CHANCE = -9998.0
 
 
 class RemotePolicy:
-    """Scores by a model elsewhere; ids that it does not name have no chance."""
+    """Scores by a model elsewhere; ids that it does not name have probability 0."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class RemotePolicy:
             )
         if self.vocabulary.draft_id in history or self.vocabulary.overtype_id in history:
             raise ReviserError(
-                "proofreading needs the chances of all ids, which a completions endpoint does not tell: "
+                "proofreading needs the probabilities of all ids, which a completions endpoint does not give: "
                 "name a model on this machine"
             )
         ids = tuple(history)
@@ -75,7 +75,7 @@ class RemotePolicy:
                     "model": self.model,
                     "prompt": list(ids),
                     "max_tokens": 1,
-                    # The chances as they are: this side has a sampler of its own.
+                    # The probabilities as they are: this side has a sampler of its own.
                     "temperature": 0,
                     "logprobs": self._alternatives,
                     "return_tokens_as_token_ids": True,
@@ -113,6 +113,6 @@ class RemotePolicy:
 
     def _other(self) -> ServerError:
         return ServerError(
-            f"the server at {self._client.address} answers without the chances of token ids; "
+            f"the server at {self._client.address} answers without the probabilities of token ids; "
             "it must be `reviser serve --http` or vLLM with the mask (see docs/serving.md)"
         )

@@ -1,4 +1,4 @@
-"""Suggestions in a document: how it goes on at a place, as far as that is sure and joins what follows.
+"""Suggestions in a document: how it goes on at a place, as far as the model is confident and the suggestion joins what follows.
 
 Where text follows in the same line, a suggestion must lead up to it: what follows has to be at least as likely behind the
 suggestion as without it, as the model reads it from left to right. Else the suggestion is cut short, or left out.
@@ -35,7 +35,7 @@ _SENTENCE_OVER = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s|\Z)""")
 
 
 @dataclass(frozen=True)
-class Wish:
+class SuggestionRequest:
     """What is asked for: so many suggestions of so many tokens, each at least so likely.
 
     A suggestion ends with its sentence, or if `whole_line` with its line.
@@ -58,15 +58,15 @@ class Suggestions(Iterator[Suggestion]):
         self,
         session: Session,
         at: int,
-        wish: Wish,
+        request: SuggestionRequest,
         goes_on: Callable[[str], bool] = lambda text: True,
     ) -> None:
         self._session = session
-        self._wish = wish
+        self._request = request
         self._goes_on = goes_on
         self._typed = session.text[:at]
         begun = begun_word(self._typed[-64:])
-        window = session.window(at - len(begun), at, wish.tokens)
+        window = session.window(at - len(begun), at, request.tokens)
         self._follows = window.suffix + window.after
         self._in_line = _GOES_ON.match(self._follows) is not None
         encode, vocabulary = session.tokenizer.encode, session.policy.vocabulary
@@ -89,37 +89,37 @@ class Suggestions(Iterator[Suggestion]):
         self._session.policy.scores(self._history, self._canvas)
 
     def _search(self, begun: str, opens: Opens | None) -> Iterator[Suggestion]:
-        wish = self._wish
+        request = self._request
         # Some say the same, or do not join what follows.
-        spare = _SPARE if wish.count > 1 or self._in_line else 0
+        spare = _SPARE if request.count > 1 or self._in_line else 0
         found = Suggester(self._session.policy, self._session.tokenizer).suggest(
             self._history,
             self._canvas,
             begun,
-            count=wish.count + spare,
-            tokens=wish.tokens,
-            least=wish.confidence,
+            count=request.count + spare,
+            tokens=request.tokens,
+            least=request.confidence,
             opens=opens,
             goes_on=self._is_wanted,
         )
         texts: set[str] = set()
         for suggestion in found:
-            sure = self._first_sentence(suggestion.sure(wish.confidence))
+            sure = self._first_sentence(suggestion.sure(request.confidence))
             if self._in_line and sure.pieces:
                 sure = _joined(self._session, self._typed, sure, self._follows)
             if sure.pieces and sure.text not in texts:
                 texts.add(sure.text)
                 yield sure
-            if len(texts) == wish.count:
+            if len(texts) == request.count:
                 return
 
     def _is_wanted(self, written: str) -> bool:
-        over = not self._wish.whole_line and _SENTENCE_OVER.search(written)
+        over = not self._request.whole_line and _SENTENCE_OVER.search(written)
         return self._goes_on(written) and not over
 
     def _first_sentence(self, suggestion: Suggestion) -> Suggestion:
         """A suggestion up to the end of its first sentence, behind which the next one may have begun."""
-        if self._wish.whole_line:
+        if self._request.whole_line:
             return suggestion
         text = ""
         for number, piece in enumerate(suggestion.pieces, 1):
@@ -166,7 +166,7 @@ def _glues(text: str, behind: str) -> bool:
 
 
 def _likelihood(session: Session, before: str, behind: str) -> float:
-    """The logarithm of the chance of what stands behind a text, as the model reads the two."""
+    """The log-probability of what stands behind a text, as the model reads the two."""
     tokens = session.tokenizer.encode(before + behind)
     sizes = (len(session.tokenizer.token_bytes(token)) for token in tokens)
     # Half a character is read as a question mark, as by tokenizers.

@@ -101,7 +101,7 @@ class Loader:
     Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
     and a batch is as long as its longest. Chapters are dealt out to `lanes`, as many as the `world` has processes
     or a multiple, and `rank` takes its share of them: a batch of the whole world is then the same rows for any
-    number of processes that divides the lanes. `repeats` marks in the rows what would be said again.
+    number of processes that divides the lanes. `repeats` marks tokens in the rows that would be repetitions.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What would be said again: the token whose insertion would write some tokens for a second time, or one alone.
+"""Repetitions: the token whose insertion would repeat a sequence of tokens, or a single one.
 
 A small model repeats itself more often than people do, and each repetition makes the next one likelier. A run can ask
 that a repetition which the text does not make be unlikely (`Settings.repeats`); this finds them.
@@ -21,7 +21,7 @@ from training.dagger.oracle import CURSOR, KNOWN_KINDS, LENGTH, NUMBERS, apply
 from training.data.randomness import compiled
 from training.edits.alignment import Tokens
 from training.edits.edit_samples import DRAFT, START, ids_of
-from training.edits.edits import means_of
+from training.edits.edits import operators_of
 
 NOTHING = -1
 # How many tokens before the cursor are read, and how many make a repetition together with the one to come.
@@ -122,7 +122,7 @@ def _end(found: Tokens, begin: int, end: int) -> None:
 
 
 class Repeats:
-    """Finds what would be said again, in rows of one vocabulary."""
+    """Finds tokens that would be repetitions, in rows of one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary, length: int) -> None:
         """A repetition has `length` tokens or more."""
@@ -131,13 +131,13 @@ class Repeats:
             raise ReviserError(f"repetitions are not found where {others[0]} is learned")
         self.length = length
         self._base_size = vocabulary.base_size
-        self._ids = ids_of(vocabulary, means_of(vocabulary))
+        self._ids = ids_of(vocabulary, operators_of(vocabulary))
 
     def marked(self, rows: Rows) -> Rows:
-        """The rows with what would be said again in the place of each id that counts and is inserted.
+        """The rows, with the token that would be a repetition in the place of each id that counts and is inserted.
 
         Of one token alone, all that count are marked instead, with how long each lasts. Where people revise a draft
-        nothing is marked: what stands around it may well be said again there.
+        nothing is marked: the text around it may be repeated there.
         """
         if self.length == 1:
             lasting = np.zeros_like(rows.ids)

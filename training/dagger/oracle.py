@@ -33,7 +33,7 @@ from training.edits.edit_samples import (
     ids_of,
     put_actions,
 )
-from training.edits.edits import Order, means_of, revising_actions
+from training.edits.edits import Order, operators_of, revising_actions
 from training.samples.generator import Histories
 
 KNOWN_KINDS = PAPER_KINDS | {"delete", "span_delete", "replace"}
@@ -243,7 +243,7 @@ class Episodes:
         self._vocabulary = vocabulary
         self._given = begun.counted.argmax(1).astype(np.int64)
         self._corpus, self._bounds = revisions.after(revisions.chosen(start + first, start + last))
-        self._ids = ids_of(vocabulary, means_of(vocabulary))
+        self._ids = ids_of(vocabulary, operators_of(vocabulary))
         name = np.uint64(key(revisions.seed, epoch, _TURN))
         self._names = np.array([folded(name, at) for at in range(first, last)], dtype=np.uint64)
         self.ids = begun.ids.copy()

@@ -1,4 +1,4 @@
-"""`python -m training dagger PRESET --init MODEL …`: train a reviser on what it meets when it revises by itself.
+"""`python -m training dagger PRESET --init MODEL …`: train a reviser on the states that it reaches when it revises by itself.
 
     python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out DAGGER
     python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out PLAIN --plain
@@ -37,12 +37,12 @@ from training.samples.samples import Samples
 from training.trainer.metrics import MetricsLog, make_view
 from training.trainer.parallel import World, join_world
 from training.trainer.run import (
-    Examiner,
+    HeldOutEvaluator,
     Reporter,
     check_history,
     edit_rows,
     evaluation_rows,
-    examiner_for,
+    evaluator_for,
     loader_of,
     run_steps,
 )
@@ -259,7 +259,7 @@ class Rounds:
         with nullcontext() if seen is None else seen.applied():
             return acting_copy(trainer.model)
 
-    def examine(self, number: int) -> None:
+    def evaluate(self, number: int) -> None:
         """Let the model revise held-out edits by itself, greedily: how it fares, and its loss where it comes by."""
         held_out, trainer = self.data.held_out, self.trainer
         if held_out is None:
@@ -367,9 +367,9 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
         "command": " ".join(["python -m training dagger", *options.words]),
     }
     held_out = Corpus.open(options.held_out) if options.held_out else None
-    examiner = examiner_for(held_out, settings, mixture, world, parts)
+    evaluator = evaluator_for(held_out, settings, mixture, world, parts)
     if held_out_edits is not None:
-        examiner.edits = edit_rows(held_out_edits, settings, world)
+        evaluator.edits = edit_rows(held_out_edits, settings, world)
     out.mkdir(parents=True, exist_ok=True)
     save_settings(out, facts)
     log = MetricsLog(out / "metrics.jsonl", trainer.progress.step if options.resume else -1)
@@ -381,8 +381,8 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
             rounds.forget(rounds.current + 1)
         else:
             rounds.forget(0)
-            _look(rounds, examiner, 0)
-        finished = _run_rounds(rounds, examiner, facts, asked)
+            _look(rounds, evaluator, 0)
+        finished = _run_rounds(rounds, evaluator, facts, asked)
         save_run(out, trainer, parts, facts)
         if finished:
             reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
@@ -391,26 +391,28 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     log.close()
 
 
-def _look(rounds: Rounds, examiner: Examiner, number: int) -> None:
+def _look(rounds: Rounds, evaluator: HeldOutEvaluator, number: int) -> None:
     trainer = rounds.trainer
     step = trainer.progress.step
     # Now and then a step has just been looked at, as in any run.
     if step == 0 or step % trainer.settings.evaluate_every:
-        examiner.examine(trainer, rounds.reporter)
-    rounds.examine(number)
+        evaluator.evaluate(trainer, rounds.reporter)
+    rounds.evaluate(number)
 
 
-def _run_rounds(rounds: Rounds, examiner: Examiner, facts: RunFacts, asked: list[bool]) -> bool:
+def _run_rounds(
+    rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, asked: list[bool]
+) -> bool:
     """All rounds from the present one on; False if the run was asked to stop."""
     trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
     for number in range(rounds.current, rounds.plan.rounds):
         rounds.begin(number)
         last = (number + 1) * rounds.plan.updates
         if asked or not run_steps(
-            trainer, reporter, examiner, out, parts, facts, asked, until=last
+            trainer, reporter, evaluator, out, parts, facts, asked, until=last
         ):
             return False
-        _look(rounds, examiner, number + 1)
+        _look(rounds, evaluator, number + 1)
         save_run(out, trainer, parts, facts)
         save_result(out / f"round-{number + 1:02}", trainer, parts, facts)
         if asked:

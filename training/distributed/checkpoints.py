@@ -35,7 +35,7 @@ _WHOLE = StateDictOptions(full_state_dict=True)
 def save_shards(folder: Path, trainer: Trainer) -> None:
     """Write the state of `trainer` into `folder`; all processes call this, with the same folder."""
     state = _state(trainer)
-    # Each process has chances of its own, under its own name.
+    # Each process has random numbers of its own, under its own name.
     state[_chances(trainer)] = trainer.generators()
     with _quiet():
         state_dict_saver.save(
@@ -80,7 +80,7 @@ def load_shards(folder: Path, trainer: Trainer) -> None:
     if own in state:
         trainer.restore_generators(state[own])
     else:
-        # A process that was not there before: chances that no other has.
+        # A process that was not there before: random numbers that no other has.
         torch.manual_seed(trainer.settings.seed + trainer.world.rank + 1000 * trainer.progress.step)
 
 

@@ -30,7 +30,7 @@ NEVER = np.int64(2**40)
 
 
 @dataclass(frozen=True)
-class Means:
+class EditOperators:
     """Which actions there are to rewrite a hunk with, beside Insert, Move and Delete."""
 
     spans: bool = False
@@ -251,10 +251,12 @@ def _joined(hunks: Hunks, cursor: int, spans: bool, replaces: bool) -> Hunks:
     return made
 
 
-def align(before: Sequence[int], after: Sequence[int], cursor: int, means: Means) -> Hunks:
+def align(
+    before: Sequence[int], after: Sequence[int], cursor: int, operators: EditOperators
+) -> Hunks:
     """`find_hunks` for any sequences of tokens."""
     old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
-    return find_hunks(old, new, cursor, means.spans, means.replaces)
+    return find_hunks(old, new, cursor, operators.spans, operators.replaces)
 
 
 def common_tokens(before: Sequence[int], after: Sequence[int]) -> int:

@@ -25,15 +25,15 @@ from training.data.randomness import Random, State, below, compiled, folded, key
 from training.data.shards import PARTS
 from training.edits.alignment import (
     LONGEST_POWER,
+    EditOperators,
     Hunks,
-    Means,
     Tokens,
     align,
     find_hunks,
     powers,
     replaces_first,
 )
-from training.edits.edits import Order, means_of, revising_actions
+from training.edits.edits import Order, operators_of, revising_actions
 from training.samples.generator import FAILED, Histories
 from training.samples.mixture import Mixture
 from training.samples.obfuscation import Sample
@@ -77,10 +77,12 @@ def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mi
 
 def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) -> Sample:
     left, draft, after, right = parts
-    means = means_of(vocabulary)
+    operators = operators_of(vocabulary)
     ids: list[int] = []
     done = 0
-    for old_start, old_end, new_start, new_end in align(draft, after, len(draft), means).tolist():
+    for old_start, old_end, new_start, new_end in align(
+        draft, after, len(draft), operators
+    ).tolist():
         ids += after[done:new_start]
         ids += [vocabulary.delete_id] * (old_end - old_start)
         ids += after[new_start:new_end]
@@ -125,10 +127,10 @@ def neighbours(left: int, right: int, room: int) -> tuple[int, int]:
 _fitting = compiled(neighbours)
 
 
-def ids_of(vocabulary: Vocabulary, means: Means) -> NDArray[np.int64]:
+def ids_of(vocabulary: Vocabulary, operators: EditOperators) -> NDArray[np.int64]:
     """The ids that revisions are written with, in the order below; those that are not in use are -1."""
-    spans = vocabulary.id(SpanDelete(1)) if means.spans else -1
-    replaces = vocabulary.first_replace_id if means.replaces else None
+    spans = vocabulary.id(SpanDelete(1)) if operators.spans else -1
+    replaces = vocabulary.first_replace_id if operators.replaces else None
     return np.array(
         [
             vocabulary.start_id,
@@ -445,10 +447,10 @@ class Revisions:
         self.mixture = mixture
         self.seed = seed
         self._tokens, self._offsets = edit_tokens(corpus, vocabulary)
-        means = means_of(vocabulary)
-        self._ids = ids_of(vocabulary, means)
+        operators = operators_of(vocabulary)
+        self._ids = ids_of(vocabulary, operators)
         self._hunks, self._starts = _find_all(
-            self._tokens, self._offsets, means.spans, means.replaces
+            self._tokens, self._offsets, operators.spans, operators.replaces
         )
         fits = _usable(
             self._tokens,

@@ -25,7 +25,7 @@ from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.core.vocabulary import MOVES, Vocabulary
 from training.data.randomness import Random
-from training.edits.alignment import Hunks, Means, align, replaces_first
+from training.edits.alignment import EditOperators, Hunks, align, replaces_first
 from training.edits.files import Edit, read_edits
 
 LONGEST = max(MOVES)
@@ -43,9 +43,11 @@ class Order(StrEnum):
 # Actions -----------------------------------------------------------------------------------------
 
 
-def means_of(vocabulary: Vocabulary) -> Means:
+def operators_of(vocabulary: Vocabulary) -> EditOperators:
     """Which of the actions that rewrite a hunk a vocabulary has ids for."""
-    return Means(_has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary))))
+    return EditOperators(
+        _has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary)))
+    )
 
 
 def _any_token(vocabulary: Vocabulary) -> int:
@@ -76,15 +78,15 @@ def revising_actions(
     `random`.
     """
     start = len(before) if cursor is None else cursor
-    means = means_of(vocabulary)
-    hunks = align(before, after, start, means)
+    operators = operators_of(vocabulary)
+    hunks = align(before, after, start, operators)
     if any(hunk[1] > hunk[0] for hunk in hunks) and not _has(vocabulary, Delete()):
         raise ReviserError("this edit takes Delete, which the vocabulary does not have in use")
     actions: list[Action] = []
     for number, boundary, landing in itinerary(hunks, start, order, random):
         old_start, old_end, new_start, new_end = hunks[number].tolist()
         actions += vocabulary.moves(boundary - start)
-        actions += rewriting(old_end - old_start, after[new_start:new_end], means)
+        actions += rewriting(old_end - old_start, after[new_start:new_end], operators)
         start = landing
     return actions
 
@@ -118,15 +120,15 @@ def itinerary(
             shifts[later] += (new_end - new_start) - (old_end - old_start)
 
 
-def rewriting(removed: int, inserted: Sequence[int], means: Means) -> list[Action]:
+def rewriting(removed: int, inserted: Sequence[int], operators: EditOperators) -> list[Action]:
     """The actions at the end of a hunk that put `inserted` in the place of `removed` tokens."""
-    if replaces_first(removed, len(inserted), means.spans, means.replaces):
+    if replaces_first(removed, len(inserted), operators.spans, operators.replaces):
         return [
-            *_deleting(removed - 1, means.spans),
+            *_deleting(removed - 1, operators.spans),
             Replace(inserted[0]),
             *map(Insert, inserted[1:]),
         ]
-    return [*_deleting(removed, means.spans), *map(Insert, inserted)]
+    return [*_deleting(removed, operators.spans), *map(Insert, inserted)]
 
 
 def _deleting(count: int, spans: bool) -> list[Action]:

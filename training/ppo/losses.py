@@ -55,11 +55,11 @@ class Scorer:
 
 
 @dataclass(frozen=True)
-class Looked:
+class PolicyScores:
     """What the policy thinks of the states it was in.
 
     `log_probabilities` of the actions taken, `entropy` and `kl` from the reference are (actions,);
-    `types` and `reference_types`, (kinds,), are the mean chances of each kind of action.
+    `types` and `reference_types`, (kinds,), are the mean probabilities of each kind of action.
     """
 
     log_probabilities: Tensor
@@ -68,9 +68,9 @@ class Looked:
     types: Tensor
     reference_types: Tensor
 
-    def detached(self) -> Looked:
+    def detached(self) -> PolicyScores:
         """The same without what a gradient would need, which is much."""
-        return Looked(*(getattr(self, part.name).detach() for part in fields(self)))
+        return PolicyScores(*(getattr(self, part.name).detach() for part in fields(self)))
 
 
 def kind_matrix(vocabulary: Vocabulary, device: torch.device) -> Tensor:
@@ -88,8 +88,8 @@ def kind_matrix(vocabulary: Vocabulary, device: torch.device) -> Tensor:
 
 
 def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
-    """The chances of each kind of action, summed over states."""
-    # Not as a matrix product, which rounds its factors: some kinds have very small chances.
+    """The probabilities of each kind of action, summed over states."""
+    # Not as a matrix product, which rounds its factors: some kinds have very small probabilities.
     return (chances.sum(0)[:, None] * kinds).sum(0)
 
 
@@ -100,7 +100,7 @@ def look(
     rules: Rules,
     kinds: Tensor,
     temperature: float,
-) -> Looked:
+) -> PolicyScores:
     """Everything about the visited states that losses and metrics ask for, with its gradient."""
 
     def of_chunk(policy_states: Tensor, table: Tensor, part: slice) -> tuple[Tensor, ...]:
@@ -112,7 +112,7 @@ def look(
             theirs = reference.log_probabilities(part, valid, temperature)
         chances = ours.exp()
         taken = ours.gather(1, chunk.actions[:, None]).squeeze(1)
-        # An id that is not valid has no chance; its infinite logarithm must not meet that zero.
+        # An id that is not valid has probability 0; its infinite logarithm must not meet that zero.
         ours, theirs = ours.masked_fill(~valid, 0.0), theirs.masked_fill(~valid, 0.0)
         entropy = -(chances * ours).sum(dim=-1)
         kl = (chances * (ours - theirs)).sum(dim=-1)
@@ -135,7 +135,7 @@ def look(
         ]
     taken, entropy, kl, types, others = zip(*parts, strict=True)
     count = len(visited)
-    return Looked(
+    return PolicyScores(
         torch.cat(taken),
         torch.cat(entropy),
         torch.cat(kl),
@@ -164,7 +164,7 @@ def k3(log_probabilities: Tensor, acted: Tensor) -> Tensor:
 
 
 def type_loss(types: Tensor, target: Tensor) -> Tensor:
-    """KL(target, types): how far the mean chances of action types are from those wanted.
+    """KL(target, types): how far the mean probabilities of action types are from those wanted.
 
     It compares means over many states: where the policy moves or stops is its own affair, how often is not.
     """

@@ -52,7 +52,7 @@ def minibatches(
     same_shape: bool,
     name: int,
 ) -> list[Minibatch]:
-    """All episodes, dealt out by chance; with `same_shape` every minibatch is filled up to `rows`."""
+    """All episodes, dealt out at random; with `same_shape` every minibatch is filled up to `rows`."""
     flat = _Flat.of(episodes, vocabulary, rules)
     laid_out = _all_packed(flat.places, row_length)
     count = math.ceil(len(laid_out) / rows)

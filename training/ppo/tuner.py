@@ -21,7 +21,7 @@ from reviser.decoding.batch import Rules
 from reviser.model import Reviser
 from training.data.randomness import Random, key
 from training.ppo.losses import (
-    Looked,
+    PolicyScores,
     Scorer,
     clipped_loss,
     k3,
@@ -74,7 +74,7 @@ class Learned(TypedDict):
     rate: float
 
 
-class Described(TypedDict):
+class TextFigures(TypedDict):
     """How long, how ended and how varied the texts of an iteration are.
 
     Beside these, `p_KIND` is how often each kind of action is chosen.
@@ -88,7 +88,7 @@ class Described(TypedDict):
     distinct_2: float
 
 
-class Iteration(Learned, Described):
+class Iteration(Learned, TextFigures):
     """The figures of one iteration, as the metrics file keeps them."""
 
     step: int
@@ -319,7 +319,7 @@ class Tuner:
             states = model.hidden_packed(batch.ids, batch.positions)
         return states.flatten(0, 1).index_select(0, batch.places)
 
-    def _look(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> Looked:
+    def _scores(self, states: Tensor, reference_states: Tensor, batch: Minibatch) -> PolicyScores:
         return look(
             Scorer(states, _table(self.model)),
             Scorer(reference_states, _table(self._reference)),
@@ -342,7 +342,7 @@ class Tuner:
         entropy = kl = 0.0
         reference_states = []
         for batch in batches:
-            looked, foretold, seen = self._look_back_at(batch)
+            looked, foretold, seen = self._scores_before(batch)
             reference_states.append(seen)
             acted[torch.from_numpy(batch.numbers).to(self.device)] = looked.log_probabilities
             values[batch.numbers] = foretold.cpu().numpy()
@@ -352,12 +352,12 @@ class Tuner:
             kl += float(looked.kl.mean()) * share
         return _Before(acted, values, entropy, kl, types, reference_states)
 
-    def _look_back_at(self, batch: Minibatch) -> tuple[Looked, Tensor, Tensor]:
+    def _scores_before(self, batch: Minibatch) -> tuple[PolicyScores, Tensor, Tensor]:
         """What the policy thinks, what its value head foretells, and the states of the reference."""
         with torch.no_grad():
             seen = self._states(self._reference, batch)
         states = self._states(self.model, batch)
-        looked = self._look(states, seen, batch)
+        looked = self._scores(states, seen, batch)
         with torch.no_grad():
             return looked.detached(), self.value(states), seen
 
@@ -377,7 +377,7 @@ class Tuner:
                 numbers = torch.from_numpy(batch.numbers).to(self.device)
                 with self._rounded():
                     states = self._states(self.model, batch)
-                    looked = self._look(states, before.reference_states[at], batch)
+                    looked = self._scores(states, before.reference_states[at], batch)
                     acted = before.acted[numbers]
                     with torch.no_grad():
                         moved = float(k3(looked.log_probabilities, acted).mean())
@@ -395,7 +395,7 @@ class Tuner:
         return self._summed_up(figures, moved, first_ratio)
 
     def _loss(
-        self, looked: Looked, acted: Tensor, gains: Tensor
+        self, looked: PolicyScores, acted: Tensor, gains: Tensor
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of the policy on a minibatch, and the parts of it that are worth knowing."""
         settings = self.settings
@@ -449,7 +449,7 @@ class Tuner:
             weight /= _ADAPTED
         self.progress.kl_weight = min(max(weight, _KL_WEIGHTS[0]), _KL_WEIGHTS[1])
 
-    def _described(self, episodes: Sequence[Episode], types: Tensor) -> Described:
+    def _described(self, episodes: Sequence[Episode], types: Tensor) -> TextFigures:
         """How long, how ended and how varied the texts are, and how often each type of action is chosen."""
         written = [episode.tokens for episode in episodes]
         taken = np.concatenate([episode.taken for episode in episodes])
@@ -465,7 +465,7 @@ class Tuner:
             "distinct_2": fmean(1 - repeated(tokens, 2) for tokens in written),
             **{f"p_{kind}": share for kind, share in likely if share > 0},
         }
-        return cast(Described, told)
+        return cast(TextFigures, told)
 
     def state(self) -> TunerState:
         return {"progress": vars(self.progress).copy(), "optimizer": self.optimizer.state_dict()}
@@ -481,6 +481,6 @@ def _table(model: Reviser) -> Tensor:
 
 
 def _order(count: int, name: int) -> list[int]:
-    """The numbers below `count`, in an order drawn by chance."""
+    """The numbers below `count`, in an order drawn at random."""
     random = Random(name, _EPOCH)
     return sorted(range(count), key=lambda _: random.bits())

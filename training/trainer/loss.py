@@ -141,7 +141,7 @@ def summed_loss(
 def said_before(
     ids: Tensor, lasting: Tensor, places: Tensor, targets: Tensor, window: int
 ) -> Tensor:
-    """For each place, what was said at it or up to `window` places before, each id once, the target left out.
+    """For each place, the ids at it or up to `window` places before, each once and without the target.
 
     `ids` and `lasting` are flat; an id counts at its place and at as many after it as `lasting` says, itself included.
     """

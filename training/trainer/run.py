@@ -31,7 +31,7 @@ from training.edits.mistakes.table import load_table
 from training.samples.generator import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
-from training.trainer.keeping import Keeper
+from training.trainer.distillation import BaseTeacher
 from training.trainer.metrics import Metrics, MetricsLog, PlainView, make_view
 from training.trainer.options import RunOptions
 from training.trainer.parallel import World, join_world
@@ -103,7 +103,7 @@ def starting_point(settings: Settings, tokenizer: str, init: str | None) -> Chec
     return dataclasses.replace(start, vocabulary=vocabulary)
 
 
-def keeper_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> Keeper | None:
+def teacher_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> BaseTeacher | None:
     """The base that a run is held to, if it is to be."""
     if not settings.keep:
         return None
@@ -111,7 +111,7 @@ def keeper_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> K
         raise ReviserError("--keep needs the model to be held to: --base, or --init")
     from reviser.checkpoints.importing import import_model
 
-    return Keeper(import_model(base).model, vocabulary.base_size, settings.keep)
+    return BaseTeacher(import_model(base).model, vocabulary.base_size, settings.keep)
 
 
 def mistakes_of(
@@ -236,7 +236,7 @@ class Reporter:
             self._view.say(text)
 
 
-class Examiner:
+class HeldOutEvaluator:
     """Looks at the model now and then: its loss on held-out rows, and what it writes."""
 
     def __init__(self, rows: list[Rows], prompts: list[list[int]], parts: Checkpoint) -> None:
@@ -245,7 +245,7 @@ class Examiner:
         self._prompts = prompts
         self._parts = parts
 
-    def examine(self, trainer: Trainer, reporter: Reporter) -> None:
+    def evaluate(self, trainer: Trainer, reporter: Reporter) -> None:
         if not self._rows and not self.edits:
             return
         entry: dict[str, float] = {"step": trainer.progress.step}
@@ -281,12 +281,12 @@ class Examiner:
         }
 
 
-def examiner_for(
+def evaluator_for(
     corpus: Corpus | None, settings: Settings, mixture: Mixture, world: World, parts: Checkpoint
-) -> Examiner:
-    """Fixed rows and prompts from a held-out corpus; nothing to examine without one."""
+) -> HeldOutEvaluator:
+    """Fixed rows and prompts from a held-out corpus; nothing to evaluate without one."""
     if corpus is None:
-        return Examiner([], [], parts)
+        return HeldOutEvaluator([], [], parts)
     samples = Samples(corpus, parts.vocabulary, mixture, seed=1)
     loader = loader_of(samples, settings, world, workers=1)
     rows = list(islice(loader.batches(), _EVALUATION_BATCHES))
@@ -295,7 +295,7 @@ def examiner_for(
     # Between the start marker and Stop stand plain tokens; a prompt is the first third of them.
     ends = np.minimum(1 + histories.lengths // 3, 36).tolist()
     prompts = [history[1:end].tolist() for history, end in zip(histories.ids, ends, strict=True)]
-    return Examiner(rows, prompts, parts)
+    return HeldOutEvaluator(rows, prompts, parts)
 
 
 def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]:
@@ -360,7 +360,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
         loader,
         world,
         moves=parts.vocabulary.move_ids,
-        keeper=keeper_of(settings, options.base or options.init, parts.vocabulary),
+        teacher=teacher_of(settings, options.base or options.init, parts.vocabulary),
     )
     if resumed:
         resume(out, trainer)
@@ -374,12 +374,12 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
         "command": " ".join(["python -m training run", *options.words]),
     }
     held_out = Corpus.open(options.held_out) if options.held_out else None
-    examiner = examiner_for(held_out, settings, mixture, world, parts)
+    evaluator = evaluator_for(held_out, settings, mixture, world, parts)
     if options.held_out_edits:
         unseen = edit_samples(
             Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
         )
-        examiner.edits = edit_rows(unseen, settings, world)
+        evaluator.edits = edit_rows(unseen, settings, world)
     log = None
     if world.leads:
         out.mkdir(parents=True, exist_ok=True)
@@ -390,9 +390,9 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
         reporter = Reporter(trainer, log, view)
         if resumed:
             reporter.say(f"goes on from step {trainer.progress.step}")
-        finished = run_steps(trainer, reporter, examiner, out, parts, facts, asked)
+        finished = run_steps(trainer, reporter, evaluator, out, parts, facts, asked)
         if finished:
-            examiner.examine(trainer, reporter)
+            evaluator.evaluate(trainer, reporter)
         save_run(out, trainer, parts, facts)
         if finished:
             reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
@@ -405,7 +405,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
 def run_steps(
     trainer: Trainer,
     reporter: Reporter,
-    examiner: Examiner,
+    evaluator: HeldOutEvaluator,
     out: Path,
     parts: Checkpoint,
     facts: RunFacts,
@@ -419,7 +419,7 @@ def run_steps(
         reporter.take(measured)
         step = trainer.progress.step
         if step % settings.evaluate_every == 0:
-            examiner.examine(trainer, reporter)
+            evaluator.evaluate(trainer, reporter)
         if step % settings.checkpoint_every == 0:
             save_run(out, trainer, parts, facts)
         if trainer.world.total(float(bool(asked))):

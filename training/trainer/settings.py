@@ -130,7 +130,7 @@ HELP = {
     "objective": "reviser, or ar: every text from left to right, the matched baseline",
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
     "after_moves": "how often a choice that directly follows a move counts in the loss",
-    "repeats": "make tokens unlikely that would say again what stands on the canvas; 0 for the plain loss",
+    "repeats": "weight of a loss term against tokens that would repeat what is on the canvas; 0 for the plain loss",
     "repeats_of": "how many tokens make a repetition, 1 to 4",
     "keep": "hold the model to its base (--base) where a history is plain text, with this weight; 0 for not",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",

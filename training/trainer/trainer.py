@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from reviser.model import Reviser
 from training.batches.packing import Rows
 from training.batches.repeats import WINDOW
-from training.trainer.keeping import Keeper, Kept, plain_places
+from training.trainer.distillation import AskedPlaces, BaseTeacher, plain_places
 from training.trainer.loss import Unwanted, chunk_loss, said_before, summed_loss
 from training.trainer.parallel import World, last_pass_syncs, share
 from training.trainer.recording import Recording
@@ -45,14 +45,14 @@ class Objective(nn.Module):
         model: Reviser,
         compiled: bool,
         unwanted: float = 0.0,
-        keeper: Keeper | None = None,
+        teacher: BaseTeacher | None = None,
     ) -> None:
-        """What is said again counts with the weight of `unwanted`; `keeper` holds the model to its base."""
+        """Repetitions count with the weight of `unwanted`; `teacher` holds the model to its base."""
         super().__init__()
         self.model = model
         self.unwanted = unwanted
         # Not a part of what is trained, saved or shared.
-        self._keeper = keeper
+        self._teacher = teacher
         if compiled:
             # One block compiled serves them all, in a small part of the time that the whole takes.
             for block in model.blocks:
@@ -86,7 +86,7 @@ class Objective(nn.Module):
         places: Tensor,
         targets: Tensor,
         unwanted: Tensor | None = None,
-        kept: Kept | None = None,
+        kept: AskedPlaces | None = None,
     ) -> Tensor:
         """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
 
@@ -100,9 +100,9 @@ class Objective(nn.Module):
         others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
         chosen = states.index_select(0, places)
         loss = summed_loss(chosen, table, targets, self._of_chunk, others, self.unwanted)
-        if kept is not None and self._keeper is not None:
-            away = self._keeper.divergence(ids, positions, kept, states, table)
-            loss = loss + self._keeper.weight * away
+        if kept is not None and self._teacher is not None:
+            away = self._teacher.divergence(ids, positions, kept, states, table)
+            loss = loss + self._teacher.weight * away
         return loss
 
 
@@ -157,14 +157,14 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
     moves: range = range(0)
     """The ids of moves, for settings that let the choices after them count more."""
-    keeper: Keeper | None = None
+    teacher: BaseTeacher | None = None
     """Holds the model to what its base knows, where a history is a plain text."""
 
     def __post_init__(self) -> None:
         settings, device = self.settings, self.world.device
         self.model.to(device).train()
-        if self.keeper is not None:
-            self.keeper.to(device, settings.compile)
+        if self.teacher is not None:
+            self.teacher.to(device, settings.compile)
         self.objective = self.make_objective()
         self.shared = share(self.objective, self.model.blocks, self.world)
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
@@ -177,7 +177,7 @@ class Trainer:
     def make_objective(self) -> nn.Module:
         """The module whose forward pass is a training pass; trainers of other models have another."""
         settings = self.settings
-        return Objective(self.model, settings.compile, settings.repeats, self.keeper)
+        return Objective(self.model, settings.compile, settings.repeats, self.teacher)
 
     @property
     def done(self) -> float:
@@ -202,7 +202,7 @@ class Trainer:
             yield measured
 
     def _warm_up(self, batch: Rows) -> None:
-        """Compile before the clock starts; nothing is learned from this pass, and no chance used up."""
+        """Compile before the clock starts; nothing is learned from this pass, and no random number is used up."""
         device = self.world.device
         on_gpu = device.type == "cuda"
         with torch.random.fork_rng([device] if on_gpu else []), self._precision():
@@ -273,16 +273,16 @@ class Trainer:
         before = batch.ids[:, :-1]
         moved = (before >= self.moves.start) & (before < self.moves.stop)
         times = np.where(moved, self.settings.after_moves, 1).astype(np.int64)
-        if self.keeper is not None:
+        if self.teacher is not None:
             # There the base says what is wanted.
-            times[plain_places(batch, self.keeper.base_size)] = 0
+            times[plain_places(batch, self.teacher.base_size)] = 0
         return times * batch.mask[:, 1:]
 
-    def _kept(self, batch: Rows) -> Kept | None:
-        if self.keeper is None:
+    def _kept(self, batch: Rows) -> AskedPlaces | None:
+        if self.teacher is None:
             return None
-        plain = plain_places(batch, self.keeper.base_size)
-        return self.keeper.choose(batch, plain, self.world.device)
+        plain = plain_places(batch, self.teacher.base_size)
+        return self.teacher.choose(batch, plain, self.world.device)
 
     def mean_loss(self, measured: Measured) -> float:
         """The loss of a step, over all processes (so all of them must ask)."""
@@ -331,7 +331,7 @@ class Trainer:
         }
 
     def generators(self) -> dict[str, Tensor]:
-        """The states of this process's sources of chance."""
+        """The states of this process's random generators."""
         states = {"cpu": torch.get_rng_state()}
         if self.world.device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self.world.device)

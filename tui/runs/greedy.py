@@ -1,4 +1,4 @@
-"""Choosing another way: an action that was not tried before, by chance or the likeliest."""
+"""Samplers for another branch: an action that was not tried before, drawn or the likeliest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from reviser.core.vocabulary import ValidIds
 from reviser.decoding.rollout import Choice, Sampler, Scores
 
 
-class Untried(Sampler):
-    """Draws an action; in the place of one that was `tried` here before, it takes the likeliest that was not."""
+class UntriedSampler(Sampler):
+    """Draws an action; if it was `tried` here before, takes the likeliest one that was not."""
 
     tried: frozenset[int] = frozenset()
 
@@ -24,8 +24,8 @@ class Untried(Sampler):
         return choice
 
 
-class Likeliest(Untried):
-    """Takes the likeliest action without chance, with the others still known for those who want one of them."""
+class GreedySampler(UntriedSampler):
+    """Takes the likeliest action; the other candidates are recorded with their probabilities."""
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
         return self._likeliest(super().choose(scores, valid, moving=moving))

@@ -1,4 +1,4 @@
-"""What the user does with runs: starting them, stopping and stepping, going other ways, deciding on changes."""
+"""What the user does with runs: starting, stopping, stepping, branching, and deciding on changes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Player:
         place = (text, start, end, root, self._settings)
         source: Live | Corrections
         if revising and not self._settings.revise_temperature:
-            # What is drawn by chance takes a run of actions; all else is proofreading.
+            # What is drawn at random takes a run of actions; all else is proofreading.
             source = Corrections(self._writer, *place, self._sheet.source, self._lists)
         else:
             source = Live(self._writer, task, *place)

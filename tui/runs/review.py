@@ -1,4 +1,4 @@
-"""Looking through what a run has changed: each change is accepted or rejected by itself."""
+"""The review of what a run has changed: each change is accepted or rejected by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One frame after the other while something moves: what the models have done is taken in and drawn."""
+"""A timer that runs while something moves: each tick takes in what the models have done and draws it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class Writer:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Leg:
+class Segment:
     """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
 
     It begins with the state after `begin`. What it writes stands after `head` characters of the region and before the
@@ -203,8 +203,8 @@ class Live(Production):
         # The rest belongs to the thread.
         self._session: Session | None = None
         self._passages: list[tuple[int, int]] = [(start, end)]
-        self._legs: dict[Node, Leg] = {}
-        self._leg: Leg | None = None
+        self._segments: dict[Node, Segment] = {}
+        self._segment: Segment | None = None
         self._generation: Generation | None = None
         self._origin = 0
         self._trailing_space = 0
@@ -235,9 +235,9 @@ class Live(Production):
     def _wanted(self, number: int) -> bool:
         return number == self._number and number != self._halted
 
-    def _begin(self) -> Leg:
-        """The first leg of the run."""
-        if not self._legs:
+    def _begin(self) -> Segment:
+        """The first segment of the run."""
+        if not self._segments:
             self._session = self._writer.engine().session(self._text)
             if self._task == "revise" and self._session.policy.vocabulary.overtypes:
                 raise ReviserError(
@@ -245,28 +245,28 @@ class Live(Production):
                 )
             if self._task == "revise":
                 self._passages = self._session.passages(self._start, self._end)
-            self._legs[self._root] = self._leg_at(self._root, 0)
-        return self._legs[self._root]
+            self._segments[self._root] = self._segment_at(self._root, 0)
+        return self._segments[self._root]
 
-    def _leg_at(self, begin: Node, number: int) -> Leg:
+    def _segment_at(self, begin: Node, number: int) -> Segment:
         if self._task != "revise":
-            return Leg(begin, number)
+            return Segment(begin, number)
         # Passages come one after the other, so behind this one all is as it was.
         first, last = self._passages[number]
         length = len(begin.text_from(self._original))
-        return Leg(begin, number, length - (self._end - first), self._end - last)
+        return Segment(begin, number, length - (self._end - first), self._end - last)
 
-    def _following(self) -> Leg | None:
-        """The leg after this one, which is over; None if it was the last."""
-        assert self._leg is not None
-        if self._leg.number + 1 == len(self._passages):
+    def _following(self) -> Segment | None:
+        """The segment after this one, which is over; None if it was the last."""
+        assert self._segment is not None
+        if self._segment.number + 1 == len(self._passages):
             return None
-        if self._at not in self._legs:
-            self._legs[self._at] = self._leg_at(self._at, self._leg.number + 1)
-        return self._legs[self._at]
+        if self._at not in self._segments:
+            self._segments[self._at] = self._segment_at(self._at, self._segment.number + 1)
+        return self._segments[self._at]
 
-    def _enter(self, leg: Leg) -> Generation:
-        """Begin a leg, also one that was left: its steps are then taken again."""
+    def _enter(self, segment: Segment) -> Generation:
+        """Begin a segment, also one that was left: its steps are then taken again."""
         from reviser.core.trajectory import Trajectory
 
         session = self._session
@@ -278,23 +278,23 @@ class Live(Production):
         elif self._task == "infill":
             generation = session.infill(self._start, self._end, sampler, max_actions=limit)
         else:
-            written = leg.begin.text_from(self._original)
+            written = segment.begin.text_from(self._original)
             session.text = self._text[: self._start] + written + self._text[self._end :]
-            first = self._start + leg.head
-            last = self._start + len(written) - leg.tail
+            first = self._start + segment.head
+            last = self._start + len(written) - segment.tail
             sure = self._settings.sureness
             generation = session.revise(first, last, sampler, max_actions=limit, margin=sure)
         window = generation.window
         self._trailing_space = len(window.trailing_space)
         self._origin = len(window.before) + len(window.prefix) + self._trailing_space
-        self._leg, self._generation, self._at = leg, generation, leg.begin
-        if leg.begin.seed is None:
+        self._segment, self._generation, self._at = segment, generation, segment.begin
+        if segment.begin.seed is None:
             begun = Trajectory.record(generation.rollout, engine.tokenizer, engine.name)
-            leg.begin.seed = Seed(begun, engine.tokenizer)
+            segment.begin.seed = Seed(begun, engine.tokenizer)
         return generation
 
     def _sampler(self) -> Sampler:
-        from tui.runs.greedy import Likeliest, Untried
+        from tui.runs.greedy import GreedySampler, UntriedSampler
 
         chosen = self._settings
         seed = secrets.randbelow(_SEEDS) if chosen.seed is None else chosen.seed
@@ -302,17 +302,19 @@ class Live(Production):
         limits = (chosen.top_k or None, chosen.top_p, chosen.min_p)
         if not warmth:
             # What is likeliest does not depend on how freely moves would be drawn.
-            return Likeliest(1.0, *limits, seed=seed, move_temperature=None)
-        return Untried(warmth, *limits, seed=seed)
+            return GreedySampler(1.0, *limits, seed=seed, move_temperature=None)
+        return UntriedSampler(warmth, *limits, seed=seed)
 
     def _return_to(self, node: Node) -> Generation:
         """Bring the generation from where it is to the state after `node`."""
         lineage = node.lineage()
         first = self._begin()
-        leg = next((self._legs[each] for each in reversed(lineage) if each in self._legs), first)
+        segment = next(
+            (self._segments[each] for each in reversed(lineage) if each in self._segments), first
+        )
         generation = self._generation
-        if generation is None or leg is not self._leg:
-            generation = self._enter(leg)
+        if generation is None or segment is not self._segment:
+            generation = self._enter(segment)
         while self._at.depth > node.depth or lineage[self._at.depth] is not self._at:
             generation.take_back()
             assert self._at.parent is not None
@@ -324,10 +326,10 @@ class Live(Production):
         return generation
 
     def _next(self, generation: Generation, tried: frozenset[int]) -> Node | None:
-        from tui.runs.greedy import Untried
+        from tui.runs.greedy import UntriedSampler
 
         before = generation.rollout.canvas.cursor
-        if isinstance(generation.rollout.sampler, Untried):
+        if isinstance(generation.rollout.sampler, UntriedSampler):
             generation.rollout.sampler.tried = tried
         frame = next(generation, None)
         if frame is None:
@@ -358,16 +360,16 @@ class Live(Production):
         probability: float,
         options: tuple[Option, ...],
     ) -> Node:
-        step, leg = frame.step, self._leg
-        assert leg is not None
+        step, segment = frame.step, self._segment
+        assert segment is not None
         changes = [edit.change for edit in frame.edits]
         growth = sum(change.growth for change in changes)
         end = self._origin + len(generation.written) - self._trailing_space - growth
-        edits = tuple(one.moved(leg.head) for one in within(changes, self._origin, end))
-        cursor = leg.head + generation.cursor.chars - self._origin
+        edits = tuple(one.moved(segment.head) for one in within(changes, self._origin, end))
+        cursor = segment.head + generation.cursor.chars - self._origin
         taken = Taken(step.id, full_label(frame), step.action.kind, probability, options)
         node = self._at.after(edits, cursor, taken)
-        if generation.rollout.over and leg.number + 1 == len(self._passages):
+        if generation.rollout.over and segment.number + 1 == len(self._passages):
             node.ending = generation.rollout.ending
         self._at = node
         return node

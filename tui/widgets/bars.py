@@ -1,4 +1,4 @@
-"""The row of open files at the top, and the rows of facts and of keys at the bottom."""
+"""The tab bar at the top, and the status line and the key hints at the bottom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of mistakes under the text: place, kind, old and new text, and how sure the model is."""
+"""The list of mistakes under the text: place, kind, old and new text, and the model's confidence."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from benchmarks.contestants.diffusion.model import (
     DiffusionConfig,
     DiffusionTransformer,
-    Sight,
+    Visibility,
     rotated,
 )
 from reviser.core.errors import ReviserError
@@ -34,19 +34,19 @@ class _Attention(nn.Module):
         self.v = nn.Linear(config.width, kv_width, bias=False)
         self.o = nn.Linear(config.width, config.width, bias=False)
 
-    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], sight: Sight) -> Tensor:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility) -> Tensor:
         q, k, v = (
             layer(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
             for layer in (self.q, self.k, self.v)
         )
         q, k = rotated(q, *rope), rotated(k, *rope)
-        if sight.blocks is not None:
+        if visibility.blocks is not None:
             from torch.nn.attention.flex_attention import flex_attention
 
-            mixed: Tensor = flex_attention(q, k, v, block_mask=sight.blocks, enable_gqa=True)
+            mixed: Tensor = flex_attention(q, k, v, block_mask=visibility.blocks, enable_gqa=True)
         else:
             mixed = functional.scaled_dot_product_attention(
-                q, k, v, attn_mask=sight.mask, enable_gqa=True
+                q, k, v, attn_mask=visibility.mask, enable_gqa=True
             )
         out: Tensor = self.o(mixed.transpose(1, 2).flatten(-2))
         return out
@@ -72,8 +72,8 @@ class _Block(nn.Module):
         self.mlp_norm = nn.RMSNorm(config.width, eps=config.norm_eps)
         self.mlp = _Mlp(config)
 
-    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], sight: Sight) -> Tensor:
-        x = x + self.attention(self.attention_norm(x), rope, sight)
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility) -> Tensor:
+        x = x + self.attention(self.attention_norm(x), rope, visibility)
         out: Tensor = x + self.mlp(self.mlp_norm(x))
         return out
 
@@ -91,18 +91,18 @@ class AdaptedTransformer(DiffusionTransformer):
         if config.tied:
             self.head.weight = self.embedding.weight
 
-    def hidden(self, ids: Tensor, sigma: Tensor, sight: Sight | None = None) -> Tensor:
+    def hidden(self, ids: Tensor, sigma: Tensor, visibility: Visibility | None = None) -> Tensor:
         if ids.shape[1] > self.config.context:
             raise ReviserError(
                 f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}"
             )
-        sight = sight or Sight.whole_rows(ids.shape[1], ids.device)
+        visibility = visibility or Visibility.whole_rows(ids.shape[1], ids.device)
         x: Tensor = self.embedding(ids)
         if torch.is_autocast_enabled(x.device.type):
             x = x.to(torch.get_autocast_dtype(x.device.type))
-        rope = self._rope(sight.positions)
+        rope = self._rope(visibility.positions)
         for block in self.blocks:
-            x = block(x, rope, sight)
+            x = block(x, rope, visibility)
         found: Tensor = self.final_norm(x).to(x.dtype)
         # A text begins with its marker, of which nothing is asked, so the first state may stay where it is.
         return torch.cat((found[:, :1], found[:, :-1]), dim=1)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.contestants.diffusion.model import DiffusionTransformer, Sight
+from benchmarks.contestants.diffusion.model import DiffusionTransformer, Visibility
 from benchmarks.contestants.diffusion.noise import masked_share
 
 EARLIEST = 1e-3
@@ -183,7 +183,7 @@ class DiffusionObjective(nn.Module):
         hideable = torch.zeros_like(ids, dtype=torch.bool)
         hideable.view(-1)[places + 1] = True
         shown, hidden = noisy(ids, hideable, sigma, config.mask_id)
-        states = self.model.hidden(shown, sigma, Sight.within_texts(samples, positions))
+        states = self.model.hidden(shown, sigma, Visibility.within_texts(samples, positions))
         # Asking which are hidden waits for the device, which by now has the whole trunk to work on.
         hidden_at = hidden.flatten().nonzero().squeeze(1)
         row = hidden_at // ids.shape[1]

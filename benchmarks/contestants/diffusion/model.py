@@ -110,7 +110,7 @@ class DiffusionConfig:
 
 
 @dataclass(frozen=True)
-class Sight:
+class Visibility:
     """Who sees whom in rows of ids, and where each id stands in its own text.
 
     Without a mask or blocks, all ids of a row see one another.
@@ -121,11 +121,11 @@ class Sight:
     blocks: BlockMask | None = None
 
     @classmethod
-    def whole_rows(cls, length: int, device: torch.device) -> Sight:
+    def whole_rows(cls, length: int, device: torch.device) -> Visibility:
         return cls(torch.arange(length, device=device)[None])
 
     @classmethod
-    def within_texts(cls, texts: Tensor, positions: Tensor) -> Sight:
+    def within_texts(cls, texts: Tensor, positions: Tensor) -> Visibility:
         """Rows that hold several texts, numbered in `texts` (rows, ids): each sees itself alone."""
         if texts.device.type == "cpu":
             # Block-sparse attention has gradients on a GPU only; here a dense mask does.
@@ -133,7 +133,7 @@ class Sight:
         return cls.in_blocks(texts, positions)
 
     @classmethod
-    def in_blocks(cls, texts: Tensor, positions: Tensor) -> Sight:
+    def in_blocks(cls, texts: Tensor, positions: Tensor) -> Visibility:
         """The same for block-sparse attention."""
         from torch.nn.attention.flex_attention import create_block_mask
 
@@ -181,16 +181,16 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.o = nn.Linear(width, width, bias=False)
 
-    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], sight: Sight) -> Tensor:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility) -> Tensor:
         qkv = self.qkv(x).unflatten(-1, (3, self.heads, -1)).transpose(1, 3)
         q, k, v = qkv.unbind(dim=2)
         q, k = rotated(q, *rope), rotated(k, *rope)
-        if sight.blocks is not None:
+        if visibility.blocks is not None:
             from torch.nn.attention.flex_attention import flex_attention
 
-            mixed: Tensor = flex_attention(q, k, v, block_mask=sight.blocks)
+            mixed: Tensor = flex_attention(q, k, v, block_mask=visibility.blocks)
         else:
-            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=sight.mask)
+            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=visibility.mask)
         out: Tensor = self.o(mixed.transpose(1, 2).flatten(-2))
         return out
 
@@ -224,12 +224,12 @@ class Block(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, x: Tensor, condition: Tensor, rope: tuple[Tensor, Tensor], sight: Sight
+        self, x: Tensor, condition: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility
     ) -> Tensor:
         parts = self.modulation(condition)[:, None].chunk(6, dim=-1)
         shift, scale, gate, mlp_shift, mlp_scale, mlp_gate = parts
         seen = _modulated(self.attention_norm(x), shift, scale).to(x.dtype)
-        x = x + gate * self.dropout(self.attention(seen, rope, sight))
+        x = x + gate * self.dropout(self.attention(seen, rope, visibility))
         seen = _modulated(self.mlp_norm(x), mlp_shift, mlp_scale).to(x.dtype)
         out: Tensor = x + mlp_gate * self.dropout(self.mlp(seen))
         return out
@@ -273,22 +273,22 @@ class DiffusionTransformer(nn.Module):
     def device(self) -> torch.device:
         return self.embedding.weight.device
 
-    def hidden(self, ids: Tensor, sigma: Tensor, sight: Sight | None = None) -> Tensor:
+    def hidden(self, ids: Tensor, sigma: Tensor, visibility: Visibility | None = None) -> Tensor:
         """Final states (rows, ids, width) of rows with `sigma` (rows,) noise each."""
         if ids.shape[1] > self.config.context:
             raise ReviserError(
                 f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}"
             )
-        sight = sight or Sight.whole_rows(ids.shape[1], ids.device)
+        visibility = visibility or Visibility.whole_rows(ids.shape[1], ids.device)
         condition = self.time(sigma if self.config.timed else torch.zeros_like(sigma))
         x: Tensor = self.embedding(ids)
         if torch.is_autocast_enabled(x.device.type):
             # Otherwise the residual stream would stay in single precision, at twice the traffic.
             x = x.to(torch.get_autocast_dtype(x.device.type))
         condition = condition.to(x.dtype)
-        rope = self._rope(sight.positions)
+        rope = self._rope(visibility.positions)
         for block in self.blocks:
-            x = block(x, condition, rope, sight)
+            x = block(x, condition, rope, visibility)
         shift, scale = self.final_modulation(condition)[:, None].chunk(2, dim=-1)
         return _modulated(self.final_norm(x), shift, scale).to(x.dtype)
 

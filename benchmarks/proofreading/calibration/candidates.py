@@ -24,7 +24,7 @@ _BLOCK = 20
 
 @dataclass(frozen=True)
 class Candidate:
-    """A change that a model proposes, its chance, and the verdict."""
+    """A change that a model proposes, its probability, and the verdict."""
 
     old: str
     new: str
@@ -39,7 +39,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Looked:
+class TextProposals:
     """A text of a source and what was proposed for it."""
 
     source: str
@@ -53,7 +53,7 @@ class Looked:
         return hashlib.blake2b(str(self.number // _BLOCK).encode()).digest()[0] % 2 == 0
 
 
-def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> list[Looked]:
+def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> list[TextProposals]:
     """All texts of a source with what the model, whose digest is `model`, proposes for them."""
     keys = [_key(model, source, text) for text in source.texts]
     missing = [
@@ -67,7 +67,9 @@ def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> 
         for (key, _), candidates in zip(some, found, strict=True):
             cache.put(key, [asdict(one) for one in candidates])
     return [
-        Looked(source.name, number, text.wanted, tuple(map(_candidate, cache.get(key) or ())))
+        TextProposals(
+            source.name, number, text.wanted, tuple(map(_candidate, cache.get(key) or ()))
+        )
         for number, (key, text) in enumerate(zip(keys, source.texts, strict=True))
     ]
 

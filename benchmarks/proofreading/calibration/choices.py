@@ -1,4 +1,4 @@
-"""A choice among alternatives, fitted: the weights by which the one that is right has the highest chance (a conditional logit)."""
+"""A choice among alternatives, fitted: the weights by which the one that is right has the highest probability (a conditional logit)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Choice:
 
 
 def shares(features: Floats, weights: Floats) -> Floats:
-    """The chance of each alternative."""
+    """The probability of each alternative."""
     scores = features @ weights
     raised: Floats = np.exp(scores - scores.max())
     found: Floats = raised / raised.sum()
@@ -53,5 +53,5 @@ def fitted(choices: Sequence[Choice], free: Sequence[bool]) -> Floats:
 
 
 def loss(choices: Sequence[Choice], weights: Floats) -> float:
-    """The mean of the negative logarithm of the right alternative's chance."""
+    """The mean of the negative logarithm of the right alternative's probability."""
     return float(np.mean([-np.log(shares(one.features, weights)[one.right]) for one in choices]))

@@ -3,7 +3,7 @@
     python -m benchmarks calibration [--pairs FILE …] [--finished FILE …] [--sets bea-dev,jfleg-dev]
         [--fit NAMES] [--limit N] [--write PAGE] [--coefficients FILE]
 
-The model's changes down to a chance of 0.05 are collected, each with a verdict. A calibration is fitted on one half of the texts
+The model's changes down to a probability of 0.05 are collected, each with a verdict. A calibration is fitted on one half of the texts
 of the files, and the page shows the other half, and the public sets. These are for measuring: their licences do
 not allow to fit what is given away to them. So a calibration that is fitted to one of them is shown, but not written.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated
 
 from benchmarks.proofreading import sets
-from benchmarks.proofreading.calibration.candidates import Looked, look
+from benchmarks.proofreading.calibration.candidates import TextProposals, look
 from benchmarks.proofreading.calibration.curve import all_candidates, by_kind, curve
 from benchmarks.proofreading.calibration.fitting import fitted, shifted
 from benchmarks.proofreading.calibration.page import Fit, Halves, page, summary
@@ -200,7 +200,7 @@ def _named(given: str, names: Sequence[str], option: str) -> list[str]:
 
 def _looked(
     chosen: CalibrationOptions, sources: Sequence[Source]
-) -> tuple[dict[str, list[Looked]], str]:
+) -> tuple[dict[str, list[TextProposals]], str]:
     """The texts with their candidates, and the model's digest."""
     engine = load_engine(chosen.model, threads=chosen.threads)
     proofreader = Proofreader(engine.policy, engine.tokenizer)
@@ -212,16 +212,18 @@ def _looked(
 
 
 def _calibration(
-    looked: dict[str, list[Looked]], fit: Sequence[str], choose: Sequence[str], model: str
+    looked: dict[str, list[TextProposals]], fit: Sequence[str], choose: Sequence[str], model: str
 ) -> Calibration:
-    def first_half(names: Sequence[str]) -> list[Looked]:
+    def first_half(names: Sequence[str]) -> list[TextProposals]:
         return [text for name in names for text in looked[name] if text.is_for_fitting]
 
     found = fitted(all_candidates(first_half(fit)), model)
     return shifted(found, all_candidates(first_half(choose))) if choose else found
 
 
-def _halves(looked: dict[str, list[Looked]], used: set[str]) -> dict[str, list[Looked]]:
+def _halves(
+    looked: dict[str, list[TextProposals]], used: set[str]
+) -> dict[str, list[TextProposals]]:
     """The texts to report on: all together, and of each source; the whole of those that nothing was fitted to."""
     each = {
         name: [text for text in texts if name not in used or not text.is_for_fitting]

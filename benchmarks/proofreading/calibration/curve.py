@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.proofreading.calibration.candidates import Candidate, Looked
+from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals
 from benchmarks.proofreading.calibration.fitting import Floats, confidences
 from reviser.proofreading.calibration import Calibration
 from reviser.proofreading.changes import Kind
@@ -69,7 +69,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class OfKind:
-    """The changes of a kind: how many there are, how many are right, and how sure the raw chance and the calibration are of them."""
+    """The changes of a kind: how many there are, how many are right, and the mean of their raw probabilities and of their calibrated confidences."""
 
     kind: Kind
     share: Share
@@ -91,12 +91,12 @@ class Curve:
     """The lowest dial from which on nine of ten changes are right."""
 
 
-def all_candidates(texts: Sequence[Looked]) -> list[Candidate]:
+def all_candidates(texts: Sequence[TextProposals]) -> list[Candidate]:
     """The candidates of several texts."""
     return [one for text in texts for one in text.candidates]
 
 
-def curve(name: str, texts: Sequence[Looked], calibration: Calibration) -> Curve:
+def curve(name: str, texts: Sequence[TextProposals], calibration: Calibration) -> Curve:
     """The figures of a calibration on texts."""
     candidates = all_candidates(texts)
     sure = confidences(calibration, candidates)
@@ -135,7 +135,7 @@ def enough(sure: Floats, right: np.ndarray) -> float | None:
     return found
 
 
-def _setting(texts: Sequence[Looked], sure: Floats, dial: float) -> Setting:
+def _setting(texts: Sequence[TextProposals], sure: Floats, dial: float) -> Setting:
     made_in_all = right_in_all = known_right = known_made = wanted = 0
     finished = alone = at = 0
     for text in texts:
@@ -164,7 +164,7 @@ def _setting(texts: Sequence[Looked], sure: Floats, dial: float) -> Setting:
     )
 
 
-def by_kind(texts: Sequence[Looked], calibration: Calibration) -> list[OfKind]:
+def by_kind(texts: Sequence[TextProposals], calibration: Calibration) -> list[OfKind]:
     """The changes of each kind, the most frequent first."""
     candidates = all_candidates(texts)
     sure = confidences(calibration, candidates)

@@ -23,7 +23,7 @@ are. By raw chance, words that are far from the old ones need no more than other
 
 @dataclass(frozen=True)
 class Halves:
-    """The figures of a source, by raw chances and calibrated."""
+    """The figures of a source, by raw probabilities and calibrated."""
 
     name: str
     raw: Curve

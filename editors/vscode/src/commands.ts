@@ -28,7 +28,7 @@ export function registerCommands(
       write(server, 'reviser.revise', ({ selection }) => ({
         range: { start: selection.start, end: selection.end },
       })),
-    mendParagraph: () =>
+    fixParagraph: () =>
       write(server, 'reviser.reviseParagraph', ({ selection }) => ({
         range: { start: selection.start, end: selection.end },
       })),

@@ -236,11 +236,11 @@ class Run:
             self.status = max(self.status, 1)
             return
         try:
-            self._mend(checked)
+            self._fix(checked)
         except ReviserError as error:
             self.status = max(self.status, complain(error))
 
-    def _mend(self, checked: Checked) -> None:
+    def _fix(self, checked: Checked) -> None:
         from reviser.proofreading.proofreader import with_changes
 
         document = checked.source.document

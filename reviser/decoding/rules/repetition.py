@@ -1,4 +1,4 @@
-"""Repetition: a small model that says something twice may go on saying it, so long repeats are not written."""
+"""Repetition: a small model that has repeated something tends to repeat it again, so long repeats are not written."""
 
 from __future__ import annotations
 

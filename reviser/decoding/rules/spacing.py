@@ -1,4 +1,4 @@
-"""Room after a sentence: where a text ends with a full stop, no word is written right behind it."""
+"""Spacing after a sentence: where a text ends with a full stop, the next token begins with a space or a new line."""
 
 from __future__ import annotations
 

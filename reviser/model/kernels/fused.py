@@ -2,8 +2,8 @@
 
 A compiler makes these too, but slower ones.
 
-The gradients of `gated` come side by side as the product before it wants them. `add_norm` makes what chance
-takes away anew instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
+The gradients of `gated` come side by side as the product before it wants them. `add_norm` draws its dropout mask again
+instead of keeping it. Gradients of what all rows share, a norm's weights and biases, are summed where
 the rows are read anyway: each program leaves a sum of its rows, and one small kernel adds these up.
 """
 
@@ -250,7 +250,7 @@ def gelu(x: Tensor, bias: Tensor) -> Tensor:
 
 @triton.jit
 def _kept(seed, places, share):  # type: ignore[no-untyped-def]
-    """Which numbers chance keeps: 24 bits of a hash of the seed and the place of each decide."""
+    """Which numbers dropout keeps: 24 bits of a hash of the seed and the place of each decide."""
     mixed = places.to(tl.uint32) * 0x9E3779B1 + seed.to(tl.uint32)
     mixed = (mixed ^ (mixed >> 16)) * 0x7FEB352D
     mixed = (mixed ^ (mixed >> 15)) * 0x846CA68B

@@ -1,4 +1,4 @@
-"""Findings that a project wants to hear no more of, each in its place: in `.reviser/ignore.txt`, one on each line."""
+"""Findings that a project ignores, each in its place: in `.reviser/ignore.txt`, one on each line."""
 
 from __future__ import annotations
 

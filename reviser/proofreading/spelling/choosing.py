@@ -1,7 +1,7 @@
 """Which candidate for an unknown word the model finds likely, and how likely it is that the word stays.
 
-Each candidate is judged in two ways. By overtyping: behind the draft, the chance of the actions that put the candidate in the
-place of the word, and of those that keep the word. From left to right: the chance of the candidate and of what follows it
+Each candidate is judged in two ways. By overtyping: behind the draft, the probability of the actions that put the candidate in the
+place of the word, and of those that keep the word. From left to right: the probability of the candidate and of what follows it
 in its sentence. Both are read in one batch for all passages.
 """
 
@@ -20,7 +20,7 @@ from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 # Tokens before a word and behind it that are read from left to right.
 _BEFORE: Final = 48
 _BEHIND: Final = 6
-# No misspelling of those that the weights were fitted on was kept with so high a chance.
+# No misspelling of those that the weights were fitted on was kept with so high a probability.
 _CERTAIN: Final = -0.05
 LIKELIEST: Final = 2
 """Candidates of a word that are read from left to right."""
@@ -37,8 +37,8 @@ class Span(NamedTuple):
 class Place:
     """An unknown word in a passage: its tokens, and those of what it may become.
 
-    `kept` says how likely it is that the word stays, `chances` how likely each candidate is: logarithms of chances by
-    overtyping. `readings` are logarithms of chances from left to right, by the numbers of candidates, and of the word as None.
+    `kept` says how likely it is that the word stays, `chances` how likely each candidate is: log-probabilities by
+    overtyping. `readings` are log-probabilities from left to right, by the numbers of candidates, and of the word as None.
     """
 
     word: str
@@ -102,7 +102,7 @@ def as_opening(word: str) -> str:
 
 
 class _Task(NamedTuple):
-    """Ids that the model reads, and those whose chances are wanted: what follows the last of them, one by one."""
+    """Ids that the model reads, and those whose probabilities are wanted: what follows the last of them, one by one."""
 
     ids: list[int]
     expected: list[int]

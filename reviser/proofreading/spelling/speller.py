@@ -54,12 +54,12 @@ PRIOR: Final = 1.5
 It was chosen on the first sentences of JFLEG's dev set."""
 DOUBTED: Final = 0.9
 NEAR: Final = 1.25
-"""If overtyping says with such a chance that a word does not stay, and a candidate is so near, one of the candidates has that chance.
+"""If overtyping says with such a probability that a word does not stay, and a candidate is so near, one of the candidates has that probability.
 
 It may say so without finding one of them likely, where other words beside it are wrong as well ("our enviroment have")."""
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
-"""Between these chances words are read from left to right too."""
+"""Between these probabilities words are read from left to right too."""
 
 
 class Strange(NamedTuple):
@@ -71,7 +71,7 @@ class Strange(NamedTuple):
 
 
 class Found(NamedTuple):
-    """An unknown word with the best candidate for it, and its chance."""
+    """An unknown word with the best candidate for it, and its probability."""
 
     unknown: Unknown
     new: str
@@ -81,7 +81,7 @@ class Found(NamedTuple):
 def features(place: Place) -> list[Weights]:
     """The features of each candidate, and of the word itself as the last.
 
-    These are the logarithms of the chances by overtyping and from left to right, how far a candidate is from the word, the size
+    These are the log-probabilities by overtyping and from left to right, how far a candidate is from the word, the size
     of the list that has it, in tens, and whether it is two words, or the word itself. If some candidates were read from left to
     right, all others are out of the question.
     """
@@ -97,7 +97,7 @@ def features(place: Place) -> list[Weights]:
 
 
 def chances(place: Place) -> list[float]:
-    """The chance of each candidate, and of the word itself as the last."""
+    """The probability of each candidate, and of the word itself as the last."""
     weights = READ if place.readings else OVERTYPED
     scores = [
         sum(weight * value for weight, value in zip(weights, row, strict=True))
@@ -110,7 +110,7 @@ def chances(place: Place) -> list[float]:
 
 
 def _with_doubt(place: Place, found: list[float]) -> list[float]:
-    """The chances with at least as much for all candidates together as the model doubts the word itself."""
+    """The probabilities with at least as much for all candidates together as the model doubts the word itself."""
     doubt = -math.expm1(min(place.kept, 0.0))
     if any(one.distance == ALWAYS for one in place.candidates):
         doubt = max(doubt, DOUBTED)

@@ -1,4 +1,4 @@
-"""Parsers that come with an extra; what is missing is said plainly."""
+"""Parsers that come with an extra; the error for a missing one names it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from benchmarks.contestants.continuation_models import (
     named_source,
     pick,
 )
-from benchmarks.contestants.own_models import BatchedReviser, Manner, stream_of
+from benchmarks.contestants.own_models import BatchedReviser, DecodingOptions, stream_of
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
@@ -124,7 +124,9 @@ def test_a_baseline_of_ours_writes_tokens_up_to_the_protocols_length() -> None:
 @pytest.mark.parametrize("device_batches", [False, True])
 def test_a_plain_model_inserts_and_stops_alone(reviser_folder: str, device_batches: bool) -> None:
     if device_batches:
-        plain: Contestant = BatchedReviser("plain", "", reviser(), SETUP, Manner(plain=True))
+        plain: Contestant = BatchedReviser(
+            "plain", "", reviser(), SETUP, DecodingOptions(plain=True)
+        )
     else:
         plain = load_contestant(f"plain:{reviser_folder}", SETUP, device=CPU)
         assert plain.name == "tiny-reviser, plain"
@@ -135,7 +137,9 @@ def test_a_plain_model_inserts_and_stops_alone(reviser_folder: str, device_batch
 
 def test_moves_at_a_low_temperature_write_other_texts(reviser_folder: str) -> None:
     usual = load_contestant(reviser_folder, SETUP, device=CPU)
-    surer = load_contestant(reviser_folder, SETUP, device=CPU, manner=Manner(move_temperature=0.1))
+    surer = load_contestant(
+        reviser_folder, SETUP, device=CPU, decoding=DecodingOptions(move_temperature=0.1)
+    )
     assert usual.fingerprint != surer.fingerprint
     assert [one.actions for one in written(usual).values()] != [
         one.actions for one in written(surer).values()
@@ -240,7 +244,7 @@ def test_by_the_rules_a_model_writes_as_our_commands_let_it(
     long = replace(SETUP, max_actions=80)
     source = reviser_folder if checked else f"unchecked:{reviser_folder}"
     contestant = load_contestant(
-        source, long, device=CPU, manner=Manner(move_temperature=0.35, rules=True)
+        source, long, device=CPU, decoding=DecodingOptions(move_temperature=0.35, rules=True)
     )
     for prompt in prompts(3):
         session = load_engine(reviser_folder).session(prompt.text)

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks.protocol.records import Generation, Judgement, read_records, write_records
-from benchmarks.reproduction.command import Wish, carry_out
+from benchmarks.reproduction.command import StageOptions, carry_out
 from benchmarks.reproduction.judging import Judges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
@@ -64,7 +64,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("made")
     critic = write_gguf(folder / "critic.gguf", tiny_model())
     out = folder / "out"
-    assert carry_out(Wish(out, Texts(), critic=critic, command="test"), SMALL, Heard())
+    assert carry_out(StageOptions(out, Texts(), critic=critic, command="test"), SMALL, Heard())
     return out, critic
 
 
@@ -155,13 +155,13 @@ def test_what_was_done_is_not_done_again(made: tuple[Path, Path]) -> None:
     times = {path: path.stat().st_mtime_ns for path in (out / "models").rglob("*.safetensors")}
     assert len(times) == 2 * len(NAMES)
     heard = Heard()
-    assert carry_out(Wish(out, Texts(), critic=critic), SMALL, heard)
+    assert carry_out(StageOptions(out, Texts(), critic=critic), SMALL, heard)
     assert sum("trained already" in line for line in heard.said) == len(NAMES)
     assert sum("has written already" in line for line in heard.said) == 2 * len(NAMES)
     assert times == {path: path.stat().st_mtime_ns for path in times}
     other = dataclasses.replace(SMALL, settings=dataclasses.replace(SMALL.settings, seed=7))
     with pytest.raises(ReviserError, match="trained with other settings"):
-        carry_out(Wish(out, Texts(), ("train",)), other, heard)
+        carry_out(StageOptions(out, Texts(), ("train",)), other, heard)
 
 
 def test_all_five_saw_as_many_ids(made: tuple[Path, Path]) -> None:
@@ -238,7 +238,7 @@ def test_a_missing_critic_is_said(made: tuple[Path, Path], tmp_path: Path) -> No
     out = tmp_path / "moved"
     shutil.copytree(made[0], out)
     heard = Heard()
-    carry_out(Wish(out, Texts(), ("judge", "report")), SMALL, heard)
+    carry_out(StageOptions(out, Texts(), ("judge", "report")), SMALL, heard)
     assert any("name its file with --critic" in line for line in heard.said)
     assert "an arena judged by the critic: name its file" in (out / "report.md").read_text("utf-8")
 
@@ -254,9 +254,11 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
     )
     out = tmp_path / "out"
     with pytest.raises(ReviserError, match=r"tokenizer\.json"):
-        carry_out(Wish(out, Texts()), warm, Heard())
-    wish = Wish(out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
-    assert carry_out(wish, warm, Heard())
+        carry_out(StageOptions(out, Texts()), warm, Heard())
+    options = StageOptions(
+        out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base)
+    )
+    assert carry_out(options, warm, Heard())
     for name in NAMES:
         record = json.loads(Places(out, name).record(640).read_text())
         assert record["ids"] == 640

@@ -20,7 +20,7 @@ from benchmarks.contestants.editing_models import (
     split_examples,
 )
 from benchmarks.measures.sari import gleu, sari
-from benchmarks.studies.revision_quality import Examination, Measured, main, measured
+from benchmarks.studies.revision_quality import Evaluation, Measured, main, measured
 from reviser.checkpoints import Checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
@@ -64,9 +64,9 @@ def test_gleu_punishes_what_should_be_gone() -> None:
 
 def test_copying_is_never_right_and_never_overdone() -> None:
     edits = [Edit("one two three four five", "one two three four six")] * 3
-    examination = Examination("edits", edits, [], 4, None)
-    examination.copy()
-    (found,) = examination.results()
+    evaluation = Evaluation("edits", edits, [], 4, None)
+    evaluation.copy()
+    (found,) = evaluation.results()
     told = found.report
     assert (told.exact, told.changed, told.left_alone) == (0.0, 0.0, 1.0)
 

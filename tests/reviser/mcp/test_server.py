@@ -19,7 +19,7 @@ from tests.reviser.cli.test_replay import complains
 
 mcp = pytest.importorskip("mcp")
 
-from reviser.mcp.server import LARGEST, MOST_ACTIONS, Desk  # noqa: E402
+from reviser.mcp.server import LARGEST, MOST_ACTIONS, Workspace  # noqa: E402
 
 TEXT = "The cat sat.\nIt was happy.\n"
 
@@ -234,4 +234,4 @@ def test_a_long_call_does_not_hold_up_one_on_another_document(room: Path) -> Non
 def test_the_folders_must_be_there(tmp_path: Path) -> None:
     complains(reviser("mcp", tmp_path / "none"), "no folder")
     with pytest.raises(ReviserError, match="name the folders"):
-        Desk.of([])
+        Workspace.of([])

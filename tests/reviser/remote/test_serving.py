@@ -387,11 +387,11 @@ class Other(http.server.BaseHTTPRequestHandler):
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"choices": [{"text": " and"}]}, "answers without the chances of token ids"),
-        ([1], "answers without the chances of token ids"),
+        ({"choices": [{"text": " and"}]}, "answers without the probabilities of token ids"),
+        ([1], "answers without the probabilities of token ids"),
         (
             {"choices": [{"logprobs": {"top_logprobs": [{" and": -1.0}]}}]},
-            "answers without the chances of token ids",
+            "answers without the probabilities of token ids",
         ),
         (
             {"choices": [{"logprobs": {"top_logprobs": [{"token_id:99999": -1.0}]}}]},

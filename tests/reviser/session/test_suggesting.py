@@ -11,10 +11,10 @@ from reviser.model.layout import Quantisation
 from reviser.session import suggesting
 from reviser.session.engine import Engine, load_engine
 from reviser.session.session import SessionPolicy
-from reviser.session.suggesting import Suggestions, Wish
+from reviser.session.suggesting import SuggestionRequest, Suggestions
 from tests.lsp_server.models import save_tiny_model
 
-ANY = Wish(count=4, tokens=10, confidence=0.0)
+ANY = SuggestionRequest(count=4, tokens=10, confidence=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return load_engine(save_tiny_model(folder, quantisation=Quantisation(8)))
 
 
-def suggested(engine: Engine, marked: str, wish: Wish = ANY) -> list[str]:
+def suggested(engine: Engine, marked: str, request: SuggestionRequest = ANY) -> list[str]:
     at = marked.index("¦")
     session = engine.session(marked.replace("¦", ""))
-    found = [suggestion.text for suggestion in Suggestions(session, at, wish)]
+    found = [suggestion.text for suggestion in Suggestions(session, at, request)]
     assert session.text == marked.replace("¦", "")
     return found
 
@@ -90,8 +90,8 @@ def test_words_are_not_glued_together(engine: Engine) -> None:
 
 
 def test_a_suggestion_is_one_sentence_or_one_line(engine: Engine) -> None:
-    long = Wish(count=4, tokens=24, confidence=0.0)
-    whole = Wish(count=4, tokens=24, confidence=0.0, whole_line=True)
+    long = SuggestionRequest(count=4, tokens=24, confidence=0.0)
+    whole = SuggestionRequest(count=4, tokens=24, confidence=0.0, whole_line=True)
     for marked in ("It was a quiet day. ¦", " the cat¦", "¦"):
         for text in suggested(engine, marked, long):
             assert not re.search(r"[.!?]\s", text)
@@ -121,7 +121,7 @@ def test_others_say_something_else(engine: Engine) -> None:
 
 
 def test_the_confidence_decides(engine: Engine) -> None:
-    assert suggested(engine, "It was a quiet day. ¦", Wish(confidence=1.0)) == []
+    assert suggested(engine, "It was a quiet day. ¦", SuggestionRequest(confidence=1.0)) == []
 
 
 def test_it_stops_when_it_is_told_to(engine: Engine) -> None:
@@ -132,7 +132,7 @@ def test_it_stops_when_it_is_told_to(engine: Engine) -> None:
         return len(told) < 3
 
     session = engine.session("It was a quiet day.")
-    list(Suggestions(session, 19, Wish(1, 20, 0.0), goes_on))
+    list(Suggestions(session, 19, SuggestionRequest(1, 20, 0.0), goes_on))
     assert len(told) == 3
 
 

@@ -597,7 +597,7 @@ def trained(start: Reviser, plan: Plan, rate: float, out: Path) -> tuple[Reviser
         for _ in trainer.steps():
             if trainer.progress.step == (number + 1) * plan.updates:
                 break
-    rounds.examine(plan.rounds)
+    rounds.evaluate(plan.rounds)
     log.close()
     return model, read_metrics(log.path)[-1]["held_out_visited_loss"]
 

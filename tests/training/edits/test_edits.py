@@ -21,7 +21,7 @@ from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from training.data.randomness import Random
-from training.edits.alignment import Means, align, find_hunks
+from training.edits.alignment import EditOperators, align, find_hunks
 from training.edits.edits import (
     Order,
     fewest_actions,
@@ -111,7 +111,7 @@ def test_a_few_words_changed_in_a_long_text_stay_a_few() -> None:
     random = np.random.default_rng(0)
     before = random.integers(0, 1000, size=9000).tolist()
     after = changed(before, [(8000, 2, [3]), (4000, 0, [1, 2]), (10, 5, [])])
-    hunks = align(before, after, 0, Means())
+    hunks = align(before, after, 0, EditOperators())
     assert [(row[1] - row[0], row[3] - row[2]) for row in hunks.tolist()] == [
         (5, 0),
         (0, 2),
@@ -120,7 +120,7 @@ def test_a_few_words_changed_in_a_long_text_stay_a_few() -> None:
 
 
 def test_a_stray_common_word_is_no_anchor() -> None:
-    (hunk,) = align([1, 2, 3, 4, 9], [5, 6, 3, 7, 8, 9], 5, Means()).tolist()
+    (hunk,) = align([1, 2, 3, 4, 9], [5, 6, 3, 7, 8, 9], 5, EditOperators()).tolist()
     assert hunk == [0, 4, 0, 5]
 
 

@@ -99,7 +99,7 @@ def test_samples_are_written_with_rounded_weights_where_passes_see_those(
         seen.append(all(len(group.unique()) <= 16 for group in groups))
         return {}
 
-    monkeypatch.setattr("training.trainer.run.Examiner._write_samples", look)
+    monkeypatch.setattr("training.trainer.run.HeldOutEvaluator._write_samples", look)
     words = ("--steps", "4", "--evaluate-every", "2", "--round-bits", "4", "--round-from", "0.7")
     assert train(options(data, tmp_path / "run", *words)) == 0
     assert seen[0] is False

@@ -121,13 +121,13 @@ def test_going_from_mistake_to_mistake_and_mending(tmp_path: Path) -> None:
         await pilot.press("ctrl+z")
         assert (draft.text, draft.undoable) == (TEXT, 0)
         await found(app, pilot, "recieved", "teh", "goes")
-        await choose(app, pilot, "mend-kind")
+        await choose(app, pilot, "fix-kind")
         assert draft.text == FIXED.replace("go home", "goes home")
         assert "2 mistakes fixed" in notes(app)
         await pilot.press("ctrl+z")
         assert draft.text == TEXT
         await found(app, pilot, "recieved", "teh", "goes")
-        await choose(app, pilot, "mend-all")
+        await choose(app, pilot, "fix-all")
         assert (draft.text, draft.undoable) == (FIXED, 1)
         await pilot.press("ctrl+z")
         assert draft.text == TEXT

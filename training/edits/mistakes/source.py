@@ -22,7 +22,7 @@ from training.edits.edit_samples import (
     put_overtyped,
     put_sample,
 )
-from training.edits.edits import means_of
+from training.edits.edits import operators_of
 from training.edits.mistakes.generator import (
     KINDS,
     MOST_CHANGES,
@@ -182,7 +182,7 @@ class MadeUpMistakes:
         self.mixture = mixture
         self.seed = seed
         self.recipe = recipe or Recipe()
-        self._ids = ids_of(vocabulary, means_of(vocabulary))
+        self._ids = ids_of(vocabulary, operators_of(vocabulary))
         self._tokens = np.concatenate([shard.tokens for shard in corpus.shards]).astype(np.uint16)
         lengths = np.concatenate([np.diff(shard.offsets) for shard in corpus.shards])
         self._offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

@@ -11,7 +11,7 @@ from rich.style import Style
 from tui.runs.review import Review
 from tui.runs.run import FADE_SECONDS, TRAIL_SECONDS, Run, Trail
 from tui.sheet import Sheet
-from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
+from tui.widgets.text.ghost_text import Ghost, GhostBuffer, shown_as
 from tui.widgets.text.styles import TextStyles, fade_step
 
 _TRAIL_CELLS = 32
@@ -37,7 +37,7 @@ class Overlay:
         return cls() if run is None else cls(losses(run, styles, now, bare))
 
 
-def around_ghosts(view: Haunted, highlight: Highlight) -> Iterator[Highlight]:
+def around_ghosts(view: GhostBuffer, highlight: Highlight) -> Iterator[Highlight]:
     """A highlight of the text where its characters are shown; ghosts among them stay bare."""
     start, end, style = highlight
     inside = view.places_between(start, end)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from textual.geometry import Offset, Size
 
 from tui.sheet import Sheet
-from tui.widgets.text.ghosts import Haunted
+from tui.widgets.text.ghost_text import GhostBuffer
 from tui.widgets.text.highlights import Highlight, Overlay
 from tui.widgets.text.layout import Layout, Lines, Place
 
@@ -38,7 +38,7 @@ class Viewport:
         self._shape = shape
         self._read_overlay = overlay
         self._overlay = Overlay()
-        self._view = Haunted(sheet.draft.buffer)
+        self._view = GhostBuffer(sheet.draft.buffer)
         self._view_for: object = None
         self._rows: list[Place] = []
         self._rows_for: object = None
@@ -67,7 +67,7 @@ class Viewport:
         return max(self.width - self.gutter_width - 2, 4)
 
     @property
-    def view(self) -> Haunted:
+    def view(self) -> GhostBuffer:
         """The text as it is on the screen, with what is shown and is not there."""
         self._read()
         return self._view
@@ -82,7 +82,7 @@ class Viewport:
         key = (id(self.sheet), self.sheet.draft.version)
         if key != self._view_for:
             self._overlay = self._read_overlay(self.sheet)
-            self._view = Haunted(self.sheet.draft.buffer, self._overlay.ghosts)
+            self._view = GhostBuffer(self.sheet.draft.buffer, self._overlay.ghosts)
             self._view_for = key
 
     def read_again(self) -> None:

@@ -14,7 +14,7 @@ from benchmarks.contestants.diffusion.checkpoint import (
     load_diffusion,
     save_diffusion,
 )
-from benchmarks.contestants.diffusion.model import Sight
+from benchmarks.contestants.diffusion.model import Visibility
 from reviser.core.errors import ReviserError
 from reviser.model import preset
 from tests.reviser.checkpoints.parts import random_model, toy_checkpoint
@@ -28,7 +28,9 @@ def test_with_eyes_for_the_past_alone_it_is_the_decoder(kind: Literal["sedd", "m
     past = torch.ones(12, 12, dtype=torch.bool).tril()[None, None]
     with torch.no_grad():
         expected = decoder(ids)
-        found = model.head(model.hidden(ids, torch.ones(2), Sight(torch.arange(12)[None], past)))
+        found = model.head(
+            model.hidden(ids, torch.ones(2), Visibility(torch.arange(12)[None], past))
+        )
         both_ways = model.head(model.hidden(ids, torch.ones(2)))
     # Of each place it says what the decoder says after the place before.
     torch.testing.assert_close(found[:, 1:], expected[:, :-1], rtol=1e-4, atol=1e-4)

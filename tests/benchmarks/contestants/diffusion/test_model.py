@@ -13,7 +13,7 @@ from benchmarks.contestants.diffusion.loss import (
     draw_times,
     noisy,
 )
-from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Sight
+from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Visibility
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser, preset
 
@@ -45,7 +45,7 @@ def test_texts_in_one_row_do_not_see_each_other() -> None:
     texts = torch.tensor([[0] * 5 + [1] * 4 + [-1] * 3])
     positions = torch.tensor([[*range(5), *range(4), 0, 0, 0]])
     sigma = torch.tensor([0.7])
-    packed = model.hidden(ids, sigma, Sight.within_texts(texts, positions))
+    packed = model.hidden(ids, sigma, Visibility.within_texts(texts, positions))
     assert torch.allclose(packed[:, :5], model.hidden(ids[:, :5], sigma), atol=1e-5)
     assert torch.allclose(packed[:, 5:9], model.hidden(ids[:, 5:9], sigma), atol=1e-5)
 
@@ -127,8 +127,8 @@ def test_blocks_hide_what_the_dense_mask_hides() -> None:
     texts = torch.tensor([[0] * 5 + [1] * 7])
     positions = torch.tensor([[*range(5), *range(7)]])
     sigma = torch.tensor([0.7])
-    dense = model.hidden(ids, sigma, Sight.within_texts(texts, positions))
-    blocks = model.hidden(ids, sigma, Sight.in_blocks(texts, positions))
+    dense = model.hidden(ids, sigma, Visibility.within_texts(texts, positions))
+    blocks = model.hidden(ids, sigma, Visibility.in_blocks(texts, positions))
     assert torch.allclose(blocks, dense, atol=1e-5)
 
 
@@ -210,8 +210,8 @@ def test_one_compiled_block_serves_all_layers_and_all_rows() -> None:
         block.compile(backend="eager", fullgraph=True)
     for size in (40, 41, 90):
         texts = (torch.arange(256) // size).repeat(2, 1).to(torch.int32)
-        sight = Sight.in_blocks(texts, torch.arange(256).repeat(2, 1))
-        model.hidden(torch.randint(0, 19, (2, 256)), torch.rand(2), sight)
+        visibility = Visibility.in_blocks(texts, torch.arange(256).repeat(2, 1))
+        model.hidden(torch.randint(0, 19, (2, 256)), torch.rand(2), visibility)
     assert counters["stats"]["unique_graphs"] == 1
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration import candidates, command
-from benchmarks.proofreading.calibration.candidates import Candidate, Looked, look
+from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals, look
 from benchmarks.proofreading.calibration.curve import by_kind, curve, enough
 from benchmarks.proofreading.calibration.fitting import fitted, shifted
 from benchmarks.proofreading.calibration.sources import (
@@ -61,8 +61,8 @@ def drawn(count: int, seed: int = 0) -> list[Candidate]:
     return found
 
 
-def texts_of(some: list[Candidate], source: str = "drawn") -> list[Looked]:
-    return [Looked(source, number, 1, (one,)) for number, one in enumerate(some)]
+def texts_of(some: list[Candidate], source: str = "drawn") -> list[TextProposals]:
+    return [TextProposals(source, number, 1, (one,)) for number, one in enumerate(some)]
 
 
 # Verdicts ----------------------------------------------------------------------------------------
@@ -211,10 +211,10 @@ def test_texts_left_alone_and_recall_are_of_texts_where_that_is_known() -> None:
     wrong = Candidate("on", "in", Kind.OTHER, 0.6, 0.0, False)
     right = Candidate("on", "in", Kind.OTHER, 0.85, 0.0, True)
     texts = [
-        Looked("finished", 0, 0, (wrong,)),
-        Looked("finished", 1, 0, ()),
-        Looked("pairs", 0, 2, (right,)),
-        Looked("jfleg", 0, None, (right, wrong)),
+        TextProposals("finished", 0, 0, (wrong,)),
+        TextProposals("finished", 1, 0, ()),
+        TextProposals("pairs", 0, 2, (right,)),
+        TextProposals("jfleg", 0, None, (right, wrong)),
     ]
     settings = {one.dial: one for one in curve("all", texts, RAW).settings}
     assert (settings[0.5].share.right, settings[0.5].share.made) == (2, 4)

@@ -16,7 +16,7 @@ from reviser.model import Reviser, preset
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from training.batches.packing import Rows
 from training.data.shards import main as make_data
-from training.trainer.keeping import Keeper, divergence_and_gradient, plain_places
+from training.trainer.distillation import BaseTeacher, divergence_and_gradient, plain_places
 from training.trainer.run import main as train
 
 BASE = 10
@@ -76,11 +76,11 @@ def test_what_is_given_says_nothing_about_moves() -> None:
 def test_places_that_are_asked_stand_for_all_that_count() -> None:
     row = rows_of([START, 1, 2, 3, 4, 5, 6, 7, 8])
     row.mask[0, :3] = False
-    keeper = Keeper(toy(0), BASE, 2.0, most=4)
-    kept = keeper.choose(row, plain_places(row, BASE), torch.device("cpu"))
+    teacher = BaseTeacher(toy(0), BASE, 2.0, most=4)
+    kept = teacher.choose(row, plain_places(row, BASE), torch.device("cpu"))
     assert len(kept.places) == 4
     # Six tokens count; the divergence itself is weighed by 2.
-    assert float(kept.inserts.sum()) * keeper.weight == pytest.approx(6)
+    assert float(kept.inserts.sum()) * teacher.weight == pytest.approx(6)
     assert set((kept.inserts > 0).tolist()) == {False, True}
 
 
@@ -92,9 +92,9 @@ def toy(seed: int, size: int = 20) -> Reviser:
 def test_divergence_from_oneself_is_nothing() -> None:
     model, row = toy(1), rows_of([START, 1, 2, 3, 4], [START, 5, 6, 7])
     for other, apart in ((toy(1), False), (toy(2), True)):
-        keeper = Keeper(other, BASE, 1.0)
-        keeper.to(torch.device("cpu"), compiled=False)
-        kept = keeper.choose(row, plain_places(row, BASE), torch.device("cpu"))
+        teacher = BaseTeacher(other, BASE, 1.0)
+        teacher.to(torch.device("cpu"), compiled=False)
+        kept = teacher.choose(row, plain_places(row, BASE), torch.device("cpu"))
         assert len(kept.places) == 7
         ids, positions = (
             torch.from_numpy(part.astype(np.int64)) for part in (row.ids, row.positions)
@@ -102,13 +102,13 @@ def test_divergence_from_oneself_is_nothing() -> None:
         # The base sees token 0 for the operators, and so does the model here.
         seen = torch.where(ids < BASE, ids, 0)
         states = model.hidden_packed(seen, positions).flatten(0, 1)
-        away = keeper.divergence(ids, positions, kept, states, model.embedding.weight[:BASE])
+        away = teacher.divergence(ids, positions, kept, states, model.embedding.weight[:BASE])
         assert (away.item() > 1e-2) == apart
 
 
 def test_another_vocabulary_is_refused() -> None:
     with pytest.raises(ReviserError, match="another vocabulary"):
-        Keeper(toy(0, 12), 50, 1.0)
+        BaseTeacher(toy(0, 12), 50, 1.0)
 
 
 def test_a_run_that_keeps_its_base_stays_nearer_to_it(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Text that is shown and is not there: what a run has erased, or what a change would give back.
 
-The editor lays out a haunted buffer as it does a plain one. Ghosts hold no line endings, so lines keep their
+The editor lays out a buffer with ghost text as it does a plain one. Ghosts hold no line endings, so lines keep their
 numbers; only places within a line are elsewhere on the screen than in the text.
 """
 
@@ -37,7 +37,7 @@ def shown_as(text: str) -> str:
     return _LINE_ENDING.sub("↵", text)
 
 
-class Haunted:
+class GhostBuffer:
     """A buffer with ghosts in it. Its places are those of the screen; `shown` and `real` lead to and fro."""
 
     def __init__(self, buffer: Buffer, ghosts: Sequence[Ghost] = ()) -> None:

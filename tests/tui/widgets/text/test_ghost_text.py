@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviser.core.buffer import Buffer
-from tui.widgets.text.ghosts import Ghost, Haunted, shown_as
+from tui.widgets.text.ghost_text import Ghost, GhostBuffer, shown_as
 from tui.widgets.text.layout import Layout
 
 texts = st.text(alphabet="ab 漢\n\r", max_size=30)
 
 
 @st.composite
-def haunted(draw: st.DrawFn) -> tuple[str, list[Ghost]]:
+def ghost_buffer(draw: st.DrawFn) -> tuple[str, list[Ghost]]:
     text = draw(texts)
     # A ghost never stands inside a line ending: changes do not cut one.
     places = [at for at in range(len(text) + 1) if text[at - 1 : at + 1] != "\r\n" or at == 0]
@@ -28,10 +28,10 @@ def written_in(text: str, ghosts: list[Ghost]) -> str:
 
 
 @settings(max_examples=200, deadline=None)
-@given(haunted(), st.data())
+@given(ghost_buffer(), st.data())
 def test_ghosts_are_as_if_written_in(case: tuple[str, list[Ghost]], data: st.DataObject) -> None:
     text, ghosts = case
-    view = Haunted(Buffer(text), ghosts)
+    view = GhostBuffer(Buffer(text), ghosts)
     plain = Buffer(written_in(text, ghosts))
     assert (view.length, view.line_count) == (plain.length, plain.line_count)
     start = data.draw(st.integers(0, plain.length))
@@ -48,10 +48,10 @@ def test_ghosts_are_as_if_written_in(case: tuple[str, list[Ghost]], data: st.Dat
 
 
 @settings(max_examples=100, deadline=None)
-@given(haunted())
+@given(ghost_buffer())
 def test_places_lead_to_the_screen_and_back(case: tuple[str, list[Ghost]]) -> None:
     text, ghosts = case
-    view = Haunted(Buffer(text), ghosts)
+    view = GhostBuffer(Buffer(text), ghosts)
     whole = written_in(text, ghosts)
     for offset in range(len(text)):
         assert whole[view.shown(offset)] == text[offset]

@@ -1,12 +1,12 @@
-"""Keeping what a base model knows: its whole distribution is the target wherever a history is a plain text so far.
+"""Distillation from the base model: wherever a history is plain text so far, the base's whole distribution is the target.
 
-A model that learns to edit forgets some of what it knew. Where its history is nothing but a text from the beginning on, the
-base that it was made from can say what comes next, and how likely everything else is: far more than the one token of the
-training text. There the loss is the divergence from the base's distribution, and no longer the cross-entropy.
+A model that learns to edit forgets some of what it knew. Where its history is plain text from the beginning, the
+base gives a distribution over all tokens, which says far more than the one token of the
+training text. There the loss is the divergence from the base's distribution instead of the cross-entropy.
 
-The base knows tokens alone. So the divergence is between the distributions of tokens, whatever the chance to do something
-else than insert. Where the text counts in the loss, the chance to insert anything at all does too, as it would by the
-cross-entropy: what is written before a move or Stop tells how often neither comes.
+The base only knows tokens. So the divergence is between the distributions over tokens, given that a token is inserted. Where
+the text counts in the loss, the probability of inserting any token counts too, as it would in the cross-entropy: so the model
+learns how often to move or stop.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def plain_places(rows: Rows, base_size: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class Kept:
+class AskedPlaces:
     """Places of a batch at which the base is asked: the rows it reads, and the places in all rows and in those.
 
-    `inserts` says how much the chance to insert a token counts at each place, as a multiple of the divergence.
+    `inserts` says how much the probability to insert a token counts at each place, as a multiple of the divergence.
     """
 
     rows: Tensor
@@ -54,8 +54,8 @@ class Kept:
     inserts: Tensor
 
 
-class Keeper:
-    """A base model that says what is likely, for a run that is to keep its knowledge."""
+class BaseTeacher:
+    """A base model as the teacher of a run that is to keep its knowledge."""
 
     def __init__(
         self, base: Reviser, base_size: int, weight: float, share: float = 0.5, most: int = 32768
@@ -82,7 +82,7 @@ class Keeper:
     def _precision(device: torch.device) -> torch.dtype:
         return torch.bfloat16 if device.type == "cuda" else torch.float32
 
-    def choose(self, rows: Rows, plain: NDArray[np.bool_], device: torch.device) -> Kept:
+    def choose(self, rows: Rows, plain: NDArray[np.bool_], device: torch.device) -> AskedPlaces:
         """The places of a batch; where it has more than are asked for, evenly spread ones."""
         count = max(int(len(rows) * self._share), 1)
         chosen = np.sort(np.argsort(-plain.sum(axis=1), kind="stable")[:count])
@@ -103,10 +103,10 @@ class Keeper:
             (counted * (times / self.weight)).astype(np.float32),
         )
         made = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
-        return Kept(*made)
+        return AskedPlaces(*made)
 
     def divergence(
-        self, ids: Tensor, positions: Tensor, kept: Kept, states: Tensor, table: Tensor
+        self, ids: Tensor, positions: Tensor, kept: AskedPlaces, states: Tensor, table: Tensor
     ) -> Tensor:
         """The summed divergence from the base, in nats, of what `states` of the flattened rows say by `table`."""
         read = ids.index_select(0, kept.rows)
