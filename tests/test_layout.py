@@ -21,6 +21,7 @@ BELOW = {
     "benchmarks": {"reviser", "training", "lsp_server"},
 }
 MOST_MODULES = 14
+MOST_PARAMETERS = 14
 
 
 def module_of(file: Path) -> str:
@@ -70,14 +71,14 @@ def test_arrows_point_one_way(package: str) -> None:
 
 
 def test_the_engine_knows_none_of_its_front_ends() -> None:
-    doors = ("reviser.cli", "reviser.mcp")
+    front_ends = ("reviser.cli", "reviser.mcp")
     inward = [
         f"{module} imports {target}"
         for module, targets in ARROWS.items()
         for target in targets
         if module.startswith("reviser.")
-        and target.startswith(doors)
-        and not module.startswith((*doors, "reviser.__main__"))
+        and target.startswith(front_ends)
+        and not module.startswith((*front_ends, "reviser.__main__"))
     ]
     assert not inward
 
@@ -88,10 +89,43 @@ def test_folders_are_small_and_say_what_they_are_for(root: str) -> None:
         if "documents" in folder.parts and root == "tests" and "prose" in folder.parts:
             continue  # documents to be read, not modules
         modules = [file for file in folder.glob("*.py") if file.stem != "__init__"]
-        assert len(modules) <= MOST_MODULES, f"{folder.relative_to(ROOT)} wants rooms"
+        assert len(modules) <= MOST_MODULES, f"{folder.relative_to(ROOT)} needs subfolders"
         package = folder / "__init__.py"
         assert package.exists(), f"{folder.relative_to(ROOT)} is not a package"
         if root != "tests":
             assert ast.get_docstring(ast.parse(package.read_text("utf-8"))), (
                 f"{package}: no sentence"
             )
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_long_lists_of_parameters_are_settings_objects() -> None:
+    long = []
+    for module, file in FILES.items():
+        for function in functions(file):
+            # Compiled functions, and kernels for a GPU, take numbers and arrays alone.
+            marks = {ast.unparse(mark).partition("(")[0] for mark in function.decorator_list}
+            if marks & {"compiled", "triton.jit", "_jit"}:
+                continue
+            given = function.args
+            count = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
+            if count > MOST_PARAMETERS:
+                long.append(f"{module}.{function.name} takes {count}")
+    assert not long
+
+
+def test_only_typer_reads_command_lines() -> None:
+    for module, file in FILES.items():
+        tree = ast.parse(file.read_text("utf-8"))
+        names = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        }
+        assert not names & {"argparse", "optparse", "getopt"}, module

@@ -35,7 +35,7 @@ from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.summary import inspect
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import decode
-from reviser.decoding.batch import GREEDY, Sampling, draw
+from reviser.decoding.batch.sampling import GREEDY, Sampling, draw
 from reviser.scoring.loading import (
     default_device,
     dtype_for,

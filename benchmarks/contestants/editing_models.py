@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
-from reviser.decoding import batch
+from reviser.decoding.batch.sampling import GREEDY
+from reviser.decoding.batch.scheduler import Turns, generate
 from reviser.decoding.rollout import seed
 from training.edits.files import Edit
 from training.edits.rewrite_samples import rewriting_prompt
@@ -53,14 +54,14 @@ def revise_all(checkpoint: Checkpoint, edits: Sequence[Edit], rows: int) -> list
     knows_drafts = vocabulary.revises
     # What was never a draft to a model counts as its own actions.
     written = [[] if knows_drafts else draft for draft in drafts]
-    runs = batch.generate(
+    runs = generate(
         checkpoint.model,
         vocabulary,
         lefts,
         seeds=range(len(edits)),
         suffixes=rights,
         drafts=drafts if knows_drafts else None,
-        sampling=batch.GREEDY,
+        sampling=GREEDY,
         max_actions=MAX_ACTIONS + max(map(len, written), default=0),
         rows=rows,
         turns=None if knows_drafts else _one_turn(written, [MAX_ACTIONS] * len(written)),
@@ -75,7 +76,7 @@ def revise_all(checkpoint: Checkpoint, edits: Sequence[Edit], rows: int) -> list
     return made
 
 
-def _one_turn(given: Sequence[Sequence[int]], actions: Sequence[int]) -> batch.Turns:
+def _one_turn(given: Sequence[Sequence[int]], actions: Sequence[int]) -> Turns:
     """Ids that come first in each run, whatever they are; then the model has its only turn of so many actions."""
     begun = [False] * len(given)
 
@@ -138,12 +139,12 @@ def rewrite_all(
         _fitting_prompt(tokenizer, examples, text, context - room)
         for text, room in zip(texts, most, strict=True)
     ]
-    runs = batch.generate(
+    runs = generate(
         checkpoint.model,
         vocabulary,
         prompts,
         seeds=range(len(texts)),
-        sampling=batch.GREEDY,
+        sampling=GREEDY,
         max_actions=max(most),
         rows=rows,
         ends=line_ends,
@@ -174,12 +175,12 @@ def rewrite_all_as_trained(
         for _, before, _, right in parts
     ]
     most = [_most_tokens(len(before)) for _, before, _, _ in parts]
-    runs = batch.generate(
+    runs = generate(
         checkpoint.model,
         vocabulary,
         [left[-NEIGHBOUR_TOKENS:] for left, _, _, _ in parts],
         seeds=range(len(edits)),
-        sampling=batch.GREEDY,
+        sampling=GREEDY,
         max_actions=max(map(len, prompts)) + max(most),
         rows=rows,
         turns=_one_turn(prompts, most),

@@ -14,12 +14,14 @@ from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.batch.sampling import Sampling
+from reviser.decoding.batch.scheduler import generate
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.ending import Ending
 from reviser.decoding.rules.repetition import Unrepeated, UnrepeatedPhrases
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine

@@ -37,7 +37,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.decoding.rollout import MOVE_TEMPERATURE
+from reviser.decoding.sampler import MOVE_TEMPERATURE
 from reviser.scoring.loading import default_device, fingerprint, home_checkpoint, short_name
 
 # Real texts from which the threshold of joins comes; the constructed cases are made of others.

@@ -26,7 +26,8 @@ from reviser.checkpoints.home import Checkpoint, load
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer, decode
-from reviser.decoding import batch
+from reviser.decoding.batch.sampling import Sampling
+from reviser.decoding.batch.scheduler import generate
 from reviser.decoding.rollout import seed
 from training.data.corpus import Corpus
 
@@ -80,7 +81,7 @@ def best_fill(
     first_seed: int,
     rows: int,
     tries: int,
-    sampling: batch.Sampling,
+    sampling: Sampling,
 ) -> list[tuple[list[int], str]]:
     """The best of several tries at each gap: one that ended, after which the model finds what follows likeliest."""
     tried = [
@@ -105,18 +106,18 @@ def fill(
     passages: Sequence[Passage],
     first_seed: int,
     rows: int,
-    sampling: batch.Sampling | None = None,
+    sampling: Sampling | None = None,
 ) -> list[tuple[list[int], str]]:
     """What the model puts into each gap, and how the run ended."""
     moves = "move" in checkpoint.vocabulary.kinds
-    runs = batch.generate(
+    runs = generate(
         checkpoint.model,
         checkpoint.vocabulary,
         [passage.prefix for passage in passages],
         suffixes=[passage.suffix if moves else [] for passage in passages],
         seeds=[first_seed * 100_000 + number for number in range(len(passages))],
         max_actions=MAX_ACTIONS if moves else GAP_TOKENS,
-        sampling=sampling or batch.Sampling(),
+        sampling=sampling or Sampling(),
         rows=rows,
     )
     filled: list[tuple[list[int], str]] = []
@@ -208,7 +209,7 @@ def run(chosen: InfillOptions) -> None:
         )
     for path in chosen.models:
         checkpoint = load(path, device=device, dtype=half)
-        sampling = batch.Sampling(chosen.temperature)
+        sampling = Sampling(chosen.temperature)
         filled = best_fill(checkpoint, passages, chosen.seed, chosen.batch, chosen.tries, sampling)
         name = path.parent.name if path.name == "model" else path.name
         losses[name] = joins(evaluator, tokenizer, passages, [gap for gap, _ in filled])

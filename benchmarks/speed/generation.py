@@ -25,7 +25,7 @@ from benchmarks.report.provenance import provenance
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.batch import GeneratedRun, generate
+from reviser.decoding.batch.scheduler import GeneratedRun, generate
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser, preset, preset_names
 

@@ -28,7 +28,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.native import NativeBatch, NativeDecoder
 from reviser.proofreading.overtyping import OvertypingRules
 from reviser.session.engine import Engine, load_engine

@@ -30,7 +30,8 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 from reviser.remote.client import TIMEOUT_VARIABLE
 from reviser.session.engine import Engine, load_engine
 from reviser.session.session import SessionPolicy

@@ -24,7 +24,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.files import write_atomically
 from reviser.decoding.left_to_right import READABLE, left_to_right
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.engine import Engine
 from reviser.session.session import Generation

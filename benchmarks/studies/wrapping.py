@@ -22,7 +22,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.session.engine import Engine, load_engine
 from training.data.shards import line_wrapper
 from training.data.sources import documents

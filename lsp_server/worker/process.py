@@ -244,7 +244,7 @@ class Worker:
 
 def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
     """The runs of a task, one after the other, each with the part of the text that it revises."""
-    from reviser.decoding.rollout import Sampler
+    from reviser.decoding.sampler import Sampler
 
     sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
     if not task.revises:

@@ -95,7 +95,7 @@ class Event:
     """What became of a task.
 
     `begun` says how many characters before `start` are the model's to write again (see
-    `reviser.session.session.Window.trailing_space`). A `step` carries its `edits` of what is written, those characters
+    `reviser.session.windows.Window.trailing_space`). A `step` carries its `edits` of what is written, those characters
     included, one after the other, and the model's cursor in it; when the task is to revise, it is about the characters
     from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
     went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.

@@ -1,1 +1,1 @@
-"""Ids, actions, the canvas and its text: what every other room builds on."""
+"""Ids, actions, the canvas and its text: what every other package builds on."""

@@ -16,7 +16,8 @@ from reviser.core.actions import Action, Splice
 from reviser.core.canvas import Canvas
 from reviser.decoding.left_to_right import READABLE, Reading
 from reviser.decoding.lookahead import copy_of
-from reviser.decoding.rollout import Choice, Policy, Rollout, Sampler, Step
+from reviser.decoding.rollout import Policy, Rollout, Step
+from reviser.decoding.sampler import Choice, Sampler
 
 TRIES: Final = 4
 """Fillings that are written beforehand, unless told otherwise."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 
 
 class Decoder(Protocol):

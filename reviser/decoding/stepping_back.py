@@ -26,7 +26,8 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.lookahead import copy_of
-from reviser.decoding.rollout import Choice, Policy, Rollout, Sampler, Step
+from reviser.decoding.rollout import Policy, Rollout, Step
+from reviser.decoding.sampler import Choice, Sampler
 
 # Tokens that are read before what is changed: from the start of a sentence, but so many at the least and the most.
 _LEAST_BEFORE: Final = 20
@@ -39,9 +40,9 @@ _BEHIND: Final = 16
 ON_AVERAGE: Final = 0.8
 BEHIND: Final = 2.5
 OF_PHRASES: Final = 0.4
-# How many times the odds of a first move are those that the model gives: most steps back are thought through in vain.
+# The odds of a first move, as a multiple of the model's: most steps back that are checked are not made.
 ODDS: Final = 20.0
-# Actions of a step back that are thought through at the most.
+# Largest number of actions of a step back.
 _LONGEST: Final = 96
 # How many tokens beside the place that moves lead to a sentence may be put, and anything else.
 _BESIDE_FOR_SENTENCES: Final = 6

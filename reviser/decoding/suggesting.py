@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from reviser.core.canvas import Canvas
 from reviser.core.text import visible_text
 from reviser.core.tokenizer import Tokenizer
-from reviser.decoding.rollout import Policy, Scores
+from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.spacing import glued_tokens
+from reviser.decoding.sampler import Scores
 from reviser.decoding.suggestion import Piece, Suggestion
 
 # Where so little of the probability is left, the letters of an unfinished word are followed no further.

@@ -12,7 +12,8 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import shared_length
-from reviser.decoding.rollout import Run, Scores, Step
+from reviser.decoding.rollout import Run, Step
+from reviser.decoding.sampler import Scores
 from reviser.model import CanvasBatch, Reviser
 from reviser.proofreading.overtyping import Overtyper
 from reviser.proofreading.reader import Reader

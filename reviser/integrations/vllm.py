@@ -19,7 +19,7 @@ from torch import Tensor
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import Rules
+from reviser.decoding.batch.validity import Rules
 from reviser.integrations.following import Follower, exported_vocabulary
 
 try:

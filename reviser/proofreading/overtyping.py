@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Scores
 from reviser.proofreading.reader import Correction
 
 LEAST: Final = 0.05

@@ -17,7 +17,8 @@ import numpy as np
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES, Vocabulary
-from reviser.decoding.rollout import Scores, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Scores
 from reviser.native.top_k import summarise
 
 FLOOR: Final = 0.1

@@ -12,7 +12,7 @@ from typing import Protocol
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy, shared_length
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.native.batch import NativeBatch
 from reviser.native.decoder import NativeDecoder
 from reviser.session.session import SessionPolicy

@@ -15,7 +15,8 @@ from reviser.checkpoints.operators import operator_names
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Run, Sampler, Scores
+from reviser.decoding.rollout import Run
+from reviser.decoding.sampler import Sampler, Scores
 from reviser.integrations.following import Follower
 from reviser.remote.batching import Batcher
 

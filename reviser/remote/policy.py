@@ -16,7 +16,7 @@ import numpy as np
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.remote.client import Client, Refused, ServerError
 
 ALTERNATIVES = 50

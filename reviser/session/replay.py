@@ -14,7 +14,8 @@ from reviser.core.errors import BadTrajectory, ReviserError
 from reviser.core.text import TextLayer
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.trajectory import Trajectory
-from reviser.decoding.rollout import Rollout, Sampler, ScriptedPolicy
+from reviser.decoding.rollout import Rollout, ScriptedPolicy
+from reviser.decoding.sampler import Sampler
 from reviser.session.frames import Frame, frame, frames
 from reviser.viewer import ViewerStep, ViewerTrajectory
 

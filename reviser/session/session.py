@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from reviser.core.actions import Splice
@@ -24,12 +23,14 @@ from reviser.decoding.best_of import TRIES, BestRollout
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Policy, Rollout, Sampler, Step, seed
+from reviser.decoding.rollout import Policy, Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
 from reviser.decoding.rules.spacing import Spaced, ends_sentence
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
+from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 
 DEFAULT_WINDOW = 1024
 DEFAULT_ACTIONS = 256
@@ -37,13 +38,6 @@ NEIGHBOURS = 128
 """Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
 PASSAGE = 128
 """Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
-
-# A piece of a text may take a few tokens more than it did in the whole.
-_PIECE_SPARE = 4
-
-_LINE_START = re.compile(r"\n")
-_SENTENCE_START = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+")
-_WORD_START = re.compile(r"\s+")
 
 
 class SessionPolicy(Policy, Protocol):
@@ -53,21 +47,6 @@ class SessionPolicy(Policy, Protocol):
     def context(self) -> int: ...
     @property
     def max_length(self) -> int | None: ...
-
-
-@dataclass(frozen=True)
-class Window:
-    """A document in five parts: what the model writes goes between `trailing_space` and `suffix`.
-
-    It reads `prefix` and `suffix`. It does not see `before` and `after`, nor `trailing_space`, a single space
-    at the prefix's end: words are learned with the space before them, so it is the model's to write.
-    """
-
-    before: str
-    prefix: str
-    trailing_space: str
-    suffix: str
-    after: str
 
 
 class Session:
@@ -85,6 +64,7 @@ class Session:
             raise ReviserError("the model and the tokenizer do not belong together")
         self.policy = policy
         self.tokenizer = tokenizer
+        self._cutter = WindowCutter(tokenizer)
         self._text = text
         self._window = window
         self._window_start = 0
@@ -183,7 +163,8 @@ class Session:
             raise ReviserError(
                 f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
             )
-        window = self._neighbourhood(start, end, self._room(max_actions, True, 1 + len(draft)))
+        room = self._room(max_actions, True, 1 + len(draft))
+        window = self._cutter.neighbourhood(self._text, start, end, min(room, NEIGHBOURS))
         return self._begin(window, sampler, max_actions, self._text[start:end], draft, margin)
 
     def revise_all(
@@ -233,9 +214,9 @@ class Session:
             first, last = start + line.start(), start + line.end()
             while self._text[first:last].strip():
                 cut = last
-                if not self._fits(self._text[first:last], longest):
-                    room = max(longest - _PIECE_SPARE, 1)
-                    cut = min(self._suffix_end(first, room), last)
+                if not self._cutter.fits(self._text[first:last], longest):
+                    room = max(longest - PIECE_SPARE, 1)
+                    cut = min(self._cutter.suffix_end(self._text, first, room), last)
                     # The space between two passages belongs to the second, as to a word.
                     cut = first + max(len(self._text[first:cut].rstrip()), 1)
                 found.append((first, cut))
@@ -358,56 +339,14 @@ class Session:
         text = self._text
         suffix_end = end
         if sees_suffix:
-            suffix_end = self._suffix_end(end, room // 4)
+            suffix_end = self._cutter.suffix_end(text, end, room // 4)
             room -= len(self.tokenizer.encode(text[end:suffix_end]))
-        self._window_start = first = self._prefix_start(start, room)
-        prefix = text[first:start]
-        trailing_space = " " if re.search(r"\S \Z", prefix) else ""
-        return Window(
-            text[:first],
-            prefix.removesuffix(trailing_space) if trailing_space else prefix,
-            trailing_space,
-            text[end:suffix_end],
-            text[suffix_end:],
-        )
-
-    def _neighbourhood(self, start: int, end: int, room: int) -> Window:
-        """What is near a draft, as much on either side; the windows of other runs stay where they are."""
-        text = self._text
-        side = min(room, NEIGHBOURS) // 2
-        first = self._nearest_start(start, side, min(_PIECE_SPARE, side // 4))
-        last = self._suffix_end(end, side)
-        return Window(text[:first], text[first:start], "", text[end:last], text[last:])
-
-    def _prefix_start(self, end: int, room: int) -> int:
-        """Where the window starts: where it did, if that still fits, else with a quarter to spare."""
+        # Where the window started before, if that still fits, else with a quarter to spare.
         kept = self._window_start
-        if kept <= end and self._fits(self._text[kept:end], room):
-            return kept
-        return self._nearest_start(end, room, room // 4)
-
-    def _nearest_start(self, end: int, room: int, spare: int) -> int:
-        """Where the text before `end` starts that fits: the document's start, or a good cut in it."""
-        if self._fits(self._text[:end], room):
-            return 0
-        tail = self._text[max(0, end - 16 * room) : end]
-        tokens = self.tokenizer.encode(tail)[-(room - spare) :]
-        shown = TextLayer(self.tokenizer, tokens).text
-        return end - len(shown) + _first_good_cut(shown)
-
-    def _fits(self, text: str, room: int) -> bool:
-        # A token holds at least one byte; most hold several, so long texts need no encoding to fail.
-        if len(text) > 16 * room:
-            return False
-        return len(self.tokenizer.encode(text)) <= room
-
-    def _suffix_end(self, start: int, room: int) -> int:
-        head = self._text[start : start + 16 * room]
-        tokens = self.tokenizer.encode(head)
-        if len(tokens) <= room and start + len(head) == len(self._text):
-            return len(self._text)
-        shown = TextLayer(self.tokenizer, tokens[:room]).text
-        return start + _last_good_cut(shown)
+        if kept > start or not self._cutter.fits(text[kept:start], room):
+            kept = self._cutter.prefix_start(text, start, room, room // 4)
+        self._window_start = kept
+        return Window.around(text, kept, start, end, suffix_end)
 
 
 def check_revises(vocabulary: Vocabulary) -> None:
@@ -419,24 +358,6 @@ def check_revises(vocabulary: Vocabulary) -> None:
 def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
     """Whether a tokenizer gives a text back as it was; half a character, for one, it may not."""
     return TextLayer(tokenizer, tokenizer.encode(text)).text == text
-
-
-def _first_good_cut(text: str) -> int:
-    """After the first line, else the first sentence, else the first word, if it comes early enough."""
-    for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
-        found = pattern.search(text, 0, max(len(text) // 3, 1))
-        if found:
-            return found.end()
-    return 0
-
-
-def _last_good_cut(text: str) -> int:
-    """After the last line, else the last sentence, else the last word, if it comes late enough."""
-    for pattern in (_LINE_START, _SENTENCE_START, _WORD_START):
-        ends = [found.end() for found in pattern.finditer(text, len(text) // 3)]
-        if ends:
-            return ends[-1]
-    return len(text)
 
 
 class Generation(Iterator[Frame]):
@@ -499,7 +420,7 @@ class Generation(Iterator[Frame]):
         if not self.rollout.actions_taken:
             return self._written
         canvas = self.rollout.canvas
-        return self._with_held(self._layer.between(canvas.low, canvas.high))
+        return self._with_trailing_space(self._layer.between(canvas.low, canvas.high))
 
     @property
     def text(self) -> str:
@@ -530,14 +451,14 @@ class Generation(Iterator[Frame]):
         # The trailing space is shown until the model has written one in its place.
         canvas = self.rollout.canvas
         before = self._written
-        self._written = self._with_held(self._layer.between(canvas.low, canvas.high))
+        self._written = self._with_trailing_space(self._layer.between(canvas.low, canvas.high))
         if before == self._written:
             return ()
         home = len(self.window.before) + len(self.window.prefix)
         change = Change.at_cursor(before, self._written, self.cursor.chars - home)
         return (self._placed(before, change),)
 
-    def _with_held(self, region: str) -> str:
+    def _with_trailing_space(self, region: str) -> str:
         return (
             region
             if region.startswith(self.window.trailing_space)

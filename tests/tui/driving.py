@@ -17,7 +17,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.engine import Engine
 from tests.toys import ToyTokenizer, toy_model, toy_policy

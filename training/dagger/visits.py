@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_bytes, write_atomically
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.batch.sampling import Sampling
+from reviser.decoding.batch.scheduler import generate
 from reviser.model import Reviser
 from training.dagger.oracle import Episodes
 from training.data.randomness import key

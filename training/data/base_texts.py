@@ -23,7 +23,8 @@ from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
-from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.batch.sampling import Sampling
+from reviser.decoding.batch.scheduler import generate
 from training.data.randomness import Random
 from training.data.shards import Options, tokenise
 

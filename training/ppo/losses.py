@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from reviser.core.vocabulary import KINDS, Vocabulary
-from reviser.decoding.batch import Rules
+from reviser.decoding.batch.validity import Rules
 
 # Positions whose logits are held at once.
 _CHUNK = {"cpu": 512, "cuda": 4096}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import Rules
+from reviser.decoding.batch.validity import Rules
 from training.batches.packing import SLACK, Rows, packed
 from training.data.randomness import key, shuffled
 from training.ppo.losses import Visited

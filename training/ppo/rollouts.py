@@ -17,7 +17,8 @@ import numpy as np
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch import Sampling, generate
+from reviser.decoding.batch.sampling import Sampling
+from reviser.decoding.batch.scheduler import generate
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser
 from training.data.boundaries import Classes

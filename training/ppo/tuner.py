@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from reviser.checkpoints.home import Checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS
-from reviser.decoding.batch import Rules
+from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
 from training.data.randomness import Random, key
 from training.ppo.losses import (

@@ -17,7 +17,8 @@ from reviser.cli.arguments import run_with
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
 from reviser.core.vocabulary import EXTENSIONS, Vocabulary
-from reviser.decoding.rollout import Run, Sampler, seed
+from reviser.decoding.rollout import Run, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import run_batch
 from reviser.model import Reviser, preset, resize_vocabulary
 from training.batches.loader import Loader, SampleSource, edit_samples, samples_of

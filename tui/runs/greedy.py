@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reviser.core.vocabulary import ValidIds
-from reviser.decoding.rollout import Choice, Sampler, Scores
+from reviser.decoding.sampler import Choice, Sampler, Scores
 
 
 class UntriedSampler(Sampler):

@@ -18,7 +18,7 @@ from tui.runs.tree import Node, Option, Produced, Seed, Taken, full_label
 from tui.settings import Settings
 
 if TYPE_CHECKING:
-    from reviser.decoding.rollout import Sampler
+    from reviser.decoding.sampler import Sampler
     from reviser.session.engine import Engine
     from reviser.session.frames import Frame
     from reviser.session.session import Generation, Session

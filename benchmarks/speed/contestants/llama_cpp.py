@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, timed
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 
 # llama.cpp's numbers for its formats; K_M falls back to simpler ones where rows do not fit it.
 FORMATS = {"Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q4_K_M": 15}

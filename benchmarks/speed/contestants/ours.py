@@ -10,7 +10,8 @@ from reviser.core.text import TextLayer
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import Decoder, ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 
 
 class Ours:

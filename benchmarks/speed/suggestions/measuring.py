@@ -22,7 +22,7 @@ from benchmarks.speed.suggestions.processes import (
 )
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.session.engine import load_engine
 
 STEPS = 96

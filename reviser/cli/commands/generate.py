@@ -25,7 +25,7 @@ from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.decoding.rollout import Sampler
+    from reviser.decoding.sampler import Sampler
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
     from reviser.session.session import Generation, Session
@@ -257,7 +257,7 @@ class Choosing:
     move_temperature: float = 0.35
 
     def samplers(self) -> Iterator[Sampler]:
-        from reviser.decoding.rollout import Sampler
+        from reviser.decoding.sampler import Sampler
 
         first = int.from_bytes(os.urandom(4), "little") if self.seed is None else self.seed
         for offset in range(self.number):

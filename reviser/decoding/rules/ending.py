@@ -10,8 +10,9 @@ import numpy as np
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Policy, Scores
+from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.spacing import ends_sentence
+from reviser.decoding.sampler import Scores
 
 NEAR: Final = 0.75
 """Share of the allowed actions after which a run ends with the next sentence."""

@@ -13,7 +13,8 @@ import numpy as np
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Policy, Scores
+from reviser.decoding.rollout import Policy
+from reviser.decoding.sampler import Scores
 
 LONGEST_REPEAT: Final = 8
 """So many tokens in a row are not written twice, unless told otherwise."""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Policy, Scores
+from reviser.decoding.rollout import Policy
+from reviser.decoding.sampler import Scores
 
 _LONGEST_WORD = 80
 _LONGEST_CHARACTER = 3  # tokens before the last of a character that is written byte by byte

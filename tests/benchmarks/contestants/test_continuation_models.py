@@ -22,7 +22,8 @@ from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import PAPER_KINDS
-from reviser.decoding.rollout import Sampler, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Sampler
 from reviser.scoring.loading import short_name
 from reviser.session.engine import load_engine
 from tests.benchmarks import tiny_models

@@ -25,7 +25,8 @@ from benchmarks.studies.revision_quality import main as revising
 from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS
 from reviser.decoding.lookahead import LookaheadPolicy, LookaheadStep
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 from reviser.scoring.loading import fingerprint
 from reviser.session.engine import Engine, load_engine
 from tests.reviser.cli.test_revise import tiny_model

@@ -25,7 +25,8 @@ from reviser.checkpoints import Checkpoint
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.rollout import Run, Sampler, seed
+from reviser.decoding.rollout import Run, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import run_batch
 from reviser.model import Reviser, preset
 from tests.reviser.cli.test_revise import tiny_model

@@ -20,7 +20,8 @@ from reviser.core.errors import BadTrajectory
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Rollout, Sampler, ScriptedPolicy, seed
+from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
+from reviser.decoding.sampler import Sampler
 from reviser.session.replay import Replay, replay, unified_diff
 
 

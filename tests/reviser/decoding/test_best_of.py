@@ -12,7 +12,8 @@ from reviser.core.canvas import Canvas
 from reviser.decoding.best_of import FOLLOWING, BestRollout
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.engine import Engine
 from reviser.session.session import Session

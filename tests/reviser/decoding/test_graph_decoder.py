@@ -9,7 +9,8 @@ import torch
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.graph_decoder import GraphDecoder
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser, preset
 from reviser.native import make_decoder

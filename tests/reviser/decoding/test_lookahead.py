@@ -20,7 +20,8 @@ from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.lookahead import MARGIN, MOST_MARGIN, LookaheadPolicy, LookaheadStep, best_end
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler, Scores
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.session import PASSAGE, Session
 from tests.commands import reviser

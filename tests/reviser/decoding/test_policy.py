@@ -11,7 +11,8 @@ import torch
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy, shared_length
-from reviser.decoding.rollout import Rollout, Run, Sampler, seed
+from reviser.decoding.rollout import Rollout, Run, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import CanvasPolicy, TorchDecoder, run_batch
 from tests.toys import VOCABULARY, toy_model, toy_policy
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, ValidIds, Vocabulary
-from reviser.decoding.rollout import Choice, Rollout, Sampler, Scores, ScriptedPolicy, seed
+from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
+from reviser.decoding.sampler import Choice, Sampler, Scores
 
 VOCABULARY = Vocabulary(base_size=40, never_inserted=frozenset({39}), kinds=PAPER_KINDS)
 STOP = VOCABULARY.stop_id

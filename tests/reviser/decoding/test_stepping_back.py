@@ -14,7 +14,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import Decoder, ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, ScriptedPolicy, seed
+from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import (
     BEHIND,
     ODDS,

@@ -11,7 +11,8 @@ import pytest
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Scores
 from reviser.decoding.suggesting import Opens, Suggester
 from reviser.decoding.suggestion import (
     Piece,

@@ -21,7 +21,8 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.rollout import Rollout, Sampler, seed
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler
 from reviser.integrations.masks import (
     Follower,
     LlamaCppMask,

@@ -13,7 +13,7 @@ from reviser.core.actions import Action, Delete, Insert, Stop
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Gpt2Tokenizer, Tokenizer, decode
 from reviser.core.vocabulary import MOVES, PAPER_KINDS, Vocabulary
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 
 REVISING = PAPER_KINDS | {"delete"}
 GPT2 = Gpt2Tokenizer()

@@ -12,7 +12,7 @@ from reviser.checkpoints import save
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import HuggingFaceTokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
 from reviser.proofreading.proofreader import Draft, Proofreader

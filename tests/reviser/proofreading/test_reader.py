@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from reviser.core.actions import Action, Delete, Insert, Move, Stop
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Scores, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Scores
 from reviser.decoding.torch_policy import read_batch
 from reviser.model import preset
 from reviser.proofreading.reader import Correction, Reader, Rules, corrected

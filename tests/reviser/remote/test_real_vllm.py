@@ -17,7 +17,8 @@ from reviser.checkpoints.formats.llama import write_llama
 from reviser.checkpoints.home import load
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import Sampler, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Sampler
 from reviser.integrations.following import exported_vocabulary
 from reviser.remote.client import Client
 from reviser.session.engine import load_engine

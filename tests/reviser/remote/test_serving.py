@@ -22,7 +22,8 @@ import pytest
 
 from reviser.checkpoints.home import save_checkpoint
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import Sampler, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Sampler
 from reviser.model.layout import Quantisation
 from reviser.remote.batching import Batcher, OneByOne, Rows, Wanted
 from reviser.remote.client import Address, Client

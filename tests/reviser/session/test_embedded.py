@@ -10,7 +10,7 @@ import pytest
 
 from reviser.checkpoints.library import embedded_folder
 from reviser.core.actions import Insert
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.session.engine import Engine, load_engine
 from training.samples.mixture import Mixture

@@ -15,10 +15,12 @@ from reviser.core.errors import ReviserError, UnknownId
 from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajectories
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Sampler, Scores, seed
+from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Sampler, Scores
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.replay import replay
-from reviser.session.session import NEIGHBOURS, Session, Window
+from reviser.session.session import NEIGHBOURS, Session
+from reviser.session.windows import Window
 from tests.reviser.session.test_session import apply, documents, follow
 from tests.toys import ToyTokenizer, toy_model, toy_policy
 from training.edits.edits import revising_actions

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reviser.core.errors import ReviserError
 from reviser.core.text import TextEdit
-from reviser.decoding.rollout import Sampler
+from reviser.decoding.sampler import Sampler
 from reviser.session.frames import Frame
 from reviser.session.session import Generation, Session
 from tests.toys import ToyTokenizer, toy_policy

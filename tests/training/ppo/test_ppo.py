@@ -21,7 +21,7 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS, PAPER_KINDS, Vocabulary
-from reviser.decoding.batch import Rules
+from reviser.decoding.batch.validity import Rules
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser, preset
 from reviser.model.quantised import dequantise_model, quantise_model

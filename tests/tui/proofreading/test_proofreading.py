@@ -12,7 +12,7 @@ from rich.style import Style
 from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.session.engine import Engine
 from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
 from tests.tui.driving import drive, editor, notes, strike, toy_engine, until

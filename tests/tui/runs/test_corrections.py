@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
 from reviser.core.trajectory import load_trajectories
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.session.engine import Engine
 from reviser.session.replay import replay
 from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted

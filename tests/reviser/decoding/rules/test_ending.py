@@ -9,8 +9,9 @@ import pytest
 
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.ending import NEAR, Ending
+from reviser.decoding.sampler import Sampler, Scores
 from tests.toys import VOCABULARY, ToyTokenizer
 
 SENTENCE = "so it is. "

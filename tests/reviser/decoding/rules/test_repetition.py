@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
-from reviser.decoding.rollout import Rollout, Sampler, Scores, seed
+from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.repetition import (
     PENALTIES,
     PHRASE,
@@ -19,6 +19,7 @@ from reviser.decoding.rules.repetition import (
     UnrepeatedPhrases,
     completions,
 )
+from reviser.decoding.sampler import Sampler, Scores
 from tests.toys import VOCABULARY, ToyTokenizer
 
 

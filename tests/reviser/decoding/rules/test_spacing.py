@@ -8,8 +8,8 @@ import pytest
 from reviser.core.actions import Action, Insert, Replace
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
-from reviser.decoding.rollout import Sampler
 from reviser.decoding.rules.spacing import Spaced, ends_sentence
+from reviser.decoding.sampler import Sampler
 from reviser.session.session import Session
 from tests.toys import ToyTokenizer, toy_policy
 

@@ -13,7 +13,7 @@ from reviser.checkpoints.description import digest_of
 from reviser.checkpoints.library import embedded_folder
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import Scores
+from reviser.decoding.sampler import Scores
 from reviser.proofreading.calibration import (
     FEATURES,
     LEAST_CHANCE,

@@ -17,17 +17,13 @@ from torch import Tensor
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.batch import (
-    GREEDY,
-    GeneratedRun,
-    Rules,
-    Sampling,
-    choose,
-    generate,
-    uniform,
-)
+from reviser.decoding.batch.random_numbers import uniform
+from reviser.decoding.batch.sampling import GREEDY, Sampling, choose
+from reviser.decoding.batch.scheduler import GeneratedRun, generate
+from reviser.decoding.batch.validity import Rules
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Rollout, Sampler, seed, with_surer_moves
+from reviser.decoding.rollout import Rollout, seed
+from reviser.decoding.sampler import Sampler, with_sharper_moves
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser
 from reviser.native.top_k import top_k_probabilities
@@ -368,7 +364,7 @@ def test_surer_moves_are_chosen_as_a_sampler_chooses_them(
     ids, shares = top_k_probabilities(array, allowed, top_k or 8, temperature)
     if for_moves < temperature:
         power = temperature / for_moves
-        shares = with_surer_moves(ids, shares, moves, power, last in moves)
+        shares = with_sharper_moves(ids, shares, moves, power, last in moves)
     sums = np.cumsum(shares)
     assert sums[-1] == pytest.approx(1)
     picked, possible = choose(

@@ -13,17 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from typing import Final, Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
-from reviser.core.vocabulary import MOVES, Vocabulary
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.batch.random_numbers import GOLDEN, signed, uniform
+from reviser.decoding.batch.sampling import Sampling, choose
+from reviser.decoding.batch.validity import NEVER, Rules
 from reviser.decoding.rollout import seed
 from reviser.model import Reviser
 
@@ -35,13 +34,9 @@ _LEAST_STRIDE: Final = 4
 _WINDOW: Final = 128
 # Ids that go through the model at once when prompts are read.
 _PREFILL: Final = 1 << 16
-# More than any canvas has of anything.
-_NEVER: Final = 1 << 30
 Turns = Callable[[list[int], list[list[int]]], list[tuple[list[int], int]]]
 """Who acts between the turns of the model. It is told some runs and the ids that each chose in its turn (none
 before its first), and says for each which ids come after these, and how many the model chooses then: 0 if it is over."""
-_Side = Literal["left", "right"]
-_SIDES: Final[tuple[_Side, ...]] = ("left", "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +143,9 @@ class _Start:
             length=canvas.length,
             low=canvas.low,
             suffix=canvas.suffix,
-            max_length=_NEVER if max_length is None else max_length,
+            max_length=NEVER if max_length is None else max_length,
             limit=max(min(max_actions - len(begun), context - len(history)), 0),
-            seed=_signed(number),
+            seed=signed(number),
         )
 
     def after(
@@ -167,73 +162,8 @@ class _Start:
             length=self.length + sum(growth[id] for id in ids),
             limit=actions,
             # The stream of random numbers goes on where it would be without turns.
-            seed=_signed(self.seed + len(ids) * _GOLDEN),
+            seed=signed(self.seed + len(ids) * GOLDEN),
         )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What each id needs and does, as a number for each: the validity mask in four rows.
-
-    An id is valid where `left` tokens stand between the protected prefix and the cursor, `right`
-    between the cursor and the protected suffix, and `growth` more fit. It moves the cursor by `step`.
-    """
-
-    left: Tensor
-    right: Tensor
-    growth: Tensor
-    step: Tensor
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary, device: torch.device | str = "cpu") -> Rules:
-        """The rules of `vocabulary`, on `device`."""
-        return cls(*(torch.from_numpy(row).to(device) for row in _found_rules(vocabulary)))
-
-    def valid(self, left: Tensor, right: Tensor, room: Tensor) -> Tensor:
-        """Which ids are valid, (rows, ids), for what stands or fits on each row's canvas."""
-        return (
-            (self.left <= left[:, None])
-            & (self.right <= right[:, None])
-            & (self.growth <= room[:, None])
-        )
-
-
-@lru_cache(maxsize=8)
-def _found_rules(vocabulary: Vocabulary) -> tuple[NDArray[np.int32], ...]:
-    """What ids need and do, found by trying: the canvas alone knows what its actions need and do."""
-    for kind in ("span_move", "span_copy"):
-        if kind in vocabulary.extensions and kind in vocabulary.kinds:
-            raise ReviserError("runs with span moves or span copies are made one at a time")
-    reach = max(MOVES)
-    growth = np.zeros(vocabulary.size, dtype=np.int32)
-    step = np.zeros(vocabulary.size, dtype=np.int32)
-    middle = Canvas(vocabulary, [0] * 2 * reach, cursor=reach)
-    valid = middle.valid_actions()
-    samples = {id: slice(id, id + 1) for id in valid.operators}
-    if valid.inserts:
-        samples[_insertable(vocabulary)] = slice(0, vocabulary.base_size)
-    for id, alike in samples.items():
-        middle.apply(middle.action(id))
-        growth[alike] = middle.length - 2 * reach
-        step[alike] = middle.cursor - reach
-        middle.undo()
-    left, right = (_lacking(vocabulary, side, reach) for side in _SIDES)
-    return left, right, growth, step
-
-
-def _insertable(vocabulary: Vocabulary) -> int:
-    return next(id for id in range(vocabulary.base_size) if id not in vocabulary.never_inserted)
-
-
-def _lacking(vocabulary: Vocabulary, side: _Side, reach: int) -> NDArray[np.int32]:
-    """For each id, the fewest tokens on that side of the cursor with which it is valid."""
-    refused = np.zeros(vocabulary.size, dtype=np.int32)
-    for tokens in range(reach + 1):
-        cursor = tokens if side == "left" else reach
-        board = Canvas(vocabulary, [0] * (reach + tokens), cursor=cursor)
-        refused += ~board.valid_actions().mask()
-    refused[refused > reach] = _NEVER
-    return refused
 
 
 @dataclass(frozen=True)
@@ -502,105 +432,3 @@ class _Batch:
         state.last.copy_(torch.where(state.active, picked, state.last))
         state.stopped.logical_or_(state.active & self._ends[picked])
         state.active.logical_and_(~state.stopped & (state.taken < state.limit))
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How ids are picked: temperature (0 is greedy), top-k and the temperature of moves, as for a `Sampler`."""
-
-    temperature: float = 0.9
-    top_k: int | None = 50
-    move_temperature: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.temperature < 0:
-            raise ReviserError("the temperature must be 0 or more")
-        if self.top_k is not None and self.top_k < 1:
-            raise ReviserError("top-k must be 1 or more")
-        if self.move_temperature is not None and self.move_temperature <= 0:
-            raise ReviserError("the temperature of moves must be above 0")
-
-
-GREEDY: Final = Sampling(temperature=0.0)
-
-
-def choose(
-    logits: Tensor, valid: Tensor, drawn: Tensor, last: Tensor, sampling: Sampling, moves: range
-) -> tuple[Tensor, Tensor]:
-    """Pick an id for each row: the mask first, then temperature and top-k, as `Sampler` does.
-
-    `drawn` is a number in [0, 1) for each row, and `last` its last id. Returns the ids, and which rows had a
-    valid one at all.
-    """
-    return draw(logits.masked_fill(~valid, -torch.inf), drawn, sampling, last, moves)
-
-
-def draw(
-    scores: Tensor,
-    drawn: Tensor,
-    sampling: Sampling,
-    last: Tensor | None = None,
-    moves: range = range(0),
-) -> tuple[Tensor, Tensor]:
-    """Pick an id for each row of scores, of which those that must not be picked are -inf."""
-    temperature, top_k = sampling.temperature, sampling.top_k
-    if temperature == 0:
-        best, picked = scores.max(dim=1)
-        return picked, best.isfinite()
-    ids = None
-    if top_k is not None and top_k < scores.shape[1]:
-        scores, ids = scores.topk(top_k, dim=1)
-    shares = (scores.double() / temperature).softmax(dim=1)
-    for_moves = sampling.move_temperature
-    if last is not None and for_moves is not None and for_moves < temperature:
-        every = torch.arange(scores.shape[1], device=scores.device) if ids is None else ids
-        going = ((every >= moves.start) & (every < moves.stop)).expand_as(shares)
-        moving = (last >= moves.start) & (last < moves.stop)
-        shares = _with_surer_moves(shares, going, moving, temperature / for_moves)
-    sums = shares.cumsum(dim=1)
-    # The first sum beyond the drawn one: an id without a share is never that.
-    place = (sums <= (drawn * sums[:, -1])[:, None]).sum(dim=1, keepdim=True)
-    place.clamp_(max=scores.shape[1] - 1)
-    picked = place if ids is None else ids.gather(1, place)
-    return picked[:, 0], sums[:, -1].isfinite()
-
-
-def _with_surer_moves(shares: Tensor, going: Tensor, moving: Tensor, power: float) -> Tensor:
-    """`reviser.decoding.rollout.with_surer_moves` for rows; what they come to need not be 1."""
-    of_moves = shares.where(going, 0.0)
-    least = torch.finfo(shares.dtype).tiny
-    # As everywhere: moves keep what they have together.
-    kept = (of_moves / of_moves.amax(dim=1, keepdim=True).clamp_min(least)) ** power
-    kept *= of_moves.sum(dim=1, keepdim=True) / kept.sum(dim=1, keepdim=True).clamp_min(least)
-    # In rows that are moving, to stay is one more choice among them.
-    staying = shares.where(~going, 0.0).sum(dim=1, keepdim=True) ** (power - 1)
-    on_the_way = moving[:, None]
-    return torch.where(
-        going,
-        torch.where(on_the_way, of_moves**power, kept),
-        torch.where(on_the_way, shares * staying, shares),
-    )
-
-
-_GOLDEN: Final = 0x9E3779B97F4A7C15
-_FIRST: Final = 0xBF58476D1CE4E5B9
-_SECOND: Final = 0x94D049BB133111EB
-
-
-def _signed(number: int) -> int:
-    """The 64 low bits of a number as torch takes them; its products wrap around as unsigned ones do."""
-    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def uniform(seeds: Tensor, steps: Tensor) -> Tensor:
-    """Number `steps` of each seed's stream, in [0, 1): SplitMix64, which needs no state for that."""
-    x = seeds + (steps + 1) * _signed(_GOLDEN)
-    x = (x ^ _shifted(x, 30)) * _signed(_FIRST)
-    x = (x ^ _shifted(x, 27)) * _signed(_SECOND)
-    x = x ^ _shifted(x, 31)
-    return _shifted(x, 11).double() * 2.0**-53
-
-
-def _shifted(x: Tensor, bits: int) -> Tensor:
-    """Shift right without copies of the sign, which torch would bring in."""
-    return (x >> bits) & ((1 << (64 - bits)) - 1)
