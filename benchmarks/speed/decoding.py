@@ -141,7 +141,7 @@ def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer,
 
 
 def embedded(threads: int) -> Ours | None:
-    """The model that comes along, as it is shipped; None if another one has taken its place."""
+    """The bundled model, as it is shipped; None if another one has taken its place."""
     engine = load_engine(threads=threads)
     policy = engine.policy
     if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):

@@ -2,7 +2,7 @@
 
 python -m benchmarks speed --profile [--threads 2] [--json]
 
-The model that comes along makes full actions: scores, mask, sampling, the canvas and its text. Then it reads prompts, and texts
+The bundled model makes full actions: scores, mask, sampling, the canvas and its text. Then it reads prompts, and texts
 together and one after the other. No other contestant runs. The processor's time is that of all threads; the clocks are those of
 the calling thread.
 """

@@ -379,7 +379,7 @@ def _told(model: str) -> str:
 _LEGEND = """\
 A model is asked at every character of a passage. *Shown* is the share of these places at which something is shown, *words* how many words that has on
 average; then the shares of those with one, two and three words or more whose first words are the author's, and of all that are right to their end.
-*Saved* are the characters, of all that were to be typed, that an author saves who accepts each suggestion that is right as a whole with one key, or the
-right words of each one by one. The rest of a word that was begun counts as a word. Between two parts of a line, a model that cannot move reads only
+*Saved* is the share of characters that an author need not type: by accepting each suggestion that is right as a whole with one key, or
+the right words of each one by one. The rest of a word that was begun counts as a word. Between two parts of a line, a model that cannot move reads only
 what stands before.
 """

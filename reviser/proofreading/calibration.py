@@ -23,7 +23,7 @@ from reviser.proofreading.changes import Kind, distance_between
 from reviser.proofreading.vetoes import Proposal
 
 SHIPPED: Final = Path(__file__).with_name("calibration.json")
-"""The calibration of the model that comes along; it may be missing."""
+"""The calibration of the bundled model; it may be missing."""
 LEAST_CHANCE: Final = 0.05
 """Changes of less probability than this are not looked for, however often their kind is right."""
 FOLLOWED: Final = 0.5

@@ -14,7 +14,7 @@ from tests.lsp_server.toy_editor import ToyEditor, toy_editor
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Quantised, as the model that comes along is: an engine starts without torch, and sooner."""
+    """Quantised, as the bundled model is: an engine starts without torch, and sooner."""
     return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny", quantisation=Quantisation(8))
 
 

@@ -47,9 +47,7 @@ _DEV = ("bea-dev", "jfleg-dev")
 class CalibrationOptions:
     """Which model is calibrated on which texts, and where the results go."""
 
-    model: Annotated[
-        str | None, Option("a folder or a name", default="the one that comes along")
-    ] = None
+    model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
     pairs: Annotated[
         tuple[str, ...],
         Option("files of JSON lines with before and after", metavar="FILE", together=True),

@@ -75,9 +75,7 @@ class SpellingOptions:
     """Which texts the weights are fitted on, and where the page goes."""
 
     texts: Annotated[str, Argument("texts that the model has not seen: JSON lines, or a text file")]
-    model: Annotated[
-        str | None, Option("a folder or a name", default="the one that comes along")
-    ] = None
+    model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
     count: Annotated[int, Option("unknown words to fit on and to measure on")] = 600
     seed: Annotated[int, Option("of the passages and the misspellings")] = 1
     threads: Annotated[int | None, Option("threads of the model")] = None

@@ -38,7 +38,7 @@ def save_tiny(folder: Path, quantisation: Quantisation | None) -> Path:
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Quantised, as the model that comes along is: commands start without torch, in a quarter of the time."""
+    """Quantised, as the bundled model is: commands start without torch, in a quarter of the time."""
     return save_tiny(tmp_path_factory.mktemp("models"), Quantisation(8))
 
 

@@ -231,7 +231,7 @@ def test_long_runs_of_white_space(gpt2: Gpt2Tokenizer) -> None:
 
 @pytest.fixture(scope="module")
 def embedded() -> tuple[HuggingFaceTokenizer, Merging]:
-    """The tokenizer of the model that comes along, as the package has it and in Python."""
+    """The tokenizer of the bundled model, as the package has it and in Python."""
     weights = Path(reviser.__file__).parent / "weights" / "tokenizer.json.gz"
     content = gzip.decompress(weights.read_bytes())
     late = HuggingFaceTokenizer(content, "other", late=True)

@@ -1,4 +1,4 @@
-"""The model that comes along proofreads real files: what it changes is prose, and the rest stays."""
+"""The bundled model proofreads real files: what it changes is prose, and the rest stays."""
 
 from __future__ import annotations
 

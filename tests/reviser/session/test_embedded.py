@@ -1,4 +1,4 @@
-"""The model that comes along: its size, what it says of itself, and that it writes and corrects."""
+"""The bundled model: its size, what it says of itself, and that it writes and corrects."""
 
 from __future__ import annotations
 
