@@ -1,4 +1,4 @@
-"""The application: it puts the parts together, and hands each command to the part whose business it is."""
+"""The application: it connects the parts, and passes each command to the part that carries it out."""
 
 from __future__ import annotations
 

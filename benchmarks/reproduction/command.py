@@ -129,7 +129,7 @@ class _Stages:
         judged = 0
         for budget in self._scale.budgets:
             if not (run_folder(options.out, budget).path / "generations").is_dir():
-                self._bars.say(f"nobody has written at {label(budget)} yet")
+                self._bars.say(f"there are no texts at {label(budget)} yet")
                 continue
             say_missing(judge(self._scale, options.out, budget, chosen, self._bars), self._bars)
             judged += 1

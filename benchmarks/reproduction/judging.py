@@ -92,7 +92,7 @@ def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars
     folder = run_folder(out, budget)
     names = written_names(folder)
     if not names:
-        raise ReviserError(f"nobody has written at {label(budget)} yet: {folder.path} has no texts")
+        raise ReviserError(f"there are no texts at {label(budget)} yet: {folder.path} has none")
     plan = Plan(
         scale.setup,
         tuple(f"{name}={Places(out, name).model(budget)}" for name in names),

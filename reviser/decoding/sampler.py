@@ -130,8 +130,8 @@ def with_sharper_moves(
 ) -> NDArray[np.float64]:
     """The probabilities with those of moves raised to a power.
 
-    The odds of a move, whichever it is, become `odds` times what they were. Once `moving`, they do not; to stay and do
-    something else is then one more choice among the moves, and what that is stays as likely as before, compared with its like.
+    The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not: all other
+    actions together are then one more choice among the moves, and keep their proportions.
     """
     going = (candidates >= moves.start) & (candidates < moves.stop)
     of_moves = np.where(going, probabilities, 0.0)

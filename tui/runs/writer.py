@@ -101,7 +101,7 @@ class Segment:
     """A part of a run in which the model reads its text anew: all of it, or one line to be revised.
 
     It begins with the state after `begin`. What it writes stands after `head` characters of the region and before the
-    last `tail`, which are not its business.
+    last `tail`, which it does not change.
     """
 
     begin: Node

@@ -24,7 +24,7 @@ _MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
 
 
 class Editor(TextView, can_focus=True):
-    """Takes keys and mouse; what happens to the text is the draft's business."""
+    """Takes keys and mouse; the draft changes the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         each.binding

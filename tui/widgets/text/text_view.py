@@ -24,7 +24,7 @@ from tui.widgets.text.viewport import Shape, Viewport
 
 
 class TextView(Widget):
-    """Shows one sheet at a time: which rows is the viewport's business, how they look the painter's."""
+    """Shows one sheet at a time: the viewport chooses its rows, and the painter draws them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "editor--gutter",
