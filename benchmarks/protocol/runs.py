@@ -12,6 +12,8 @@ import json
 import os
 import re
 import sqlite3
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -247,3 +249,17 @@ def measured_each(
             found[address] = value
             progress(times[address])
     return [found[address] for address in keys]
+
+
+class PlainBars(Bars):
+    """Plain lines on standard error, for machines without rich."""
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            print(text, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def task(self, label: str, total: int) -> Iterator[Progress]:
+        began = time.perf_counter()
+        yield lambda done: None
+        self.say(f"{label}: {total} in {time.perf_counter() - began:.1f} s")

@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.protocol.runs import Bars
+from benchmarks.protocol.runs import Bars, PlainBars
 from benchmarks.report.provenance import surroundings
+from benchmarks.reproduction.data import Texts, prepare
 from benchmarks.reproduction.judging import Judges, judge, say_missing
 from benchmarks.reproduction.page import page
 from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
 from benchmarks.reproduction.slices import MEGABYTE, cut, join
 from benchmarks.reproduction.texts import generate, run_folder
 from benchmarks.reproduction.training import Places, train
-from benchmarks.studies.reproduce import PlainBars, Texts, prepare
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 

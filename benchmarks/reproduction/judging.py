@@ -22,11 +22,11 @@ from benchmarks.protocol.results import (
     PerplexityRow,
 )
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, key_of
+from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.reproduction.results import AgreementRow, BesideRow, Judged
 from benchmarks.reproduction.scales import StagedScale, label
 from benchmarks.reproduction.texts import run_folder, written_names
 from benchmarks.reproduction.training import Places
-from benchmarks.studies.reproduce import KeptSuite
 from benchmarks.suite import Plan, Written, finite
 from reviser.core.errors import ReviserError
 from reviser.scoring.judges import Answer, Case

@@ -12,39 +12,23 @@ out in stages, on any machines and days (`benchmarks.reproduction`).
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import gc
-import hashlib
 import json
 import os
 import shlex
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from statistics import median
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, TypeVar
 
-import torch
-
-from benchmarks.builtin import builtin_texts
-from benchmarks.contestants.diffusion.checkpoint import is_diffusion, save_diffusion
-from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
-from benchmarks.protocol.passages import passages
 from benchmarks.protocol.records import (
-    Generation,
     Judgement,
-    Progress,
-    Prompt,
     read_records,
     write_records,
 )
 from benchmarks.protocol.results import (
-    REAL,
     ArenaRow,
     MauveRow,
     MissingEntry,
@@ -52,113 +36,33 @@ from benchmarks.protocol.results import (
     Reproduced,
     Reproduction,
     Results,
-    SettingsFacts,
-    TrainingRecord,
 )
-from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
+from benchmarks.protocol.runs import Bars, Cache, PlainBars, RunFolder
 from benchmarks.protocol.setup import BUILTIN, Setup
 from benchmarks.report.findings import NAMES, Name, findings
 from benchmarks.report.page import tables_of, write_report
 from benchmarks.report.provenance import surroundings
+from benchmarks.reproduction.data import Texts
+from benchmarks.reproduction.four_models import (
+    SCALES,
+    Scale,
+    model_folder,
+    train_models,
+    write_json,
+)
+from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.suite import Plan, Suite, Written, finite
-from reviser.checkpoints.summary import is_home
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.core.tokenizer import Gpt2Tokenizer
-from reviser.core.vocabulary import Vocabulary
-from reviser.model import preset
-from training.data.corpus import Corpus, Manifest
-from training.data.shards import Options, tokenise, unpack
-from training.data.sources import documents, expand
-from training.samples.mixture import Mixture
-from training.samples.samples import Samples
-from training.trainer.metrics import MetricsLog, PlainView, read_metrics
-from training.trainer.options import RunOptions
-from training.trainer.parallel import join_world
-from training.trainer.run import Reporter, loader_of, train
-from training.trainer.settings import Settings, preset_settings
 
-Say = Callable[[str], None]
-_HELD_OUT_SHARE = 10
 _RECORD = "reproduction.json"
+BUILTIN_TEXTS = Texts()
 # Scales that are carried out in stages, by `benchmarks.reproduction`, which is built of what is here.
 STAGED = ("bench", "bench-small", "bench-warm", "bench-tiny")
 STAGES = ("prepare", "train", "generate", "judge", "report", "cut", "join")
 STAGED_NAMES = ("Reviser", "Reviser-ours", "AR", "SEDD", "MDLM")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How large a reproduction is. Evaluators may be named after the models that it trains."""
-
-    settings: Settings
-    setup: Setup
-    evaluators: tuple[str, ...]
-    judges: tuple[str, ...]
-    features: tuple[str, ...]
-    workers: int = 1
-
-    def changed(self, steps: int | None, prompts: int | None) -> Scale:
-        """With another number of training steps or of prompts for each seed."""
-        return dataclasses.replace(
-            self,
-            settings=dataclasses.replace(self.settings, steps=steps or self.settings.steps),
-            setup=dataclasses.replace(self.setup, prompts=prompts or self.setup.prompts),
-        )
-
-
-SCALES: dict[str, Scale] = {
-    # Minutes on two processor cores: everything works, and nothing is learned to speak of.
-    "smoke": Scale(
-        dataclasses.replace(
-            preset_settings("tiny", steps=24, rows=8, peak_rate=3e-3, final_rate=3e-4),
-            model="tiny-paper",
-        ),
-        Setup(
-            prompts=100,
-            seeds=(123,),
-            shortest=40,
-            prompt_tokens=16,
-            total_tokens=32,
-            max_actions=32,
-            diffusion_steps=8,
-        ),
-        evaluators=("AR", "MDLM"),
-        judges=("likelihood:AR",),
-        features=("minilm",),
-    ),
-    # Less than 25 minutes on one H200: the paper's smaller trunk, 72M ids for each model.
-    "lab": Scale(
-        preset_settings(
-            "paper-100m",
-            steps=1100,
-            rows=256,
-            peak_rate=6e-4,
-            final_rate=6e-5,
-            warmup_steps=100,
-            dropout=0.0,
-            checkpoint_every=10_000,
-        ),
-        Setup(),
-        evaluators=("smollm2", "MDLM"),
-        judges=("likelihood:smollm2",),
-        features=("minilm",),
-        workers=8,
-    ),
-}
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Sources of texts, or folders of token shards, to train on, and a source that is not among them.
-
-    Without one, a tenth of the texts is held out.
-    """
-
-    data: Sequence[str] = (BUILTIN,)
-    held_out: str | None = None
 
 
 @dataclass(frozen=True)
@@ -170,24 +74,10 @@ class Measures:
     features: Sequence[str] = ()
 
 
-class PlainBars(Bars):
-    """Plain lines on standard error, for machines without rich."""
-
-    def say(self, text: str) -> None:
-        if not self._quiet:
-            print(text, file=sys.stderr, flush=True)
-
-    @contextmanager
-    def task(self, label: str, total: int) -> Iterator[Progress]:
-        began = time.perf_counter()
-        yield lambda done: None
-        self.say(f"{label}: {total} in {time.perf_counter() - began:.1f} s")
-
-
 def reproduce(
     scale: str | Scale,
     out: Path,
-    texts: Texts = Texts(),
+    texts: Texts = BUILTIN_TEXTS,
     further: Measures = Measures(),
     *,
     command: str = "",
@@ -209,7 +99,7 @@ def reproduce(
         "command": command,
         "training": training,
     }
-    _write_json(out / _RECORD, found)
+    write_json(out / _RECORD, found)
     plan = Plan(
         setup=dataclasses.replace(chosen.setup, data=str(prompts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
@@ -234,201 +124,14 @@ def _concluded(out: Path, folder: RunFolder, results: Results, found: Reproducti
     results = {**results, "reproduction": concluded}
     folder.write_json("results.json", results)
     write_report(folder)
-    _write_json(out / _RECORD, concluded)
+    write_json(out / _RECORD, concluded)
     return {**concluded, "results": results}
-
-
-def train_models(
-    names: Sequence[Name], scale: Scale, out: Path, texts: Texts, say: Say
-) -> tuple[Path, dict[str, TrainingRecord]]:
-    """Train these of the four; returns the file of texts to be continued, and how training went."""
-    out.mkdir(parents=True, exist_ok=True)
-    corpus, prompts = prepare(out / "data", texts, scale.setup, scale.workers, say)
-    return prompts, {name: train_model(name, scale, corpus, out / "models", say) for name in names}
-
-
-def model_folder(out: Path, name: str) -> Path:
-    return out / "models" / name.lower() / "model"
 
 
 def _resolved(out: Path, source: str) -> str:
     """An evaluator or judge, where it is named after a model that was trained here, as its folder."""
     head, mark, name = source.rpartition(":")
     return f"{head}{mark}{model_folder(out, name)}" if name in NAMES else source
-
-
-def prepare(
-    folder: Path, texts: Texts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
-) -> tuple[Path, Path]:
-    """Token shards to train on and a file of passages to be continued, none of them trained on."""
-    data, held_out = texts.data, texts.held_out
-    folder.mkdir(parents=True, exist_ok=True)
-    shards = _ready_shards(folder, data)
-    if shards is not None and held_out is None:
-        raise ReviserError("token shards are trained on whole: name held-out texts beside them")
-    passages_file = folder / "held-out.jsonl"
-    if not passages_file.exists():
-        kept = filter(_is_held_out, _texts(data)) if held_out is None else _texts([held_out])
-        cut = (part for text in kept for part in passages(text, setup.shortest, setup.longest))
-        _write_texts(passages_file, cut)
-    if shards is not None:
-        return shards, passages_file
-    sources = list(data)
-    if held_out is None:
-        sources = [str(folder / "train.jsonl")]
-        if not Path(sources[0]).exists():
-            _write_texts(Path(sources[0]), (x for x in _texts(data) if not _is_held_out(x)))
-    tokenise(folder / "tokens", sources, tokenizer, Options(workers=workers), say)
-    return folder / "tokens", passages_file
-
-
-def _write_texts(path: Path, texts: Iterable[str]) -> None:
-    lines = (json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
-    write_atomically(path, "".join(lines).encode())
-
-
-def _ready_shards(folder: Path, data: Sequence[str]) -> Path | None:
-    """The folder of shards that `data` is, unpacked if it was packed for transport."""
-    if len(data) != 1 or not (Path(data[0]) / "manifest.json").is_file():
-        return None
-    source = Path(data[0])
-    if not Manifest.load(source).packed:
-        return source
-    if not (folder / "tokens" / "manifest.json").is_file():
-        unpack(source, folder / "tokens")
-    return folder / "tokens"
-
-
-def _texts(sources: Sequence[str]) -> Iterator[str]:
-    for source in sources:
-        if source == BUILTIN:
-            yield from builtin_texts()
-        else:
-            for name in expand([source]):
-                yield from documents(name)
-
-
-def _is_held_out(text: str) -> bool:
-    return hashlib.sha256(text.encode()).digest()[0] % _HELD_OUT_SHARE == 0
-
-
-def train_model(name: Name, scale: Scale, corpus: Path, models: Path, say: Say) -> TrainingRecord:
-    """Train one of the four, unless that was done already; returns how it went."""
-    out = models / name.lower()
-    record = out / "training.json"
-    folder = out / "model"
-    if record.exists() and (is_home(folder) or is_diffusion(folder)):
-        kept: TrainingRecord = json.loads(record.read_text("utf-8"))
-        if Settings.from_dict(kept["settings"]) != scale.settings:
-            raise ReviserError(f"{out} was trained with other settings; name another folder")
-        say(f"{name} is trained already")
-        return kept
-    say(f"training {name}")
-    began = time.perf_counter()
-    # What training prints is not the result of this program.
-    with contextlib.redirect_stdout(sys.stderr):
-        if name in ("SEDD", "MDLM"):
-            kind: Literal["sedd", "mdlm"] = "sedd" if name == "SEDD" else "mdlm"
-            train_diffusion(kind, scale, corpus, out)
-        else:
-            _train_own(name, scale, corpus, out)
-    torch.compiler.reset()
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    found = _training_record(out, scale, time.perf_counter() - began)
-    _write_json(record, found)
-    return found
-
-
-def _train_own(name: str, scale: Scale, corpus: Path, out: Path) -> None:
-    """A Reviser by the paper's recipe, or the autoregressive baseline, with the usual training run."""
-    settings = dataclasses.replace(scale.settings, objective="ar" if name == "AR" else "reviser")
-    options = RunOptions(
-        preset=settings.model,
-        data=corpus,
-        out=out,
-        tokenizer="gpt2",
-        workers=scale.workers,
-        words=(f"as {name} of a reproduction",),
-    )
-    with join_world(settings.parallel) as world:
-        train(options, settings, world)
-
-
-def train_diffusion(kind: Literal["sedd", "mdlm"], scale: Scale, corpus: Path, out: Path) -> None:
-    """SEDD or MDLM, on the rows of the autoregressive baseline."""
-    settings = scale.settings
-    out.mkdir(parents=True, exist_ok=True)
-    tokenizer = Gpt2Tokenizer()
-    kinds = frozenset({"insert", "stop"})
-    vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=kinds, name=tokenizer.name)
-    trunk = preset(settings.model, vocab_size=vocabulary.size, dropout=settings.dropout)
-    samples = Samples(
-        Corpus.open(corpus), vocabulary, Mixture.left_to_right(settings.history), settings.seed
-    )
-    torch.set_float32_matmul_precision("high")
-    with join_world(settings.parallel) as world:
-        made = fresh_diffusion(kind, trunk, vocabulary, tokenizer, seed=settings.seed)
-        source = loader_of(samples, settings, world, scale.workers)
-        trainer = DiffusionTrainer(settings, made.model, source, world)
-        log = MetricsLog(out / "metrics.jsonl")
-        reporter = Reporter(trainer, log, PlainView())
-        measured = None
-        for measured in trainer.steps():
-            reporter.take(measured)
-        if measured is not None and reporter.unreported:
-            reporter.report(measured)
-        log.close()
-    metadata = {"settings": settings.to_dict(), "objective": kind}
-    made.model.eval()
-    save_diffusion(out / "model", dataclasses.replace(made, metadata=metadata), replace=True)
-
-
-def _training_record(out: Path, scale: Scale, seconds: float) -> TrainingRecord:
-    entries = [entry for entry in read_metrics(out / "metrics.jsonl") if "loss" in entry]
-    last = entries[-max(1, len(entries) // 10) :]
-    weights = (out / "model").glob("*.safetensors")
-    return {
-        "steps": entries[-1]["step"],
-        "ids": entries[-1]["actions"],
-        # The first entry has compiling in it, and the last may be of a moment.
-        "ids_per_s": median(entry["actions_per_s"] for entry in entries),
-        "loss": sum(entry["loss"] for entry in last) / len(last),
-        "weights_mb": round(sum(path.stat().st_size for path in weights) / 1e6, 1),
-        "training_seconds": entries[-1]["seconds"],
-        "seconds": round(seconds, 1),
-        "settings": cast(SettingsFacts, scale.settings.to_dict()),
-    }
-
-
-class KeptSuite(Suite):
-    """A run whose texts are read from its folder: its models and data need not be there."""
-
-    def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
-        self.plan = plan
-        self.folder = folder
-        self.cache = cache
-        self.bars = bars
-        self.missing = []
-        self._loaded = None
-        self.prompts = {
-            int(path.stem): read_records(path, Prompt)
-            for path in sorted((folder.path / "prompts").glob("*.jsonl"))
-        }
-        self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
-
-    def written(self) -> list[Written]:
-        """What every contestant of the run wrote."""
-        found = []
-        for name, source in [(REAL, REAL), *self.plan.named_models()]:
-            path = self.folder.path / "generations" / f"{file_name(name)}.jsonl"
-            if path.exists():
-                by_seed: dict[int, list[Generation]] = {}
-                for entry in read_records(path, Generation):
-                    by_seed.setdefault(entry.seed, []).append(entry)
-                found.append(Written(name, source, by_seed, [], None, None))
-        return found
 
 
 def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reproduced:
@@ -534,10 +237,6 @@ def page(found: Reproduced) -> str:
     }
     head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
     return f"# The paper's comparison, reproduced\n\n{head}\n{tables_of(results)}"
-
-
-def _write_json(path: Path, data: Any) -> None:
-    write_atomically(path, (json.dumps(finite(data), indent=1) + "\n").encode())
 
 
 @dataclass(frozen=True, kw_only=True)

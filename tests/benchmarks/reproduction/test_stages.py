@@ -14,13 +14,15 @@ import torch
 from safetensors.torch import load_file
 
 from benchmarks.protocol.records import Generation, Judgement, read_records, write_records
+from benchmarks.protocol.runs import PlainBars
 from benchmarks.reproduction.command import StageOptions, carry_out
+from benchmarks.reproduction.data import Texts
 from benchmarks.reproduction.judging import Judges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
 from benchmarks.reproduction.texts import run_folder
 from benchmarks.reproduction.training import Places, train
-from benchmarks.studies.reproduce import PlainBars, Texts, main
+from benchmarks.studies.reproduce import main
 from reviser.checkpoints.home import save_checkpoint
 from reviser.core.errors import ReviserError
 from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, write_gguf

@@ -14,21 +14,12 @@ import pytest
 
 from benchmarks.contestants.diffusion.checkpoint import is_diffusion
 from benchmarks.protocol.records import Generation, Judgement, Scored, read_records
+from benchmarks.protocol.runs import PlainBars
 from benchmarks.protocol.setup import Setup
 from benchmarks.report.findings import NAMES, findings
-from benchmarks.studies.reproduce import (
-    SCALES,
-    Measures,
-    PlainBars,
-    Scale,
-    Tables,
-    Texts,
-    main,
-    measure,
-    merge,
-    model_folder,
-    reproduce,
-)
+from benchmarks.reproduction.data import Texts
+from benchmarks.reproduction.four_models import SCALES, Scale, model_folder
+from benchmarks.studies.reproduce import Measures, Tables, main, measure, merge, reproduce
 from reviser.core.errors import ReviserError
 from tests.benchmarks import tiny_models
 from tests.conftest import ROOT
@@ -291,9 +282,10 @@ for name in "mauve faiss sklearn gguf unidiff pygls lsprotocol textual".split():
 from pathlib import Path
 from reviser.checkpoints import library
 library.embedded_folder = lambda: Path("/nowhere")
+from benchmarks.reproduction.four_models import SCALES
 from benchmarks.studies import reproduce
 from tests.benchmarks.studies.test_reproduce import TINY
-reproduce.SCALES["smoke"] = TINY
+SCALES["smoke"] = TINY
 raise SystemExit(reproduce.main(["--out", sys.argv[1], "--json"]))
 """
     done = subprocess.run(

@@ -1,0 +1,87 @@
+"""What the models of a reproduction are trained on, and the held-out passages that they continue."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.builtin import builtin_texts
+from benchmarks.protocol.passages import passages
+from benchmarks.protocol.setup import BUILTIN, Setup
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from training.data.corpus import Manifest
+from training.data.shards import Options, tokenise, unpack
+from training.data.sources import documents, expand
+
+Say = Callable[[str], None]
+_HELD_OUT_SHARE = 10
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Sources of texts, or folders of token shards, to train on, and a source that is not among them.
+
+    Without one, a tenth of the texts is held out.
+    """
+
+    data: Sequence[str] = (BUILTIN,)
+    held_out: str | None = None
+
+
+def prepare(
+    folder: Path, texts: Texts, setup: Setup, workers: int, say: Say, tokenizer: str = "gpt2"
+) -> tuple[Path, Path]:
+    """Token shards to train on and a file of passages to be continued, none of them trained on."""
+    data, held_out = texts.data, texts.held_out
+    folder.mkdir(parents=True, exist_ok=True)
+    shards = _ready_shards(folder, data)
+    if shards is not None and held_out is None:
+        raise ReviserError("token shards are trained on whole: name held-out texts beside them")
+    passages_file = folder / "held-out.jsonl"
+    if not passages_file.exists():
+        kept = filter(_is_held_out, _texts(data)) if held_out is None else _texts([held_out])
+        cut = (part for text in kept for part in passages(text, setup.shortest, setup.longest))
+        _write_texts(passages_file, cut)
+    if shards is not None:
+        return shards, passages_file
+    sources = list(data)
+    if held_out is None:
+        sources = [str(folder / "train.jsonl")]
+        if not Path(sources[0]).exists():
+            _write_texts(Path(sources[0]), (x for x in _texts(data) if not _is_held_out(x)))
+    tokenise(folder / "tokens", sources, tokenizer, Options(workers=workers), say)
+    return folder / "tokens", passages_file
+
+
+def _write_texts(path: Path, texts: Iterable[str]) -> None:
+    lines = (json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in texts)
+    write_atomically(path, "".join(lines).encode())
+
+
+def _ready_shards(folder: Path, data: Sequence[str]) -> Path | None:
+    """The folder of shards that `data` is, unpacked if it was packed for transport."""
+    if len(data) != 1 or not (Path(data[0]) / "manifest.json").is_file():
+        return None
+    source = Path(data[0])
+    if not Manifest.load(source).packed:
+        return source
+    if not (folder / "tokens" / "manifest.json").is_file():
+        unpack(source, folder / "tokens")
+    return folder / "tokens"
+
+
+def _texts(sources: Sequence[str]) -> Iterator[str]:
+    for source in sources:
+        if source == BUILTIN:
+            yield from builtin_texts()
+        else:
+            for name in expand([source]):
+                yield from documents(name)
+
+
+def _is_held_out(text: str) -> bool:
+    return hashlib.sha256(text.encode()).digest()[0] % _HELD_OUT_SHARE == 0

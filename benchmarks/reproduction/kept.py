@@ -1,0 +1,37 @@
+"""A run of the benchmark whose texts are kept in its folder, to be measured again or by further measures."""
+
+from __future__ import annotations
+
+from benchmarks.protocol.records import Generation, Prompt, read_records
+from benchmarks.protocol.results import REAL
+from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name
+from benchmarks.suite import Plan, Suite, Written
+
+
+class KeptSuite(Suite):
+    """A run whose texts are read from its folder: its models and data need not be there."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, cache: Cache, bars: Bars) -> None:
+        self.plan = plan
+        self.folder = folder
+        self.cache = cache
+        self.bars = bars
+        self.missing = []
+        self._loaded = None
+        self.prompts = {
+            int(path.stem): read_records(path, Prompt)
+            for path in sorted((folder.path / "prompts").glob("*.jsonl"))
+        }
+        self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
+
+    def written(self) -> list[Written]:
+        """What every contestant of the run wrote."""
+        found = []
+        for name, source in [(REAL, REAL), *self.plan.named_models()]:
+            path = self.folder.path / "generations" / f"{file_name(name)}.jsonl"
+            if path.exists():
+                by_seed: dict[int, list[Generation]] = {}
+                for entry in read_records(path, Generation):
+                    by_seed.setdefault(entry.seed, []).append(entry)
+                found.append(Written(name, source, by_seed, [], None, None))
+        return found
