@@ -235,7 +235,7 @@ def test_kinds_that_are_not_wanted_are_left() -> None:
     change = Proposal(2, 9, "recieve", "receive", 0.9, Kind.SPELLING)
     assert Guard(0.5).objection(change, paragraph) is None
     assert Guard(0.5, {Kind.ARTICLE}).objection(change, paragraph) == "its kind is not wanted"
-    assert Guard(0.95).objection(change, paragraph) == "the confidence is too low"
+    assert Guard(0.95).objection(change, paragraph) == "it is not sure enough"
 
 
 def test_lists_of_words_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
