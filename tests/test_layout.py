@@ -119,8 +119,11 @@ def test_long_lists_of_parameters_are_settings_objects() -> None:
     assert not long
 
 
-def test_only_typer_reads_command_lines() -> None:
+def test_one_module_reads_command_lines_beside_typer() -> None:
+    """`python -m training` and `python -m benchmarks` also run on machines without Typer."""
     for module, file in FILES.items():
+        if module == "reviser.cli.arguments":
+            continue
         tree = ast.parse(file.read_text("utf-8"))
         names = {
             alias.name

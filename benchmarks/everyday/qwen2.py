@@ -121,8 +121,9 @@ def load_qwen2(path: Path, device: torch.device, *, exact: bool = False) -> tupl
     tied = all(tensor.name != "output.weight" for tensor in content.tensors)
     # Some releases of transformers have types here, and others none.
     build: Any = Qwen2ForCausalLM
+    configure: Any = Qwen2Config
     with torch.device("meta"):
-        model = build(Qwen2Config(**settings, tie_word_embeddings=tied))
+        model = build(configure(**settings, tie_word_embeddings=tied))
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     weights: dict[str, Tensor] = {}
     rounds = device.type == "cpu" and not exact

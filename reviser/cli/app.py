@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from reviser import __version__
-from reviser.cli.arguments import complain_about_words
 from reviser.cli.commands.apply import apply
 from reviser.cli.commands.bench import app as bench
 from reviser.cli.commands.check import check
@@ -20,6 +19,7 @@ from reviser.cli.commands.revise import revise
 from reviser.cli.commands.train import add_training
 from reviser.cli.commands.tui import tui
 from reviser.cli.declared import readable_by_typer
+from reviser.cli.entry import complain
 from reviser.cli.options import with_fields
 
 app = typer.Typer(
@@ -74,5 +74,14 @@ def run_app() -> int:
     except typer.Abort:
         return 1
     except usage_error as error:
-        return complain_about_words(error, "reviser")
+        return _complain_about_words(error)
     return status if isinstance(status, int) else 0
+
+
+def _complain_about_words(error: Any) -> int:
+    """One sentence about words that the command does not understand, and where to read on."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    if said:
+        place = error.ctx.command_path if error.ctx else "reviser"
+        complain(f"{said[0].lower()}{said[1:]} (see {place} --help)")
+    return int(error.exit_code)

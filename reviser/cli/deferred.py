@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-from reviser.cli.arguments import apart, as_function, flags_together
 from reviser.cli.extras import load_extra
-from reviser.cli.options import made
+from reviser.cli.options import Entry, entries, made
 
 _WORDS = "reviser.words"
 
@@ -56,11 +57,24 @@ class _Deferred(TyperCommand):
         """The same command as Typer makes it from a function with an argument for each option."""
         options = self._options
 
-        def take(context: Any, given: dict[str, Any]) -> int | None:
+        def call(context: typer.Context, **values: Any) -> int | None:
+            given = {
+                entry.name: _plain(values[entry.name], entry)
+                for entry in entries(options)
+                if _given(values[entry.name])
+            }
             return self.run(made(options, given, context.meta[_WORDS]))
 
+        parameters = [_parameter(entry) for entry in entries(options)]
+        # Typer passes the context to the argument of this type.
+        context = inspect.Parameter(
+            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
+        )
+        every = [context, *parameters]
+        call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in every}
         app = typer.Typer(add_completion=False)
-        app.command()(as_function(options, take))
+        app.command()(call)
         return typer.main.get_command(app)
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -69,10 +83,77 @@ class _Deferred(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[_WORDS] = list(args)
-        together = flags_together(self._options)
-        rest: list[str] = super().parse_args(ctx, list(apart(args, together)))
+        together = {entry.flag for entry in entries(self._options) if entry.option.together}
+        rest: list[str] = super().parse_args(ctx, list(_apart(args, together)))
         return rest
 
     def invoke(self, ctx: Any) -> Any:
         if status := self._loaded.invoke(ctx):
             raise typer.Exit(status)
+
+
+def _apart(words: Sequence[str], together: set[str]) -> Iterator[str]:
+    """`--seeds 1 2` as `--seeds 1 --seeds 2`, which Typer understands."""
+    flag = ""
+    before = ""
+    for word in words:
+        if word.startswith("-"):
+            flag = word if word in together else ""
+        elif flag and before != flag:
+            yield flag
+        yield word
+        before = word
+
+
+def _given(value: Any) -> bool:
+    return value is not None and value is not False and value != []
+
+
+def _plain(value: Any, entry: Entry) -> Any:
+    """A value as the dataclass has it."""
+    if isinstance(value, list):
+        return [_plain(one, entry) for one in value]
+    if isinstance(value, Enum):
+        return entry.kind(value.value)
+    return not entry.turns_off if entry.kind is bool else value
+
+
+def _sentence(help: str) -> str:
+    """Help as `reviser` writes it: a sentence, unless it begins with a value."""
+    first = help.partition(" ")[0]
+    return f"{help[:1].upper() if first.isalpha() else help[:1]}{help[1:]}." if help else ""
+
+
+def _parameter(entry: Entry) -> inspect.Parameter:
+    """An option, or a word by its place, as an argument of a function that Typer makes a command of."""
+    option = entry.option
+    said: dict[str, Any] = {"help": _sentence(option.help) or None}
+    if entry.kind is not bool:
+        said["metavar"] = option.metavar or (entry.name.upper() if entry.placed else None)
+        said["show_default"] = option.default or bool(entry.shown_default)
+    if entry.kind in (int, float):
+        said["min"] = option.least
+    kind: Any = entry.kind
+    if option.choices:
+        choices: Any = Enum
+        kind = choices(entry.name, {choice: choice for choice in option.choices})
+    default: Any = inspect.Parameter.empty
+    if entry.kind is bool:
+        default = False
+    elif not entry.required:
+        default = entry.default if entry.shown_default and not option.default else None
+    if option.choices and isinstance(default, int | float | str):
+        default = kind(str(default))
+    if entry.several:
+        kind = list[kind]
+    if default is None:
+        kind = kind | None
+    elif isinstance(default, tuple):
+        default = list(default)
+    info = typer.Argument(**said) if entry.placed else typer.Option(entry.flag, **said)
+    return inspect.Parameter(
+        entry.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, info],
+    )

@@ -1,4 +1,4 @@
-"""The options of a command as a dataclass, from which Typer makes its command line.
+"""The options of a command as a dataclass, from which argparse and Typer make the same command line.
 
 A field is an option, or with `Argument` a word by its place. What it means stands beside its type:
 

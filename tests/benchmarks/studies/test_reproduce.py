@@ -273,11 +273,11 @@ def test_scales_differ_in_size_alone() -> None:
 
 
 @pytest.mark.slow
-def test_needs_neither_the_editors_nor_the_scores_packages(tmp_path: Path) -> None:
-    """A GPU box may have torch, numba, tiktoken, safetensors, Typer and little else, and no model of ours."""
+def test_needs_neither_the_command_line_nor_the_scores_packages(tmp_path: Path) -> None:
+    """A GPU box may have torch, numba, tiktoken, safetensors and little else, and no model of ours."""
     code = """
 import sys
-for name in "mauve faiss sklearn gguf unidiff pygls lsprotocol textual".split():
+for name in "typer rich mauve faiss sklearn gguf unidiff pygls lsprotocol textual".split():
     sys.modules[name] = None  # as if it were not there
 from pathlib import Path
 from reviser.checkpoints import library
