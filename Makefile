@@ -17,8 +17,8 @@ TORCH := torch==2.13.0
 
 demo: $(DEMO_READY)
 	$(BIN)/reviser revise examples/letter.txt
-	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 3
-	$(BIN)/reviser continue examples/mail.txt --seed 12
+	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 8
+	$(BIN)/reviser continue examples/mail.txt --seed 4
 
 # Two processes for two cores, and one thread of torch in each: more would wait for each other.
 test: $(KERNELS_READY) lint
