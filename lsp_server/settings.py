@@ -62,10 +62,10 @@ class ReviseSettings:
 
 @dataclass(frozen=True)
 class DiagnosticsSettings:
-    """Mistakes shown in the text; no `kinds` are all kinds."""
+    """Mistakes shown in the text; without a `confidence` or `kinds`, those of the document's project."""
 
     enabled: bool = True
-    confidence: float = 0.5
+    confidence: float | None = None
     kinds: tuple[Kind, ...] = ()
     delay_ms: int = 600
 
@@ -181,7 +181,7 @@ _REVISE: dict[str, Check] = {
 }
 _DIAGNOSTICS: dict[str, Check] = {
     "enabled": _switch,
-    "confidence": _number(0, 1),
+    "confidence": _optional(_number(0, 1)),
     "kinds": _kinds,
     "delay_ms": _whole(0, 60_000),
 }

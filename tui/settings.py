@@ -34,7 +34,7 @@ class Settings:
     min_p: float = 0.0
     seed: int | None = None
     proofread: bool = True
-    confidence: float = 0.5
+    confidence: float | None = None
     keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -60,7 +60,7 @@ class Settings:
             raise ReviserError(f"{path}: tab_width and max_actions start at 1, speed at 0")
         if not 0 <= settings.sureness <= 1000:
             raise ReviserError(f"{path}: sureness lies between 0 and 1000")
-        if not 0 <= settings.confidence <= 1:
+        if settings.confidence is not None and not 0 <= settings.confidence <= 1:
             raise ReviserError(f"{path}: confidence lies between 0 and 1")
         return settings
 

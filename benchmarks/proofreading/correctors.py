@@ -49,7 +49,8 @@ class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(self, name: str, model: str | None, confidence: float | None = None) -> None:
-        from reviser.proofreading.proofreader import CONFIDENCE, Proofreader
+        from reviser.proofreading.project.settings import CONFIDENCE
+        from reviser.proofreading.proofreader import Proofreader
         from reviser.session.engine import load_engine
 
         self.name = name

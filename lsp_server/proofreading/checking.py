@@ -16,7 +16,6 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Reading
 from reviser.core.edits import Change
 from reviser.core.errors import ReviserError
-from reviser.proofreading.changes import Kind
 from reviser.proofreading.editing.excerpts import MOST, excerpt, whole_characters
 from reviser.proofreading.editing.findings import WORD, Finding, Findings
 from reviser.proofreading.editing.lists import Lists, Source
@@ -149,7 +148,8 @@ class Checking:
 
     def is_on(self, document: Document) -> bool:
         on = self._settings().diagnostics.enabled and self._allows(document)
-        return on and format_of_document(document) is not Format.UNKNOWN
+        on = on and format_of_document(document) is not Format.UNKNOWN
+        return on and not self._lists.excludes(source_of(document))
 
     def findings(self, document: Document) -> list[Finding]:
         """What is to be shown of a document now."""
@@ -263,6 +263,7 @@ class Checking:
 
     def _task(self, document: Document, start: int, end: int) -> Reading:
         settings = self._settings().diagnostics
+        project = self._lists.settings(source_of(document))
         near = self._states[document.uri].near
         return Reading(
             id=0,
@@ -272,8 +273,8 @@ class Checking:
             format=format_of_document(document).value,
             near=min(max(near - start, 0), end - start),
             words=tuple(sorted(self._lists.words(source_of(document)).terms)),
-            confidence=settings.confidence,
-            kinds=tuple(kind.value for kind in settings.kinds or Kind),
+            confidence=project.dial(settings.confidence),
+            kinds=tuple(kind.value for kind in settings.kinds or sorted(project.kinds)),
         )
 
     async def read_now(self, document: Document, start: int, end: int) -> list[Finding]:

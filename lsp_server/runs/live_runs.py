@@ -275,7 +275,8 @@ class LiveRuns:
         )
         if revises and not settings.revise.temperature:
             around = _whole_paragraphs(document, start, end)
-        name, ignored = self._lists.places(source_of(document))
+        source = source_of(document)
+        name, ignored = self._lists.places(source)
         task = Task(
             id=0,
             key=self._key(),
@@ -290,8 +291,8 @@ class LiveRuns:
             revises=revises,
             margin=settings.revise.sureness if revises else 0.0,
             format=_format(document).value,
-            confidence=settings.diagnostics.confidence,
-            words=tuple(sorted(self._lists.words(source_of(document)).terms)) if revises else (),
+            confidence=self._lists.settings(source).dial(settings.diagnostics.confidence),
+            words=tuple(sorted(self._lists.words(source).terms)) if revises else (),
             name=name,
             ignored=tuple(map(tuple, ignored)) if revises else (),
         )

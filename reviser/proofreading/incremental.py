@@ -14,8 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import CONFIDENCE, Change, Draft, Proofread, with_changes
+from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
 from reviser.proofreading.usage import Usage, usage_in
 from reviser.proofreading.vetoes import names_in, raised
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure

@@ -20,6 +20,7 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.proofreading.calibration import RAW, THOROUGH, Calibration, Search, calibration_for
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
+from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
@@ -42,8 +43,6 @@ from reviser.prose import (
 )
 from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
 
-CONFIDENCE: Final = 0.5
-"""How sure a change must be, unless told otherwise."""
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 

@@ -41,12 +41,10 @@ class Request:
 
         Kinds in options take the place of all kinds in the settings. Words that stay are those of both.
         """
-        if only is None and without is None:
-            wanted, unwanted = settings.only, settings.without
-        else:
-            wanted = None if only is None else kinds_in(only)
-            unwanted = frozenset() if without is None else kinds_in(without)
-        kinds = (frozenset(Kind) if wanted is None else wanted) - unwanted
+        kinds = settings.kinds
+        if only is not None or without is not None:
+            wanted = frozenset(Kind) if only is None else kinds_in(only)
+            kinds = wanted - (frozenset() if without is None else kinds_in(without))
         return cls(confidence, kinds, format, (*ignore, *settings.ignore), settings.words)
 
     def format_of(self, path: Path, text: str) -> Format:

@@ -11,7 +11,6 @@ import pytest
 
 from lsp_server.settings import CompletionSettings, Settings, read_settings
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import CONFIDENCE
 
 NOTE = "file:///home/ann/notes/a%20note.md"
 
@@ -139,7 +138,7 @@ def test_the_extension_for_vs_code_knows_the_settings_of_diagnostics() -> None:
     settings, problems = read_settings({"diagnostics": defaults})
     assert not problems
     assert settings == Settings()
-    assert settings.diagnostics.confidence == CONFIDENCE
+    assert settings.diagnostics.confidence is None
     assert known["kinds"]["items"]["enum"] == [kind.value for kind in Kind]
 
 

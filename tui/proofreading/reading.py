@@ -17,6 +17,7 @@ from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 
 if TYPE_CHECKING:
+    from reviser.proofreading.changes import Kind
     from reviser.proofreading.incremental import Checker
     from reviser.session.engine import Engine
 
@@ -60,12 +61,13 @@ class Cancelled(Exception):
 class MistakeReader:
     """Reads texts one after the other, and remembers what it found in which paragraph."""
 
-    def __init__(self, writer: Writer, lists: Lists, confidence: float) -> None:
+    def __init__(self, writer: Writer, lists: Lists, confidence: float | None) -> None:
         self._writer = writer
         self._lists = lists
         self._confidence = confidence
         # The rest belongs to the thread.
         self._checker: Checker | None = None
+        self._wanted: tuple[float, frozenset[Kind]] | None = None
         self._reading: Reading | None = None
 
     def begin(self, reading: Reading) -> None:
@@ -97,27 +99,30 @@ class MistakeReader:
         text, source = reading.text, reading.source
         named = str(source.file) if source.file is not None else "a.txt"
         format = format_of(named, text)
-        if format is Format.UNKNOWN:
+        if format is Format.UNKNOWN or self._lists.excludes(source):
             return
         reading.read = start, end = excerpt(text, reading.near, format)
         given = Given(whole_characters(text[start:end]), format, self._lists.words(source))
         ignored = self._lists.ignored(source, text)
-        for checked in self._checker_of(engine).check(given, reading.near - start):
+        project = self._lists.settings(source)
+        checker = self._checker_of(engine, project.dial(self._confidence), project.kinds)
+        for checked in checker.check(given, reading.near - start):
             found = [Finding.of(one, start) for one in checked.changes]
             yield Found(
                 [(start + first, start + last) for first, last in checked.spans],
                 [one for one in found if not ignored(one) and text.startswith(one.old, one.start)],
             )
 
-    def _checker_of(self, engine: Engine) -> Checker:
+    def _checker_of(self, engine: Engine, confidence: float, kinds: frozenset[Kind]) -> Checker:
         from reviser.proofreading.incremental import Checker
         from reviser.proofreading.proofreader import Proofreader
 
-        if self._checker is None:
-            reader = Proofreader(engine.policy, engine.tokenizer, confidence=self._confidence)
-            self._checker = Checker(
-                lambda draft: reader.proofread(draft, self._go_on), self._confidence
+        if self._checker is None or self._wanted != (confidence, kinds):
+            reader = Proofreader(
+                engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds
             )
+            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on), confidence)
+            self._wanted = confidence, kinds
         return self._checker
 
     def _go_on(self, *progress: int) -> None:

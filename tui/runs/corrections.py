@@ -84,7 +84,8 @@ class Corrections(Production):
 
         engine = self._writer.engine()
         check_revises(engine.policy.vocabulary)
-        reader = Proofreader(engine.policy, engine.tokenizer, confidence=self._settings.confidence)
+        confidence = self._lists.settings(self._source).dial(self._settings.confidence)
+        reader = Proofreader(engine.policy, engine.tokenizer, confidence=confidence)
         text, start, end = self._text, self._start, self._end
         file = self._source.file
         format = format_of(str(file), text) if file is not None else Format.PLAIN

@@ -115,7 +115,6 @@ def check(options: CheckOptions) -> None:
     from reviser.checking.cache import cache_folder
     from reviser.checking.checker import Checker
     from reviser.proofreading.project.settings import settings_for
-    from reviser.proofreading.proofreader import CONFIDENCE
     from reviser.proofreading.request import Request
 
     choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
@@ -125,9 +124,7 @@ def check(options: CheckOptions) -> None:
     settings = settings_for(run.names)
     request = Request.made(
         settings,
-        confidence=next(
-            one for one in (options.confidence, settings.confidence, CONFIDENCE) if one is not None
-        ),
+        confidence=settings.dial(options.confidence),
         only=options.only,
         without=options.except_,
         format=options.format,
@@ -163,6 +160,7 @@ class Run:
     status: int = 0
     found: int = 0
     unclean: int = 0
+    unread: int = 0
 
     @property
     def names(self) -> list[Path]:
@@ -264,6 +262,7 @@ class Run:
         from reviser.checking.reports import github_error
 
         self.status = complain(failed.error)
+        self.unread += 1
         if self.output_format is OutputFormat.GITHUB:
             _write([github_error(failed)])
 
@@ -275,12 +274,21 @@ class Run:
             _write([json_report(self.outcomes)], errors="replace")
         elif self.output_format is OutputFormat.SARIF:
             _write([sarif_report(self.outcomes)], errors="replace")
-        files = f"{count} file{'s' * (count != 1)}"
-        if not self.found:
-            typer.echo(f"{files}: nothing to change", err=True)
-        else:
+        typer.echo(self._summary(count - self.unread), err=True)
+
+    def _summary(self, count: int) -> str:
+        """What was found in the files that could be read, in a few words."""
+        files = _files(count)
+        if self.found:
             told = f"{self.found} mistake{'s' * (self.found > 1)} in {self.unclean} of {files}"
-            typer.echo(told + (", fixed" if self.fix and not self.status else ""), err=True)
+            told += ", fixed" if self.fix and not self.status else ""
+        else:
+            told = f"{files}: nothing to change"
+        return f"{told}; {_files(self.unread)} not checked" if self.unread else told
+
+
+def _files(count: int) -> str:
+    return f"{count} file{'s' * (count != 1)}"
 
 
 def _write(lines: Iterator[str] | Sequence[str], errors: str = "surrogateescape") -> None:

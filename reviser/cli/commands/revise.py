@@ -26,6 +26,7 @@ from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
+    from reviser.proofreading.project.settings import Settings
     from reviser.proofreading.proofreader import Change, Proofread, Proofreader
     from reviser.proofreading.request import Request
     from reviser.session.documents import Document
@@ -135,7 +136,7 @@ def revise(options: ReviseOptions) -> None:
         ),
         Request.made(
             settings,
-            confidence=_confidence(options.confidence, options.sureness, settings.confidence),
+            confidence=_confidence(options.confidence, options.sureness, settings),
             only=options.only,
             without=options.except_,
             format=options.format,
@@ -151,11 +152,11 @@ def revise(options: ReviseOptions) -> None:
         raise typer.Exit(status)
 
 
-def _confidence(confidence: float | None, sureness: float | None, usual: float | None) -> float:
-    from reviser.proofreading.proofreader import CONFIDENCE, confidence_of
+def _confidence(confidence: float | None, sureness: float | None, settings: Settings) -> float:
+    from reviser.proofreading.proofreader import confidence_of
 
     if sureness is None:
-        return next(one for one in (confidence, usual, CONFIDENCE) if one is not None)
+        return settings.dial(confidence)
     if confidence is not None:
         raise ReviserError("choose one of --confidence and --sureness, which is its old name")
     return confidence_of(sureness)

@@ -1,4 +1,4 @@
-"""The lists of words that stay and of findings that are ignored, for documents that are open in an editor."""
+"""What a project and its user want left alone, and the project's settings, for documents that are open in an editor."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.project.ignoring import Place, ignore, list_for, read_ignored
+from reviser.proofreading.project.settings import Settings, files_of_settings, settings_for
 from reviser.proofreading.project.words import (
     PROJECT_FILE,
     Words,
@@ -37,12 +38,34 @@ class Lists:
         # What is ignored in documents without a project, until the editor ends.
         self._for_now: set[tuple[str, Place]] = set()
         self._read: dict[Path, tuple[object, frozenset[Place]]] = {}
+        self._settings: dict[Path, tuple[object, Settings]] = {}
+
+    def settings(self, source: Source) -> Settings:
+        """The settings of the project of a document; what is wrong with them is told, and the usual ones are taken."""
+        if source.file is None:
+            return Settings()
+        folder = source.file.parent
+        stamp = [_stamp(path) for path in files_of_settings(folder)]
+        if self._settings.get(folder, (None,))[0] != stamp:
+            try:
+                found = settings_for([source.file])
+            except (ReviserError, OSError) as error:
+                self._report(str(error))
+                found = Settings()
+            self._settings[folder] = stamp, found
+        return self._settings[folder][1]
+
+    def excludes(self, source: Source) -> bool:
+        """Whether the project of a document wants it not to be read."""
+        return source.file is not None and self.settings(source).excludes(source.file)
 
     def words(self, source: Source) -> Words:
         file = source.file
         try:
+            settings = self.settings(source)
             paths = [project_file(file) if file else None, user_file()]
-            return Words.read(*(path for path in paths if path and path.is_file()))
+            found = [path for path in paths if path and path.is_file()]
+            return Words.read(*found, *settings.ignore) | Words(settings.words)
         except (ReviserError, OSError) as error:
             self._report(str(error))
             return Words()
@@ -90,16 +113,24 @@ class Lists:
 
     def _ignored_in(self, path: Path) -> frozenset[Place]:
         try:
-            state = path.stat()
-            stamp = (state.st_mtime_ns, state.st_size, state.st_ino)
+            stamp = _stamp(path)
+            if stamp is None:
+                return frozenset()
             if self._read.get(path, (None,))[0] != stamp:
                 self._read[path] = (stamp, read_ignored(path))
             return self._read[path][1]
-        except FileNotFoundError:
-            return frozenset()
         except (ReviserError, OSError) as error:
             self._report(str(error))
             return frozenset()
+
+
+def _stamp(path: Path) -> object:
+    """Another value whenever a file is another; None if there is none."""
+    try:
+        state = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def _place(name: str, text: str, finding: Finding) -> Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM, read_utf8
 from reviser.proofreading.changes import Kind
 
+CONFIDENCE: Final = 0.5
+"""How sure a change must be, unless told otherwise."""
 OWN_FILE: Final = Path(".reviser") / "config.toml"
 PROJECT_FILE: Final = Path("pyproject.toml")
 _TABLE: Final = "tool.reviser"
@@ -31,6 +33,15 @@ class Settings:
     words: tuple[str, ...] = ()
     ignore: tuple[Path, ...] = ()
     exclude: tuple[str, ...] = ()
+
+    def dial(self, wanted: float | None) -> float:
+        """How sure a change must be: as the user wants, else the project."""
+        return next(one for one in (wanted, self.confidence, CONFIDENCE) if one is not None)
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of changes that the project wants."""
+        return (frozenset(Kind) if self.only is None else self.only) - self.without
 
     def excludes(self, path: Path) -> bool:
         """Whether a pattern excludes the file at `path`, or a folder that it is in."""
@@ -53,12 +64,23 @@ def settings_for(paths: Iterable[Path]) -> Settings:
     folders = [path if path.is_dir() else path.parent for path in paths if path != STREAM]
     # Only the links that lead to a folder count: a file's settings are where its name is.
     start = Path(os.path.commonpath([folder.resolve() for folder in folders or [Path.cwd()]]))
-    for folder in (start, *start.parents):
-        for file, table in ((OWN_FILE, ""), (PROJECT_FILE, _TABLE)):
-            path = folder / file
-            if path.is_file() and (found := _table(path, table)) is not None:
-                return _settings(found, path, folder, table)
+    for folder, file, table in _places(start):
+        path = folder / file
+        if path.is_file() and (found := _table(path, table)) is not None:
+            return _settings(found, path, folder, table)
     return Settings()
+
+
+def files_of_settings(folder: Path) -> list[Path]:
+    """The files that may hold the settings for what is in a folder, the nearest first."""
+    return [above / file for above, file, _ in _places(folder.resolve())]
+
+
+def _places(start: Path) -> Iterator[tuple[Path, Path, str]]:
+    """Folders from one upward, each with the files that may hold settings and the table of these."""
+    for folder in (start, *start.parents):
+        yield folder, OWN_FILE, ""
+        yield folder, PROJECT_FILE, _TABLE
 
 
 def kinds_named(names: Iterable[str]) -> frozenset[Kind]:

@@ -88,6 +88,9 @@ def test_findings_and_their_places(site: Path) -> None:
     assert lines(check(site, "--only", "article", "note.txt", "guide.md")) == [LINES[1]]
     clean = check(site, "clean.md")
     assert (clean.returncode, clean.stdout, clean.stderr) == (0, "", "1 file: nothing to change\n")
+    lost = check(site, "clean.md", "lost.md")
+    assert (lost.returncode, lost.stdout) == (2, "")
+    assert lost.stderr.endswith("1 file: nothing to change; 1 file not checked\n")
     (site / "own.txt").write_text("teh\n")
     assert lines(check(site, "--ignore", "own.txt", "note.txt")) == [LINES[4]]
     assert lines(check(site, "--confidence", "1")) == []
@@ -288,7 +291,7 @@ def test_several_processes_say_the_same_in_the_same_order(site: Path, reads: Pat
     assert one.stderr == several.stderr
     assert one.stderr.startswith("reviser: picture.txt is a binary file, not text\n")
     found = len(one.stdout.splitlines())
-    assert one.stderr.endswith(f"\n{found} mistakes in 6 of 8 files\n")
+    assert one.stderr.endswith(f"\n{found} mistakes in 6 of 7 files; 1 file not checked\n")
 
 
 def test_a_model_that_cannot_is_told_once(site: Path, tmp_path: Path) -> None:
@@ -361,7 +364,7 @@ def test_mistakes_give_one_sentence(site: Path) -> None:
     complains(check(site, "--changed", "--changed-since", "HEAD"), "choose one")
     missing = check(site, "none.md", "note.txt")
     assert missing.returncode == 2
-    assert missing.stderr.startswith("reviser: there is no file none.md\n2 mistakes in 1 of 2")
+    assert missing.stderr.startswith("reviser: there is no file none.md\n2 mistakes in 1 of 1 file; 1")
     assert len(missing.stdout.splitlines()) == 2
 
 

@@ -311,3 +311,32 @@ def test_formats_decide_what_is_read(tmp_path: Path) -> None:
         await found(app, pilot, "recieved")
 
     drive(app, script)
+
+
+@pytest.mark.parametrize(
+    ("project", "wanted"),
+    [
+        ('except = ["spelling"]', ["goes"]),
+        ("confidence = 0.85", ["recieved", "teh"]),
+        ('words = ["teh"]', ["recieved", "goes"]),
+        ('exclude = ["*.txt"]', []),
+    ],
+)
+def test_the_projects_settings_decide(tmp_path: Path, project: str, wanted: list[str]) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.reviser]\n{project}\n")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: is_read(app))
+        assert olds(app) == wanted
+
+    drive(proofread(tmp_path), script)
+
+
+def test_the_users_confidence_comes_before_the_projects(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.reviser]\nconfidence = 0.99\n")
+    settings = Settings(seed=5, confidence=0.85)
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await found(app, pilot, "recieved", "teh")
+
+    drive(editor(tmp_path, TEXT, settings, load=loads(Scripted(KNOWN))), script)
