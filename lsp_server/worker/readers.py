@@ -135,7 +135,9 @@ class Readers:
                 kinds=[Kind(kind) for kind in task.kinds],
             )
             checker = Checker(
-                lambda draft: proofreader.proofread(draft, self._go_on), task.confidence
+                lambda draft: proofreader.proofread(draft, self._go_on),
+                task.confidence,
+                proofreader.known,
             )
         self._checkers[place] = checker
         while len(self._checkers) > _CHECKERS:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
+from reviser.proofreading.spelling.terms import as_names, terms_in
 from reviser.proofreading.usage import Usage, usage_in
 from reviser.proofreading.vetoes import names_in, raised
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
@@ -56,9 +57,14 @@ class Checker:
     """Finds what to change in the states of documents, by a function that proofreads a draft."""
 
     def __init__(
-        self, proofread: Callable[[Draft], Proofread], confidence: float = CONFIDENCE
+        self,
+        proofread: Callable[[Draft], Proofread],
+        confidence: float = CONFIDENCE,
+        known: Callable[[str], bool] | None = None,
     ) -> None:
+        """`known` says whether a word is in the list of words that the function uses, if it uses one."""
         self._proofread = proofread
+        self._known = known
         self._confidence = confidence
         self._found: OrderedDict[_Key, tuple[Change, ...]] = OrderedDict()
 
@@ -69,7 +75,8 @@ class Checker:
         """
         text = draft.text
         prose = paragraphs(text, draft.format)
-        names, usage = Words(names_in(prose)), usage_in(prose)
+        terms = terms_in(text, prose, draft.format, self._known)
+        names, usage = Words(names_in(prose) | as_names(terms)), usage_in(prose, terms)
         waiting: list[tuple[_Piece, _Key]] = []
         known: list[Change] = []
         for piece in _pieces(draft, prose):

@@ -24,7 +24,9 @@ from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
 from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
+from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.speller import Found, Speller, Strange, speller_for
+from reviser.proofreading.spelling.terms import as_names, terms_in
 from reviser.proofreading.spelling.unknown import Unknown
 from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
@@ -160,6 +162,11 @@ class Proofreader:
         if self._together:
             self._side = min(self._side, _SIDE_TOGETHER)
 
+    @property
+    def known(self) -> Callable[[str], bool] | None:
+        """Whether a word is in the list of words, where the model uses one."""
+        return self._speller.known.knows if self._speller else None
+
     def proofread(
         self, draft: Draft, tell: Callable[[int, int], None] = lambda done, of: None
     ) -> Proofread:
@@ -170,9 +177,9 @@ class Proofreader:
         self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
     ) -> list[Proofread]:
         """Correct several documents, whose sentences are read together."""
-        known = self._speller.known.knows if self._speller else None
+        listed = self._speller.known if self._speller else None
         works = [
-            _Work(draft, self._confidence, self._kinds, self._calibration, known=known)
+            _Work(draft, self._confidence, self._kinds, self._calibration, listed=listed)
             for draft in drafts
         ]
         search = self._calibration.search(self._confidence, self._kinds)
@@ -485,7 +492,7 @@ class _Work:
         calibration: Calibration,
         *,
         calibrated: bool | None = None,
-        known: Callable[[str], bool] | None = None,
+        listed: Dictionary | None = None,
     ) -> None:
         self._draft = draft
         self._calibration = calibration
@@ -495,9 +502,20 @@ class _Work:
         # Which parts of the text a look reads; None for all.
         self._fresh: list[Span] | None = None
         self._paragraphs = paragraphs(draft.text, draft.format)
-        names, usage = names_in(self._paragraphs), usage_in(self._paragraphs)
+        known = listed.knows if listed else None
+        names = names_in(self._paragraphs)
+        terms = terms_in(draft.text, self._paragraphs, draft.format, known)
         even = not calibration.is_raw if calibrated is None else calibrated
-        self._guard = Guard(confidence, kinds, draft.words, names, usage, even, known)
+        self._guard = Guard(
+            confidence,
+            kinds,
+            draft.words,
+            names | as_names(terms),
+            usage_in(self._paragraphs, terms),
+            even,
+            known,
+            listed.is_name if listed else None,
+        )
         self._proposed: dict[int, list[Proposal]] = {}
         self._former: set[str] = set()
         # Changes of unknown words, which may be changed further.

@@ -33,10 +33,11 @@ _NO_NOUN = (
 
 @dataclass(frozen=True)
 class Usage:
-    """How often a document has each spelling, and each word with a capital within a sentence."""
+    """How often a document has each spelling, and each word with a capital within a sentence; and the terms of its code."""
 
     spellings: Counter[str] = field(default_factory=Counter)
     capitals: Counter[str] = field(default_factory=Counter)
+    terms: frozenset[str] = frozenset()
 
     def forbids(self, kind: Kind, old: str, new: str, text: str, start: int) -> bool:
         """Whether the document shows that `old`, at `start` of `text`, is meant."""
@@ -49,14 +50,18 @@ class Usage:
         )
 
     def has_often(self, kind: Kind, old: str) -> bool:
-        """Whether a change is about the letters of a word that the document has again and again."""
-        about_letters = kind in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER)
-        return about_letters and self.spellings[old.casefold()] >= OFTEN
+        """Whether a change is about the letters of a word that the document has again and again, or in its code."""
+        if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER):
+            return False
+        word = old.casefold()
+        return self.spellings[word] >= OFTEN or not self.terms.isdisjoint(
+            (word, word.removesuffix("s"))
+        )
 
 
-def usage_in(paragraphs: Iterable[Paragraph]) -> Usage:
+def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset()) -> Usage:
     """What the paragraphs of a document say about its words. Headings and texts in capitals say nothing about capitals."""
-    usage = Usage()
+    usage = Usage(terms=terms)
     for paragraph in paragraphs:
         usage.spellings.update(word.casefold() for word in _WORD.findall(paragraph.text))
         if paragraph.role is Role.HEADING or paragraph.text.isupper():

@@ -14,9 +14,10 @@ from typing import Final
 
 from reviser.proofreading import english
 from reviser.proofreading.changes import Kind, distance_between
+from reviser.proofreading.doubts import is_doubtful, is_series_comma
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.usage import Usage, asks_for_one, lowers, singles
-from reviser.proofreading.variants import are_variants
+from reviser.proofreading.spelling.variants import are_variants
+from reviser.proofreading.usage import Usage, lowers
 from reviser.prose import Paragraph, Role, sentences
 
 FAR: Final = 0.4
@@ -44,6 +45,7 @@ _COMMON = (
 )
 _POINTING = (frozenset(("this", "that")), frozenset(("these", "those")))
 _RELATIVE = frozenset(("which", "that"))
+_OBLIGING = frozenset(("has", "have", "had"))
 # A mark behind which something follows that is no part of the paragraph: an example, a list, a letter's text.
 _LEADS_ON = re.compile(r"[,:]")
 # Characters around a change that hold the words beside it.
@@ -79,6 +81,8 @@ class Guard:
     """Whether the confidence of a change says how often it is right, whatever words it is about."""
     known: Callable[[str], bool] | None = None
     """Whether a word is in the list of words, where there is one."""
+    is_name: Callable[[str], bool] | None = None
+    """Whether a word with a capital is in that list as it is."""
 
     def objection(self, proposal: Proposal, paragraph: Paragraph) -> str | None:
         """Why a change is not made, in a few words; None if nothing speaks against it."""
@@ -111,10 +115,8 @@ class Guard:
         """The confidence that a change needs in its document."""
         if not self.confidence:
             return 0.0
-        seldom_right = (
-            self.usage.has_often(proposal.kind, proposal.old)
-            or _makes_sentence(proposal, paragraph)
-            or _needs_no_change(proposal, paragraph.text)
+        seldom_right = self.usage.has_often(proposal.kind, proposal.old) or is_doubtful(
+            proposal.kind, proposal.old, proposal.new, paragraph, proposal.start, self.is_name
         )
         if self.calibrated:
             return raised(self.confidence) if seldom_right else self.confidence
@@ -177,19 +179,6 @@ def is_far(proposal: Proposal) -> bool:
     return distance_between(old, new) > FURTHEST * max(len(old), len(new))
 
 
-def _makes_sentence(proposal: Proposal, paragraph: Paragraph) -> bool:
-    """Whether a change makes grammar of a heading, which has its own."""
-    mended = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
-    return paragraph.role is Role.HEADING and proposal.kind not in mended
-
-
-def _needs_no_change(proposal: Proposal, text: str) -> bool:
-    """Whether a plural becomes a singular that nothing beside it asks for: by itself, a plural is seldom wrong."""
-    return singles(proposal.kind, proposal.old, proposal.new) and not asks_for_one(
-        text, proposal.start, proposal.end
-    )
-
-
 def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
     """Why a change would be about the author's manner of writing, in a few words; None if it is not."""
     text = paragraph.text
@@ -202,18 +191,39 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         (pair == _RELATIVE, "both words are right"),
         (pair <= english.PERMITTING or pair in _POINTING, "it says something else"),
         (_denies(old, new), "it says the opposite"),
+        (_releases(proposal, text), "it says something else"),
         (heading and lowers(proposal.old, proposal.new), "headings have capitals of their own"),
         (_in_name(proposal, text), "it changes a name"),
         (leads_on, "it ends what leads on"),
+        (
+            is_series_comma(proposal.old, proposal.new, text, proposal.start),
+            "series have two styles",
+        ),
+        (_between_code(proposal, paragraph), "it writes between two pieces of code"),
         (_is_note(proposal, paragraph), "a note needs no subject"),
     )
     return next((reason for holds, reason in objections if holds), None)
 
 
 def _denies(old: str, new: str) -> bool:
-    """Whether a change only puts in or takes out a negation."""
+    """Whether a change puts in or takes out a negation, alone or with other words: "match" to "will not match"."""
     one, other = _words(old), _words(new)
-    return one != other and _affirmed(one) == _affirmed(other)
+    if one == other:
+        return False
+    if _affirmed(one) == _affirmed(other):
+        return True
+    fewer, more = sorted((one, other), key=len)
+    return _affirmed(more) != more and all(word in more for word in fewer)
+
+
+def _releases(proposal: Proposal, text: str) -> bool:
+    """Whether "has to" loses its "has", which says that something must be done."""
+    taken = proposal.old.strip().casefold()
+    if taken not in _OBLIGING or proposal.new.strip():
+        return False
+    before = _WORD.findall(text[max(proposal.start - _NEAR, 0) : proposal.start])
+    doubled = bool(before) and before[-1].casefold() in _OBLIGING
+    return not doubled and bool(re.match(r"\s*to\b", text[proposal.end :]))
 
 
 def _affirmed(words: list[str]) -> list[str]:
@@ -230,6 +240,19 @@ def _in_name(proposal: Proposal, text: str) -> bool:
     before = re.search(r"(\w[\w'’-]*) \Z", text[: proposal.start])
     after = re.match(r" ([^\W\d_][\w'’-]*)", text[proposal.end :])
     return bool(before and (before[1][0].isupper() or (after and after[1][0].isupper())))
+
+
+def _between_code(proposal: Proposal, paragraph: Paragraph) -> bool:
+    """Whether words are put in where code stands on both sides, as in a list of values."""
+    if proposal.old.strip() or not _words(proposal.new):
+        return False
+    ends = [span.end for span in paragraph.protected]
+    before = max((end for end in ends if end <= proposal.start), default=None)
+    behind = next((span.start for span in paragraph.protected if span.start >= proposal.end), None)
+    if before is None or behind is None:
+        return False
+    beside = paragraph.text[before : proposal.start] + paragraph.text[proposal.end : behind]
+    return not any(character.isalnum() for character in beside)
 
 
 def _is_note(proposal: Proposal, paragraph: Paragraph) -> bool:

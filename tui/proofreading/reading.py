@@ -121,7 +121,9 @@ class MistakeReader:
             reader = Proofreader(
                 engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds
             )
-            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on), confidence)
+            self._checker = Checker(
+                lambda draft: reader.proofread(draft, self._go_on), confidence, reader.known
+            )
             self._wanted = confidence, kinds
         return self._checker
 

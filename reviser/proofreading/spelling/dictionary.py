@@ -50,6 +50,13 @@ class Dictionary:
         """Whether a word, as it may be written in a text, is in the list."""
         return self.size(word) is not None
 
+    def is_name(self, word: str) -> bool:
+        """Whether the list has a word with the capital that it is written with."""
+        plain = word.replace("’", "'")
+        return plain[:1].isupper() and (
+            plain in self._sizes or plain.removesuffix("'s").removesuffix("'") in self._sizes
+        )
+
     def _size_of(self, word: str) -> int | None:
         found = self._sizes.get(word)
         if found is None and not word.islower():

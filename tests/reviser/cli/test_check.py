@@ -364,7 +364,9 @@ def test_mistakes_give_one_sentence(site: Path) -> None:
     complains(check(site, "--changed", "--changed-since", "HEAD"), "choose one")
     missing = check(site, "none.md", "note.txt")
     assert missing.returncode == 2
-    assert missing.stderr.startswith("reviser: there is no file none.md\n2 mistakes in 1 of 1 file; 1")
+    assert missing.stderr.startswith(
+        "reviser: there is no file none.md\n2 mistakes in 1 of 1 file; 1"
+    )
     assert len(missing.stdout.splitlines()) == 2
 
 

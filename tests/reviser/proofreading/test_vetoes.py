@@ -104,6 +104,15 @@ def test_listed_words_stay() -> None:
         ("See that project for more.", "that", "this"),
         ("They do follow it.", "do follow", "do not follow"),
         ("They do not follow it.", "do not", "do"),
+        ("The server has to take care of it.", "has ", ""),
+        ("They had to leave it there.", "had ", ""),
+        ("They see those which match the rule.", "which match", "which will not match"),
+        ("They will not see it there.", "will not see", "see"),
+        # Series and examples have two styles.
+        ("It has spaces, tabs and newlines in it.", "tabs", "tabs,"),
+        ("It has spaces, tabs, and newlines in it.", "tabs,", "tabs"),
+        ("It has spaces, tabs, newlines etc. in it.", "newlines", "newlines,"),
+        ("Some of them (e.g. the first one) are new.", "e.g.", "e.g.,"),
         # A name.
         ("It went to the United Nations in May.", "Nations", "Nation"),
         ("It is in the Google Drive Services here.", "Services", "Service"),
@@ -137,6 +146,11 @@ def test_matters_of_style_are_the_author_s(text: str, old: str, new: str) -> Non
         ("They dont never come.", "dont never", "don't ever"),
         ("I want to nto go there.", "nto", "not"),
         ("It is knot here yet.", "knot", "not"),
+        ("It rained all day and we left.", "day", "day,"),
+        ("When it rained all day they left.", "day", "day,"),
+        ("I did saw him not there.", "did saw him not", "did not see him"),
+        ("He has has to go home.", "has has", "has"),
+        ("He has went home early.", "has ", ""),
     ],
 )
 def test_mistakes_that_look_like_them_are_mended(text: str, old: str, new: str) -> None:
@@ -183,6 +197,58 @@ def test_headings_have_a_grammar_of_their_own() -> None:
     text = "# Screen Clearing\n\nIt is cleared.\n"
     assert not sure_enough(text, "Clearing", "Clear", 0.7)
     assert sure_enough("# The begining\n\nIt is here.\n", "begining", "beginning", 0.6)
+
+
+def test_ing_forms_stay_where_nothing_asks_for_another() -> None:
+    for text, old, new in (
+        ("It uses the URL reversing function here.", "reversing", "reverse"),
+        ("People may change it and presenting them a page is bad.", "presenting", "present"),
+        ("It is done when the program is setting up.", "setting", "set"),
+    ):
+        assert not sure_enough(text, old, new, 0.7)
+        assert sure_enough(text, old, new, 0.85)
+    assert sure_enough("He can swimming very well.", "swimming", "swim", 0.6)
+    assert sure_enough("They going there every day.", "going", "go", 0.6)
+    assert sure_enough("Care should be taking by them.", "taking", "taken", 0.6)
+    assert sure_enough("I want to going home now.", "going", "go", 0.6)
+
+
+def test_these_and_this_without_a_noun_point_elsewhere() -> None:
+    assert not sure_enough("Disabling these isn't required here.", "these", "this", 0.7)
+    assert not sure_enough("We have seen all of that.", "that", "those", 0.7)
+    assert sure_enough("We have seen these file before.", "these", "this", 0.6)
+
+
+def test_all_it_does_is_a_phrase() -> None:
+    assert not sure_enough("All the tag does is tell them.", "does", "do", 0.7)
+    assert sure_enough("All the tags does the same.", "does", "do", 0.6)
+
+
+def test_words_beside_code_take_more_confidence() -> None:
+    text = "For `for` filtering it can help."
+    assert not sure_enough(text, "filtering", "filters", 0.7)
+    assert not sure_enough("The `block` tag comes here.", "tag", "tags", 0.7)
+    assert sure_enough("The `block` teg comes here.", "teg", "tag", 0.6)
+    assert sure_enough("The old tag come here.", "come", "comes", 0.6)
+
+
+def test_nothing_is_written_between_pieces_of_code() -> None:
+    text = "It has the parts `a`, `b` and the rest of them."
+    assert not sure_enough(text, "`, `", "`, and `", 0.999)
+    assert sure_enough("It has the part `a` that tell about `b` here.", "tell", "tells", 0.9)
+
+
+def test_a_name_becomes_a_name_or_takes_more_confidence() -> None:
+    (paragraph,) = paragraphs("We wrote Flaskr in a day. Then Amercia called.", Format.PLAIN)
+    guard = Guard(0.5, is_name={"America"}.__contains__)
+    other = Proposal(9, 15, "Flaskr", "Flask", 0.7, Kind.SPELLING)
+    assert guard.objection(other, paragraph) == "it is not sure enough"
+    assert guard.objection(replace(other, confidence=0.85), paragraph) is None
+    name = Proposal(31, 38, "Amercia", "America", 0.6, Kind.SPELLING)
+    assert guard.objection(name, paragraph) is None
+    # At the start of a sentence every word has a capital.
+    (first,) = paragraphs("Teh end is near.", Format.PLAIN)
+    assert guard.objection(Proposal(0, 3, "Teh", "The", 0.6, Kind.SPELLING), first) is None
 
 
 def test_names_that_come_again_stay() -> None:

@@ -95,3 +95,14 @@ def test_markup_stays(engine: Engine) -> None:
 
 def test_other_policies_have_no_speller() -> None:
     assert speller_for(Overtyping({}), GPT2) is None
+
+
+def test_names_that_the_code_has_too_stay(engine: Engine) -> None:
+    """As in a tutorial about an application: its name is known from a path alone."""
+    prose = "Flaskr will store users in a table, and posts in another one."
+    code = "::\n\n    flask --app flaskr init-db\n"
+    for text in (f"{prose}\n\nRun it {code}", f"{prose}\n\nSee ``flaskr/db.py``.\n"):
+        assert proofread(engine, Draft(text, Format.RST)).text == text
+    # A misspelling is corrected, though the code has it too.
+    wrong = "We recieve it at noon, and then we call ``recieve``.\n"
+    assert spelled(proofread(engine, Draft(wrong, Format.RST))) == {"recieve": "receive"}
