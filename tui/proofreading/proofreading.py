@@ -190,7 +190,7 @@ class Proofreading:
 
     def fix(self, which: Which) -> None:
         """Fix the mistake at the cursor, all of its kind, or all: one step of undo."""
-        here, found = self._sheet.mistakes.here, list(self._sheet.mistakes.findings)
+        here, found = self._chosen(), list(self._sheet.mistakes.findings)
         if which == "this":
             found = [] if here is None else [here]
         elif which == "kind":
@@ -242,10 +242,17 @@ class Proofreading:
         self._done()
 
     def _here(self) -> Finding | None:
-        here = self._sheet.mistakes.here
+        here = self._chosen()
         if here is None:
             self._prompts.say("There is no mistake here.", seconds=3)
         return here
+
+    def _chosen(self) -> Finding | None:
+        """The mistake at the cursor; in the list, that of the chosen row."""
+        rows = self._desk.mistake_list
+        if self._sheet.mistakes.here is None and rows.has_focus:
+            self.look_at_number(rows.chosen)
+        return self._sheet.mistakes.here
 
     def _done(self) -> None:
         """Show what has become of the text; from the list, go on to the next."""

@@ -174,6 +174,19 @@ def test_the_list_of_mistakes(tmp_path: Path) -> None:
     drive(proofread(tmp_path), script)
 
 
+def test_the_first_row_is_chosen_wherever_the_cursor_is(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        draft = app.sheet.draft
+        await found(app, pilot, "recieved", "teh", "goes")
+        assert draft.selection.cursor == 0
+        await pilot.press("ctrl+l", "m")
+        assert draft.text == TEXT.replace("recieved", "received")
+        await pilot.press("i")
+        assert olds(app) == ["goes"]
+
+    drive(proofread(tmp_path), script)
+
+
 def test_what_is_ignored_stays_ignored(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
 
