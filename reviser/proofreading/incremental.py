@@ -19,7 +19,7 @@ from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
 from reviser.proofreading.spelling.terms import as_names, terms_in
 from reviser.proofreading.usage import Usage, usage_in
-from reviser.proofreading.vetoes import names_in, raised
+from reviser.proofreading.vetoes import names_in, needed_if_meant
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
 REMEMBERED: Final = 20_000
@@ -119,8 +119,8 @@ class Checker:
             change
             for change in changes
             if not usage.forbids(change.kind, change.old, change.new, text, change.start)
-            if change.confidence >= raised(self._confidence)
-            or not usage.has_often(change.kind, change.old)
+            if not usage.has_often(change.kind, change.old)
+            or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)
         )
 
     def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:

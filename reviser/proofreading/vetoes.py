@@ -26,6 +26,8 @@ SELDOM_RIGHT: Final = frozenset((Kind.OTHER, Kind.MISSING_WORD))
 """Kinds of changes of which less than half are right, however likely the model finds them."""
 COMMA: Final = 0.8
 """A comma that is put in may be wrong with this share of the chance that other changes may be wrong with."""
+MEANT: Final = 0.1
+"""The same for a word that the document has again and again, or in its code, and that only loses letters at an end."""
 FURTHEST: Final = 0.34
 """The share of a word's letters beyond which a change of them is no slip."""
 MOST_WORDS: Final = 3
@@ -48,6 +50,14 @@ _RELATIVE = frozenset(("which", "that"))
 _OBLIGING = frozenset(("has", "have", "had"))
 # A mark behind which something follows that is no part of the paragraph: an example, a list, a letter's text.
 _LEADS_ON = re.compile(r"[,:]")
+_INTRODUCES = re.compile(
+    r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z",
+    re.IGNORECASE,
+)
+# Prefixes that hardly any misspelling starts with, before a word of four letters or more.
+_PREFIXED = re.compile(
+    r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE
+)
 # Characters around a change that hold the words beside it.
 _NEAR = 60
 
@@ -97,6 +107,8 @@ class Guard:
             reason = "it only contracts words, or writes a contraction out"
         elif _doubles(proposal, paragraph.text):
             reason = "it says a word twice"
+        elif self._takes_compound(proposal):
+            reason = "the word is made of two"
         elif self._makes_up_word(proposal):
             reason = "it writes a word that is in no list"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
@@ -115,12 +127,21 @@ class Guard:
         """The confidence that a change needs in its document."""
         if not self.confidence:
             return 0.0
-        seldom_right = self.usage.has_often(proposal.kind, proposal.old) or is_doubtful(
+        if self.usage.has_often(proposal.kind, proposal.old):
+            return needed_if_meant(self.confidence, proposal.old, proposal.new)
+        seldom_right = is_doubtful(
             proposal.kind, proposal.old, proposal.new, paragraph, proposal.start, self.is_name
         )
         if self.calibrated:
             return raised(self.confidence) if seldom_right else self.confidence
         return needed(proposal, self.confidence, seldom_right=seldom_right)
+
+    def _takes_compound(self, proposal: Proposal) -> bool:
+        """Whether another spelling is given to a word that a prefix makes of a known one: "multiline"."""
+        found = _PREFIXED.fullmatch(proposal.old)
+        if found is None or self.known is None or proposal.kind is not Kind.SPELLING:
+            return False
+        return self.known(found[1]) or self.known(found[1].removesuffix("s"))
 
     def _makes_up_word(self, proposal: Proposal) -> bool:
         """Whether a change writes a word in small letters that neither the list has nor the document."""
@@ -169,6 +190,17 @@ def raised(confidence: float, share: float = FAR) -> float:
     return 1 - (1 - confidence) * share
 
 
+def needed_if_meant(confidence: float, old: str, new: str) -> float:
+    """The confidence that another spelling needs of a word that the document seems to mean.
+
+    Many programs are called like a word with a letter more: "gedit", "blackd".
+    """
+    one, other = old.casefold(), new.casefold()
+    if len(other) < len(one) and (one.startswith(other) or one.endswith(other)):
+        return 1 - (1 - confidence) * MEANT
+    return raised(confidence)
+
+
 def is_far(proposal: Proposal) -> bool:
     """Whether words become others that are neither like them nor of the same class."""
     if not _words(proposal.old) or not _words(proposal.new):
@@ -194,7 +226,8 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         (_releases(proposal, text), "it says something else"),
         (heading and lowers(proposal.old, proposal.new), "headings have capitals of their own"),
         (_in_name(proposal, text), "it changes a name"),
-        (leads_on, "it ends what leads on"),
+        (leads_on or _ends_early(proposal, text), "it ends what leads on"),
+        (_capitalises(proposal, text), "a label is no sentence"),
         (
             is_series_comma(proposal.old, proposal.new, text, proposal.start),
             "series have two styles",
@@ -240,6 +273,25 @@ def _in_name(proposal: Proposal, text: str) -> bool:
     before = re.search(r"(\w[\w'’-]*) \Z", text[: proposal.start])
     after = re.match(r" ([^\W\d_][\w'’-]*)", text[proposal.end :])
     return bool(before and (before[1][0].isupper() or (after and after[1][0].isupper())))
+
+
+def _ends_early(proposal: Proposal, text: str) -> bool:
+    """Whether a full stop is put where a sentence goes on in small letters, or behind "for example"."""
+    if proposal.new != "." or proposal.old not in ("", ","):
+        return False
+    if proposal.end == len(text):
+        return bool(_INTRODUCES.search(text[: proposal.start]))
+    return bool(re.match(r"\s*[a-z]", text[proposal.end :]))
+
+
+def _capitalises(proposal: Proposal, text: str) -> bool:
+    """Whether a capital comes behind a colon: "Note: if it rains"."""
+    following = (proposal.old or text[proposal.end :]).lstrip()
+    return (
+        text[: proposal.start].rstrip()[-1:] == ":"
+        and proposal.new.lstrip()[:1].isupper()
+        and following[:1].islower()
+    )
 
 
 def _between_code(proposal: Proposal, paragraph: Paragraph) -> bool:

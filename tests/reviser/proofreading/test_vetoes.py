@@ -119,6 +119,11 @@ def test_listed_words_stay() -> None:
         # What a paragraph leads on to.
         ("Dear Anna,", ",", "."),
         ("It is as follows:", ":", "."),
+        ("It is merged, for example", "example", "example."),
+        ("We use it here, because it helps.", "here,", "here."),
+        # A label is no sentence.
+        ("Note: if it rains, they leave.", "if", "If"),
+        ("Note: documents do not need it.", "documents", "The documents"),
         # No sentence with a subject.
         ("Uses the first one that is found.", "Uses", "Use"),
         ("Checking one of them:", "Checking", "Check"),
@@ -139,6 +144,7 @@ def test_matters_of_style_are_the_author_s(text: str, old: str, new: str) -> Non
         ("If I would have time I can go.", "can", "could"),
         ("See this projects for more.", "this", "these"),
         ("He met a Students there.", "Students", "Student"),
+        ("It rained, We left it there.", "rained,", "rained."),
         ("It rained, we left, and so on,", "rained,", "rained:"),
         ("Use of it are free.", "are", "is"),
         ("Checking it are hard.", "are", "is"),
@@ -190,6 +196,9 @@ def test_a_spelling_that_comes_again_and_again_takes_more_confidence() -> None:
     text = "The environ is new. Each environ is copied. An environ is small."
     assert not sure_enough(text, "environ", "environment", 0.75)
     assert sure_enough(text, "environ", "environment", 0.9)
+    tool = "Open gedit here. In gedit press it. It starts gedit."
+    assert not sure_enough(tool, "gedit", "edit", 0.9)
+    assert sure_enough(tool, "gedit", "edit", 0.97)
     assert sure_enough(text.replace("An environ", "It"), "environ", "environment", 0.75)
 
 
@@ -236,6 +245,15 @@ def test_nothing_is_written_between_pieces_of_code() -> None:
     text = "It has the parts `a`, `b` and the rest of them."
     assert not sure_enough(text, "`, `", "`, and `", 0.999)
     assert sure_enough("It has the part `a` that tell about `b` here.", "tell", "tells", 0.9)
+
+
+def test_a_prefix_makes_words_of_words() -> None:
+    (paragraph,) = paragraphs("It has multiline magics and a subtel hint.", Format.PLAIN)
+    guard = Guard(0.5, known={"line", "hint", "subtle", "multilane"}.__contains__)
+    compound = Proposal(7, 16, "multiline", "multilane", 0.9, Kind.SPELLING)
+    assert guard.objection(compound, paragraph) == "the word is made of two"
+    wrong = Proposal(30, 36, "subtel", "subtle", 0.9, Kind.SPELLING)
+    assert guard.objection(wrong, paragraph) is None
 
 
 def test_a_name_becomes_a_name_or_takes_more_confidence() -> None:
