@@ -58,6 +58,8 @@ _INTRODUCES = re.compile(
 _PREFIXED = re.compile(
     r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE
 )
+# Letters of a noun, at the least.
+_NOUN = 4
 # Characters around a change that hold the words beside it.
 _NEAR = 60
 
@@ -137,11 +139,23 @@ class Guard:
         return needed(proposal, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, proposal: Proposal) -> bool:
-        """Whether another spelling is given to a word that a prefix makes of a known one: "multiline"."""
-        found = _PREFIXED.fullmatch(proposal.old)
-        if found is None or self.known is None or proposal.kind is not Kind.SPELLING:
+        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline", "dicts"."""
+        if self.known is None or proposal.kind is not Kind.SPELLING:
             return False
-        return self.known(found[1]) or self.known(found[1].removesuffix("s"))
+        old, new = proposal.old.casefold(), proposal.new.casefold()
+        single = old.removesuffix("s")
+        if found := _PREFIXED.fullmatch(old):
+            return self.known(found[1]) or self.known(found[1].removesuffix("s"))
+        # "citys", "childs", "cames" and "thats" are no plurals.
+        return (
+            single != old
+            and len(single) >= _NOUN
+            and not single.endswith(("s", "y"))
+            and single not in english.BASES_OF_FORMS
+            and frozenset((single, new)) not in english.PLURALS
+            and not new.startswith(single)
+            and self.known(single)
+        )
 
     def _makes_up_word(self, proposal: Proposal) -> bool:
         """Whether a change writes a word in small letters that neither the list has nor the document."""

@@ -252,6 +252,17 @@ def test_a_prefix_makes_words_of_words() -> None:
     guard = Guard(0.5, known={"line", "hint", "subtle", "multilane"}.__contains__)
     compound = Proposal(7, 16, "multiline", "multilane", 0.9, Kind.SPELLING)
     assert guard.objection(compound, paragraph) == "the word is made of two"
+    for old, new, refused_so in (
+        ("dicts", "diets", True),
+        ("thats", "that's", False),
+        ("citys", "cities", False),
+        ("childs", "children", False),
+    ):
+        text = f"It has {old} in it."
+        (plain,) = paragraphs(text, Format.PLAIN)
+        words = Guard(0.5, known={"dict", "that", "city", "child", "diets", "cities"}.__contains__)
+        plural = Proposal(7, 7 + len(old), old, new, 0.9, Kind.SPELLING)
+        assert (words.objection(plural, plain) == "the word is made of two") is refused_so
     wrong = Proposal(30, 36, "subtel", "subtle", 0.9, Kind.SPELLING)
     assert guard.objection(wrong, paragraph) is None
 
