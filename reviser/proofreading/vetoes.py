@@ -302,7 +302,7 @@ def _capitalises(proposal: Proposal, text: str) -> bool:
     """Whether a capital comes behind a colon: "Note: if it rains"."""
     following = (proposal.old or text[proposal.end :]).lstrip()
     return (
-        text[: proposal.start].rstrip()[-1:] == ":"
+        text[: proposal.start].rstrip(" *_")[-1:] == ":"
         and proposal.new.lstrip()[:1].isupper()
         and following[:1].islower()
     )

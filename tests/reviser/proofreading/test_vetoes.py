@@ -228,6 +228,11 @@ def test_these_and_this_without_a_noun_point_elsewhere() -> None:
     assert sure_enough("We have seen these file before.", "these", "this", 0.6)
 
 
+def test_labels_may_be_emphasised() -> None:
+    assert not sure_enough("**Tip:** if you need it, use it.", "if", "If", 0.99)
+    assert sure_enough("It rained. if you need it, use it.", "if", "If", 0.6)
+
+
 def test_all_it_does_is_a_phrase() -> None:
     assert not sure_enough("All the tag does is tell them.", "does", "do", 0.7)
     assert sure_enough("All the tags does the same.", "does", "do", 0.6)
