@@ -50,6 +50,8 @@ LOOKS = {
     "editor.unicodeHighlight.ambiguousCharacters": False,
     "workbench.activityBar.location": "hidden",
     "reviser.completion.enabled": False,
+    # Only the process that writes is there to be halted.
+    "reviser.diagnostics.enabled": False,
     # One edit for each moment of the model's, at once.
     "reviser.live.editsPerSecond": 1000,
 }
