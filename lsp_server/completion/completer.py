@@ -144,8 +144,7 @@ class Completer:
         await self._worker.warm(self._key())
         if not invoked:
             least, most = settings.min_delay_ms / 1000, settings.max_delay_ms / 1000
-            steps = settings.max_actions
-            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most, steps))
+            await asyncio.sleep(self._pace.delay(time.monotonic(), least, most))
         async with self._turn:
             self._set_busy(True)
             try:
@@ -206,13 +205,15 @@ class Completer:
             confidence=0.0 if invoked else completion.confidence,
             whole_line=completion.unit == "line",
         )
-        texts: Sequence[str] = ()
-        steps = 0
-        async with aclosing(self._worker.write(task)) as events:
-            async for event in events:
-                if event.kind == "step":
-                    self._pace.step(time.monotonic(), first=not steps)
-                    steps += 1
-                elif event.kind == "done":
-                    texts = event.texts
-        return [whole_clause(text) if invoked else text for text in texts]
+        texts: Sequence[str] | None = None
+        began = time.monotonic()
+        try:
+            async with aclosing(self._worker.write(task)) as events:
+                async for event in events:
+                    if event.kind == "done":
+                        texts = event.texts
+        finally:
+            # What the user asks for is longer, and says nothing about the rest.
+            if not invoked:
+                self._pace.answered(time.monotonic() - began, whole=texts is not None)
+        return [whole_clause(text) if invoked else text for text in texts or ()]

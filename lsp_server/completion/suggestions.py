@@ -229,8 +229,7 @@ class Pace:
     def __init__(self) -> None:
         self._last: float | None = None
         self._gap: float | None = None
-        self._last_step: float | None = None
-        self._step: float | None = None
+        self._answer: float | None = None
 
     def key(self, now: float) -> None:
         """A key was struck at `now`, in seconds."""
@@ -238,17 +237,15 @@ class Pace:
             self._gap = _blend(self._gap, gap)
         self._last = now
 
-    def step(self, now: float, *, first: bool = False) -> None:
-        """The model took a step. Before the first it may have been loaded, or have read a whole text."""
-        if not first and self._last_step is not None:
-            self._step = _blend(self._step, now - self._last_step)
-        self._last_step = now
+    def answered(self, seconds: float, *, whole: bool = True) -> None:
+        """The model took so long for an answer; one that was broken off would have taken longer."""
+        if whole or (self._answer is not None and seconds > self._answer):
+            self._answer = _blend(self._answer, seconds)
 
-    def delay(self, now: float, least: float, most: float, steps: int) -> float:
-        """How long to wait from now with a request of so many steps; the time since the last key counts."""
+    def delay(self, now: float, least: float, most: float) -> float:
+        """How long to wait from now with a request; the time since the last key counts."""
         gap = self._gap or 0.0
-        # Reading what was typed costs about as much as a step or two.
-        quick = self._step is not None and self._step * (steps + 2) < 0.8 * gap
+        quick = self._answer is not None and self._answer < 0.8 * gap
         pause = least if quick else min(max(1.3 * gap, least), max(least, most))
         elapsed = now - self._last if self._last is not None else pause
         return max(pause - elapsed, 0.0)

@@ -197,7 +197,7 @@ def test_the_delay_follows_the_typing() -> None:
         pace = Pace()
         for strike in range(20):
             pace.key(strike * gap)
-        return pace.delay(19 * gap, least=0.04, most=0.4, steps=6)
+        return pace.delay(19 * gap, least=0.04, most=0.4)
 
     assert delay_after(0.01) == 0.04
     assert delay_after(0.1) == pytest.approx(0.13)
@@ -210,24 +210,29 @@ def test_a_quick_model_is_asked_at_once_and_a_slow_one_in_a_pause() -> None:
     for strike in range(20):
         pace.key(strike * 0.1)
     now = 19 * 0.1
-    assert pace.delay(now, 0.0, 0.4, 6) == pytest.approx(0.13)
-    pace.step(100.0, first=True)
-    for step in range(1, 6):
-        pace.step(100.0 + 0.005 * step)
-    assert pace.delay(now, 0.0, 0.4, 6) == 0
-    assert pace.delay(now, 0.04, 0.4, 6) == pytest.approx(0.04)
-    assert pace.delay(now, 0.0, 0.4, 60) == pytest.approx(0.13)
-    pace.step(200.0, first=True)
-    assert pace.delay(now, 0.0, 0.4, 6) == 0
-    for step in range(1, 20):
-        pace.step(200.0 + 0.05 * step)
-    assert pace.delay(now, 0.0, 0.4, 6) == pytest.approx(0.13)
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
+    # An answer that was broken off says nothing of how long others take.
+    pace.answered(0.01, whole=False)
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
+    # The first one may have read a whole text.
+    pace.answered(0.2)
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
+    for _ in range(6):
+        pace.answered(0.02)
+    assert pace.delay(now, 0.0, 0.4) == 0
+    assert pace.delay(now, 0.04, 0.4) == pytest.approx(0.04)
+    pace.answered(0.01, whole=False)
+    assert pace.delay(now, 0.0, 0.4) == 0
+    # One that was broken off late does: the model has become slow.
+    for _ in range(6):
+        pace.answered(0.5, whole=False)
+    assert pace.delay(now, 0.0, 0.4) == pytest.approx(0.13)
 
 
 def test_a_pause_already_made_counts() -> None:
     pace = Pace()
     pace.key(0.0)
     pace.key(0.1)
-    assert pace.delay(0.2, 0.04, 0.4, 6) == pytest.approx(0.03)
-    assert pace.delay(5.0, 0.04, 0.4, 6) == 0
-    assert Pace().delay(0.0, 0.04, 0.4, 6) == 0
+    assert pace.delay(0.2, 0.04, 0.4) == pytest.approx(0.03)
+    assert pace.delay(5.0, 0.04, 0.4) == 0
+    assert Pace().delay(0.0, 0.04, 0.4) == 0
