@@ -23,6 +23,10 @@ COMMANDS = {
     "margin": ("studies.lookahead_margin", "how likely a change must be to be made"),
     "moving": ("studies.moving", "moves at several temperatures"),
     "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
+    "proofreading_recipes": (
+        "studies.proofreading_recipes",
+        "short training runs of proofreaders that differ in one setting",
+    ),
     "quality": ("studies.quality", "a model beside real text and a left-to-right model"),
     "quantisation": ("studies.quantisation", "what quantised weights cost"),
     "reading": ("speed.reading", "passages proofread together beside one after the other"),

@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.proofreading.correctors import check_name, corrector
+from benchmarks.proofreading.correctors import check_name, corrector, shown_name
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
@@ -69,7 +69,7 @@ def run(options: LinesOptions) -> None:
                 parts = [given[at : at + _AT_ONCE] for at in range(0, len(given), _AT_ONCE)]
                 made = pool.map(_corrected, [name] * len(parts), [file.stem] * len(parts), parts)
                 lines = list(chain.from_iterable(made))
-                target = options.out / name / file.name
+                target = options.out / shown_name(name) / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(target, "".join(f"{line}\n" for line in lines).encode())
                 seconds = time.monotonic() - began
