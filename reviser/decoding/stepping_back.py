@@ -41,7 +41,7 @@ ON_AVERAGE: Final = 0.8
 BEHIND: Final = 2.5
 OF_PHRASES: Final = 0.4
 # The odds of a first move, as a multiple of the model's: most steps back that are checked are not made.
-ODDS: Final = 20.0
+ODDS: Final = 30.0
 # Largest number of actions of a step back.
 _LONGEST: Final = 96
 # How many tokens beside the place that moves lead to a sentence may be put, and anything else.

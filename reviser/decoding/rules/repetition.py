@@ -18,10 +18,12 @@ from reviser.decoding.sampler import Scores
 
 LONGEST_REPEAT: Final = 8
 """So many tokens in a row are not written twice, unless told otherwise."""
-PENALTIES: Final = {2: 1.0, 3: 3.0}
-"""By how many nats a word becomes less likely that would be the second or the third of a phrase in the run's own text."""
+SECOND: Final = 1.0
+"""By how many nats a word becomes less likely that would be the second of a phrase in the run's own text."""
+THIRD: Final = 3.0
+"""The same for the third word, for each time that the three stand there already."""
 DOUBTFUL: Final = 4
-"""The word that would be this one of such a phrase is not written, unless the model is `SURE` of it."""
+"""The word that would be this one of such a phrase is not written, unless the model is `SURE` of it and it stands there once."""
 SURE: Final = 0.4
 """The chance of a word from which there is no other good way to go on, as after "by the end"."""
 PHRASE: Final = 6
@@ -77,21 +79,25 @@ class UnrepeatedPhrases:
         if scores is None:
             return scores
         own = canvas.between(canvas.low, canvas.high)
-        sizes = self._sizes(own, canvas.cursor - canvas.low)
-        if not sizes:
+        repeats = self._repeats(own, canvas.cursor - canvas.low)
+        if not repeats:
             return scores
         made = scores.copy()
-        chances = _chances(scores) if max(sizes.values()) >= DOUBTFUL else None
-        for token, size in sizes.items():
-            if size in PENALTIES:
-                made[token] -= PENALTIES[size]
-            elif chances is not None and (size >= PHRASE or chances[token] < SURE):
-                made[token] = -np.inf
+        long = any(max(sizes) >= DOUBTFUL for sizes in repeats.values())
+        chances = _chances(scores) if long else None
+        for token, sizes in repeats.items():
+            if max(sizes) < DOUBTFUL:
+                times = sum(size >= DOUBTFUL - 1 for size in sizes)
+                made[token] -= THIRD * times if times else SECOND
+            elif chances is not None:
+                once = sum(size >= DOUBTFUL for size in sizes) == 1
+                if max(sizes) >= PHRASE or not once or chances[token] < SURE:
+                    made[token] = -np.inf
         return made
 
-    def _sizes(self, own: Sequence[int], cursor: int) -> dict[int, int]:
-        """The words that would go on a phrase that stands in the run's own text, with the number of its words then."""
-        found: dict[int, int] = {}
+    def _repeats(self, own: Sequence[int], cursor: int) -> dict[int, list[int]]:
+        """The words that would go on a phrase that stands in the run's own text, with the number of its words then, for each time."""
+        found: dict[int, list[int]] = {}
         if not cursor or own[cursor - 1] not in self._words:
             return found
         for at, token in enumerate(own[:-1]):
@@ -106,7 +112,7 @@ class UnrepeatedPhrases:
                     and own[at - size] in self._words
                 ):
                     size += 1
-                found[word] = max(found.get(word, 0), size + 1)
+                found.setdefault(word, []).append(size + 1)
         return found
 
 

@@ -13,8 +13,9 @@ from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.repetition import (
-    PENALTIES,
     PHRASE,
+    SECOND,
+    THIRD,
     Unrepeated,
     UnrepeatedPhrases,
     completions,
@@ -108,13 +109,21 @@ def change_of(text: str, said: str, word: str, chance: float = 0.3) -> float:
 def test_the_longer_a_repeated_phrase_the_less_likely_its_next_word() -> None:
     text = " the cat sat on the mat."
     assert change_of(text, " mat", " cat") == 0
-    assert change_of(text, " cat", " sat") == pytest.approx(PENALTIES[2])
-    assert change_of(text, " the cat", " sat") == pytest.approx(PENALTIES[3])
+    assert change_of(text, " cat", " sat") == pytest.approx(SECOND)
+    assert change_of(text, " the cat", " sat") == pytest.approx(THIRD)
     assert change_of(text, " the cat sat", " on") == np.inf
     # Where there is no other way to go on, four and five words may be said again, but not six.
     assert change_of(text, " the cat sat", " on", 0.9) == 0
     assert change_of(text, " the cat sat on", " the", 0.9) == 0
     assert change_of(text, " the cat sat on the", " mat", 0.9) == np.inf
+
+
+def test_the_more_often_a_phrase_was_said_the_less_likely_it_is_said_again() -> None:
+    text = " the cat sat on the mat. the cat sat on."
+    assert change_of(text, " cat", " sat") == pytest.approx(SECOND)
+    assert change_of(text, " the cat", " sat") == pytest.approx(2 * THIRD)
+    # What stands there twice is not said a third time, however sure the model is.
+    assert change_of(text, " the cat sat", " on", 0.9) == np.inf
 
 
 def test_a_run_may_repeat_what_it_was_given_and_leaves_its_own_loops() -> None:
