@@ -64,6 +64,7 @@ def is_doubtful(
         or _points_elsewhere(old, new, text[end:])
         or _sums_up(old, new, text[:start], text[end:])
         or _beside_code(kind, paragraph, start, end)
+        or _goes_on(old, new)
         or (is_name is not None and _renames(kind, old, new, paragraph, start, is_name))
     )
 
@@ -72,6 +73,11 @@ def _makes_sentence(kind: Kind, paragraph: Paragraph) -> bool:
     """Whether a change makes grammar of a heading, which has its own."""
     fixed = (Kind.SPELLING, Kind.EXTRA_WORD, Kind.JOINED_OR_SPLIT)
     return paragraph.role is Role.HEADING and kind not in fixed
+
+
+def _goes_on(old: str, new: str) -> bool:
+    """Whether the end of a sentence becomes a comma."""
+    return old.strip() == "." and new.strip() == ","
 
 
 def _needs_no_change(kind: Kind, old: str, new: str, text: str, start: int) -> bool:

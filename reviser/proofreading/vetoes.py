@@ -54,6 +54,12 @@ _INTRODUCES = re.compile(
     r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z",
     re.IGNORECASE,
 )
+# The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love,".
+_CLOSING = re.compile(
+    r"(?:^|(?<=[.!?…]\s))(?:(?:with|my|our|kind|kindest|warm|warmest|best|lots|much|all|of|and|many|yours|very)\s+)*"
+    r"(?:regards|wishes|love|thanks|cheers|greetings|faithfully|sincerely|truly|respectfully)\s*(?:,|\Z)",
+    re.IGNORECASE,
+)
 # Prefixes that hardly any misspelling starts with, before a word of four letters or more.
 _PREFIXED = re.compile(
     r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE
@@ -248,6 +254,7 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         ),
         (_between_code(proposal, paragraph), "it writes between two pieces of code"),
         (_is_note(proposal, paragraph), "a note needs no subject"),
+        (_in_closing(proposal, text), "the end of a letter is no sentence"),
     )
     return next((reason for holds, reason in objections if holds), None)
 
@@ -332,6 +339,16 @@ def _is_note(proposal: Proposal, paragraph: Paragraph) -> bool:
         return True
     led_on = paragraph.role.fragment or paragraph.text.endswith(":")
     return led_on and new.endswith("ing")
+
+
+def _in_closing(proposal: Proposal, text: str) -> bool:
+    """Whether the words that end a letter become others, or lose their capitals: "Best Regards,"."""
+    if proposal.kind is Kind.SPELLING:
+        return False
+    return any(
+        found.start() <= proposal.start and proposal.end <= found.end()
+        for found in _CLOSING.finditer(text)
+    )
 
 
 def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:

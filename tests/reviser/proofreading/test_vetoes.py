@@ -50,6 +50,10 @@ def proposal(old: str, new: str, confidence: float = 0.6) -> Proposal:
         ("Use the option --recieve for it.", "recieve", "receive"),
         ("The NASA has a rocket for that.", "NASA", "Nasa"),
         ("It is a very old house here.", "very", "very very"),
+        ("Best Regards,", "Regards", "Regarding"),
+        ("Best Regards,", "Regards", "regards"),
+        ("I will write again. Lots of Love, Anna", "Love", "love"),
+        ("Yours faithfully,", "faithfully", "faithful"),
         ("It is an old house.", " house.", " house. It has a green roof and a door."),
         ("It is, as it were and was once, an old house.", "as it were and was once", "so"),
     ],
@@ -370,3 +374,14 @@ def test_no_word_is_written_that_is_in_no_list() -> None:
     # What the document has elsewhere may be written.
     assert guard.objection(replace(made_up, new="zorble", confidence=0.99), paragraph) is None
     assert Guard(0.5).objection(made_up, paragraph) is None
+
+
+def test_what_is_written_beside_the_end_of_a_letter_is_corrected() -> None:
+    assert not refused("Please send my reguards, and write soon.", "reguards", "regards")
+    assert not refused("He send his love to you all.", "send", "sends")
+
+
+def test_a_full_stop_becomes_a_comma_only_if_the_model_is_surer() -> None:
+    text = "We came home. it was late!"
+    assert proofread(text, {".": (",", 0.7)}).text == text
+    assert proofread(text, {".": (",", 0.95)}).text == "We came home, it was late!"
