@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from reviser.decoding.sampler import Scores
 LONGEST_REPEAT: Final = 8
 """So many tokens in a row are not written twice, unless told otherwise."""
 SECOND: Final = 1.0
-"""By how many nats a word becomes less likely that would be the second of a phrase in the run's own text."""
+"""By how many nats a word becomes less likely that would be the second of a phrase in the run's own text: so many if the two stand
+there once, and as many more each time that they stand there twice as often."""
 THIRD: Final = 3.0
 """The same for the third word, for each time that the three stand there already."""
 DOUBTFUL: Final = 4
@@ -41,7 +43,7 @@ class Unrepeated:
     ) -> None:
         self._policy = policy
         self._size = size
-        self._pieces = frozenset[int]() if tokenizer is None else _tokens(tokenizer).pieces
+        self._kinds = None if tokenizer is None else _Kinds(tokenizer)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -52,7 +54,8 @@ class Unrepeated:
         if scores is None or canvas.cursor < self._size - 1:
             return scores
         found = completions(canvas.tokens, canvas.cursor, self._size)
-        repeated = [token for token in found if token not in self._pieces]
+        kinds = self._kinds
+        repeated = [token for token in found if kinds is None or kinds[token] is not _Token.PIECE]
         if repeated:
             scores = scores.copy()
             scores[repeated] = -np.inf
@@ -62,13 +65,13 @@ class Unrepeated:
 class UnrepeatedPhrases:
     """A policy that is kept from writing phrases twice in one run: words in a row, each of them a token.
 
-    The longer a repeated phrase would become, the less likely its next word is made. What stands around the run may be
-    repeated, and so may marks, numbers and lines, as lists and tables have them.
+    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made. Marks and line breaks
+    between words do not matter, and may be repeated themselves; a number, or a word of several tokens, ends a phrase. What stands around the run may be repeated.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
         self._policy = policy
-        self._words = _tokens(tokenizer).words
+        self._kinds = _Kinds(tokenizer)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -87,8 +90,8 @@ class UnrepeatedPhrases:
         chances = _chances(scores) if long else None
         for token, sizes in repeats.items():
             if max(sizes) < DOUBTFUL:
-                times = sum(size >= DOUBTFUL - 1 for size in sizes)
-                made[token] -= THIRD * times if times else SECOND
+                thrice = sum(size >= DOUBTFUL - 1 for size in sizes)
+                made[token] -= max(THIRD * thrice, SECOND * (1 + math.log2(len(sizes))))
             elif chances is not None:
                 once = sum(size >= DOUBTFUL for size in sizes) == 1
                 if max(sizes) >= PHRASE or not once or chances[token] < SURE:
@@ -98,21 +101,37 @@ class UnrepeatedPhrases:
     def _repeats(self, own: Sequence[int], cursor: int) -> dict[int, list[int]]:
         """The words that would go on a phrase that stands in the run's own text, with the number of its words then, for each time."""
         found: dict[int, list[int]] = {}
-        if not cursor or own[cursor - 1] not in self._words:
+        said = self._in_a_row(own[:cursor])
+        if not said or said[-1] == _END:
             return found
-        for at, token in enumerate(own[:-1]):
-            word = own[at + 1]
-            # What stands at the cursor itself repeats nothing.
-            if token == own[cursor - 1] and at + 1 != cursor and word in self._words:
+        # What stands at the cursor itself repeats nothing.
+        all_words = [*said, _END, *self._in_a_row(own[cursor:])]
+        for at, (token, word) in enumerate(pairwise(all_words)):
+            if token == said[-1] and word != _END:
                 size = 1
                 while (
                     size < PHRASE - 1
-                    and size <= min(at, cursor - 1)
-                    and own[at - size] == own[cursor - 1 - size]
-                    and own[at - size] in self._words
+                    and size <= min(at, len(said) - 1)
+                    and all_words[at - size] == said[-1 - size] != _END
                 ):
                     size += 1
                 found.setdefault(word, []).append(size + 1)
+        return found
+
+    def _in_a_row(self, tokens: Sequence[int]) -> list[int]:
+        """The words among some tokens, with `_END` where a phrase ends."""
+        found: list[int] = []
+        before = _Token.OTHER
+        for token in tokens:
+            kind = self._kinds[token]
+            if kind is _Token.WORD or (kind is _Token.PIECE and before is _Token.MARK):
+                found.append(token)
+            elif kind is not _Token.MARK and (not found or found[-1] != _END):
+                if kind is _Token.PIECE and found:
+                    # It goes on the word before.
+                    found.pop()
+                found.append(_END)
+            before = kind
         return found
 
 
@@ -122,32 +141,34 @@ def _chances(scores: Scores) -> Scores:
     return chances
 
 
-@dataclass(frozen=True)
-class _Tokens:
-    """Tokens that are a whole word (a space and letters, or an ending such as "'s"), and those that may go on a word."""
+class _Token(Enum):
+    """What a token is to a phrase."""
 
-    words: frozenset[int]
-    pieces: frozenset[int]
-
-
-_known: WeakKeyDictionary[Tokenizer, _Tokens] = WeakKeyDictionary()
-_WORD = re.compile(r" [^\W\d_]+|['’][^\W\d_]+")
-_PIECE = re.compile(r"[^\W\d_]+")
+    WORD = re.compile(r" [^\W\d_]+|['’][^\W\d_]+")
+    """A space and letters, or an ending such as "'s"."""
+    PIECE = re.compile(r"[^\W\d_]+")
+    """Letters: the start of a line, or more of a word."""
+    MARK = re.compile(r"[\W_]+")
+    OTHER = re.compile("")
 
 
-def _tokens(tokenizer: Tokenizer) -> _Tokens:
-    if tokenizer not in _known:
-        shown = {
-            token: tokenizer.token_bytes(token).decode("utf-8", "ignore")
-            for token in range(tokenizer.size)
-            if token not in tokenizer.markers
-        }
-        words, pieces = (
-            frozenset(token for token, text in shown.items() if pattern.fullmatch(text))
-            for pattern in (_WORD, _PIECE)
-        )
-        _known[tokenizer] = _Tokens(words, pieces)
-    return _known[tokenizer]
+class _Kinds:
+    """What the tokens of a tokenizer are; found when it is asked, since a text has few of them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._found = dict.fromkeys(tokenizer.markers, _Token.OTHER)
+
+    def __getitem__(self, token: int) -> _Token:
+        found = self._found.get(token)
+        if found is None:
+            text = self._tokenizer.token_bytes(token).decode("utf-8", "ignore")
+            matching = (kind for kind in _Token if kind.value.fullmatch(text))
+            found = self._found[token] = next(matching, _Token.OTHER)
+        return found
+
+
+_END: Final = -1
 
 
 def completions(tokens: Sequence[int], cursor: int, size: int) -> Iterator[int]:
