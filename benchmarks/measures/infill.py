@@ -5,8 +5,9 @@
 MODEL and BASE are model folders that share one tokenizer; SHARDS are held-out token shards made with it.
 A passage is cut into a prefix, a gap and a suffix. A model that can move sees both sides and fills the gap
 until it stops; a left-to-right model sees the prefix alone and writes as many tokens as the gap had. The
-score is the perplexity of the suffix's first tokens under the evaluator, given the prefix and the filling. With `--tries` a model
-fills each gap several times, and its own reading chooses, as in `reviser infill`.
+score is the perplexity of the suffix's first tokens under the evaluator, given the prefix and the filling. With `--tries` above 1 the
+model searches the best filling as `reviser infill` does: several tries, guided, each with many possible ends, of which its own
+reading chooses.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import torch
 
 from benchmarks.measures.continuation import log_losses
+from benchmarks.measures.gap_search import search_fillings
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
@@ -49,7 +51,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Report:
-    """One way of filling, over all passages; `beaten` says how often real text is joined no better."""
+    """One way of filling, over all passages; `beaten` says how often real text is joined no better.
+
+    `stopped` counts fillings that have an end, and `ended_by_model` those of them whose end the model chose by itself with Stop.
+    """
 
     name: str
     passages: int
@@ -58,6 +63,7 @@ class Report:
     tokens: float
     stopped: float
     beaten: float
+    ended_by_model: float | None = None
 
 
 def passages_of(corpus: Corpus, count: int) -> list[Passage]:
@@ -82,23 +88,25 @@ def best_fill(
     rows: int,
     tries: int,
     sampling: Sampling,
-) -> list[tuple[list[int], str]]:
-    """The best of several tries at each gap: one that ended, after which the model finds what follows likeliest."""
-    tried = [
-        fill(checkpoint, passages, first_seed + number, rows, sampling) for number in range(tries)
+) -> list[tuple[list[int], str, bool]]:
+    """The best filling of each gap, how its run ended, and whether the model ended it itself: as in `reviser infill`."""
+    if tries == 1 or not {"move", "stop"} <= checkpoint.vocabulary.kinds:
+        plain = fill(checkpoint, passages, first_seed, rows, sampling)
+        return [(gap, ending, ending == "stop") for gap, ending in plain]
+    found = search_fillings(
+        checkpoint,
+        [(passage.prefix, passage.suffix) for passage in passages],
+        [first_seed * 100_000 + number for number in range(len(passages))],
+        tries=tries,
+        max_actions=MAX_ACTIONS,
+        sampling=sampling,
+        rows=rows,
+    )
+    stop = checkpoint.vocabulary.stop_id
+    return [
+        (list(one.tokens), "stop" if one.choices[-1].id == stop else "limit", one.ended)
+        for one in found
     ]
-    if tries == 1:
-        return tried[0]
-    losses = [
-        joins(checkpoint, checkpoint.tokenizer, passages, [gap for gap, _ in one]) for one in tried
-    ]
-    chosen = []
-    for place in range(len(passages)):
-        ranks = [
-            (one[place][1] == "stop", -lost[place]) for one, lost in zip(tried, losses, strict=True)
-        ]
-        chosen.append(tried[ranks.index(max(ranks))][place])
-    return chosen
 
 
 def fill(
@@ -151,6 +159,7 @@ def report(
     real: Sequence[float],
     sizes: Sequence[int],
     stopped: Sequence[bool],
+    by_model: Sequence[bool] | None = None,
 ) -> Report:
     return Report(
         name=name,
@@ -160,6 +169,7 @@ def report(
         tokens=fmean(sizes),
         stopped=fmean(stopped),
         beaten=fmean(loss <= other for loss, other in zip(losses, real, strict=True)),
+        ended_by_model=None if by_model is None else fmean(by_model),
     )
 
 
@@ -212,10 +222,11 @@ def run(chosen: InfillOptions) -> None:
         sampling = Sampling(chosen.temperature)
         filled = best_fill(checkpoint, passages, chosen.seed, chosen.batch, chosen.tries, sampling)
         name = path.parent.name if path.name == "model" else path.name
-        losses[name] = joins(evaluator, tokenizer, passages, [gap for gap, _ in filled])
-        sizes = [len(gap) for gap, _ in filled]
-        ends = [ending == "stop" for _, ending in filled]
-        reports.append(report(name, losses[name], real, sizes, ends))
+        losses[name] = joins(evaluator, tokenizer, passages, [gap for gap, _, _ in filled])
+        sizes = [len(gap) for gap, _, _ in filled]
+        ends = [ending == "stop" for _, ending, _ in filled]
+        by_model = [own for _, _, own in filled]
+        reports.append(report(name, losses[name], real, sizes, ends, by_model))
     if chosen.save:
         with chosen.save.open("a", encoding="utf-8") as file:
             for name, values in losses.items():

@@ -1,48 +1,31 @@
-"""Several tries at filling a gap, of which the best is written: the one after which the text behind the gap is likeliest.
+"""A run that fills a gap: it looks for the best filling beforehand, and then writes that.
 
-A model that fills a gap chooses token by token, and knows only at the end whether what it wrote joins what follows. So it
-writes a few fillings beforehand. Those that it ended by itself come first. Then the model reads on from left to right, and
-the filling is taken after which the first tokens behind the gap have the highest probabilities.
+What is best is decided in `reviser.decoding.filling`; here the model writes and reads what the search asks for.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
 
 from reviser.core.actions import Action, Splice
 from reviser.core.canvas import Canvas
-from reviser.decoding.left_to_right import READABLE, Reading
+from reviser.decoding.filling import TRIES, Answer, FillingSearch, Read, Surroundings, Write
+from reviser.decoding.guidance import Guided
+from reviser.decoding.left_to_right import Reading
 from reviser.decoding.lookahead import copy_of
 from reviser.decoding.rollout import Policy, Rollout, Step
 from reviser.decoding.sampler import Choice, Sampler
-
-TRIES: Final = 4
-"""Fillings that are written beforehand, unless told otherwise."""
-FOLLOWING: Final = 20
-"""Tokens behind a gap whose probabilities decide."""
-# Tokens before the gap that are read with it, at the most.
-_BEFORE: Final = 200
 
 Begin = Callable[[Canvas, Sampler], Rollout]
 """Begins a try on a canvas; it draws from the sampler."""
 
 
-@dataclass(frozen=True)
-class _Try:
-    choices: list[Choice]
-    ended: bool
-    joins: float
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        return self.ended, self.joins
-
-
 class BestRollout(Rollout):
-    """A rollout that writes the best of several tries; after a caller's own action it goes on without them."""
+    """A rollout that writes the best of several tries; after a caller's own action it goes on without them.
+
+    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again.
+    """
 
     def __init__(
         self,
@@ -53,14 +36,17 @@ class BestRollout(Rollout):
         begin: Begin,
         reading: Reading,
         *,
+        guided: Guided | None = None,
         tries: int = TRIES,
         max_actions: int = 256,
     ) -> None:
         super().__init__(policy, canvas, history, sampler, max_actions=max_actions)
-        self._begin = begin
         self._reading = reading
+        self._guided = guided
         self._tries = tries
         self._planned: deque[Choice] | None = None
+        self._writing = _Writing(lambda: begin(copy_of(self.canvas), self.sampler))
+        self.ended_by_model = False
 
     def __next__(self) -> Step:
         if self.over:
@@ -82,23 +68,70 @@ class BestRollout(Rollout):
         self._planned = deque()
         return super().take_back()
 
-    def _best(self) -> list[Choice]:
-        tried: list[_Try] = []
-        for _ in range(self._tries):
-            rollout = self._begin(copy_of(self.canvas), self.sampler)
-            choices = []
-            for step in rollout:
-                choices.append(step.choice)
-                if self._cancelled:
-                    return []
-            tried.append(_Try(choices, rollout.ending == "stop", self._joins(rollout.canvas)))
-        # The first of equals.
-        return max(tried, key=lambda one: one.rank).choices
+    def _best(self) -> tuple[Choice, ...]:
+        around = Surroundings.of(self.canvas, self._reading.readable)
+        # Where nothing is drawn, all tries would be the same.
+        tries = self._tries if self.sampler.temperature else 1
+        found = FillingSearch(self.canvas, around, tries, self.max_actions)
+        search = found.run()
+        try:
+            asked = next(search)
+            while not self._cancelled:
+                asked = search.send(self._answer(asked))
+        except StopIteration as over:
+            filling = over.value
+            self.ended_by_model = filling.ended
+            choices: tuple[Choice, ...] = filling.choices
+            return choices
+        search.close()
+        return ()
 
-    def _joins(self, canvas: Canvas) -> float:
-        """The mean log-probability of the first tokens behind the gap."""
-        behind = canvas.tokens[canvas.high : canvas.high + FOLLOWING]
-        start = max(canvas.low - _BEFORE, canvas.high + len(behind) - READABLE + 1, 0)
-        ids = [self.canvas.vocabulary.start_id, *canvas.tokens[start : canvas.high], *behind]
-        chances = self._reading.chances(ids, len(behind)) if behind else [0.0]
-        return sum(chances) / len(chances)
+    def _answer(self, asked: Write | Read) -> Answer:
+        if isinstance(asked, Write):
+            return Answer(choices=self._writing.go_on(asked, lambda: self._cancelled))
+        noted: dict[tuple[int, ...], float] = {}
+        if self._guided is not None:
+            noted = self._guided.last if asked.token is None else self._guided.noted
+        found = _known(noted, asked.ids, asked.last)
+        if missing := asked.last - len(found):
+            if asked.token is None:
+                found += self._reading.chances(asked.ids, missing)
+            else:
+                found += self._reading.following(asked.ids, asked.token, missing)
+        return Answer(chances=found)
+
+
+def _known(noted: dict[tuple[int, ...], float], ids: list[int], last: int) -> list[float]:
+    """What was noted of the `last` beginnings of a text, the shortest first, up to the first of which nothing was."""
+    found: list[float] = []
+    for size in range(len(ids) - last + 1, len(ids) + 1):
+        chance = noted.get(tuple(ids[:size]))
+        if chance is None:
+            break
+        found.append(chance)
+    return found
+
+
+class _Writing:
+    """The try that is being written; another one is begun when another one is asked for."""
+
+    def __init__(self, begin: Callable[[], Rollout]) -> None:
+        self._begin = begin
+        self._run: Rollout | None = None
+        self._path: list[int] = []
+
+    def go_on(self, asked: Write, cancelled: Callable[[], bool]) -> list[Choice]:
+        begun = [choice.id for choice in asked.begun]
+        if self._run is None or begun != self._path or not begun:
+            self._run, self._path = self._begin(), []
+            for id in begun:
+                self._run.take(id)
+                self._path.append(id)
+        written: list[Choice] = []
+        while len(written) < asked.count and not cancelled():
+            step = next(self._run, None)
+            if step is None:
+                break
+            written.append(step.choice)
+            self._path.append(step.id)
+        return written

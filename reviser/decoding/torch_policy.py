@@ -26,6 +26,8 @@ class TorchDecoder:
     def __init__(self, model: Reviser, capacity: int | None = None) -> None:
         self._model = model.eval()
         self._cache = model.new_cache(capacity=capacity)
+        # Another history, and its ids, for texts that are read beside the one that is kept.
+        self._beside: tuple[TorchDecoder, list[int]] | None = None
 
     @property
     def length(self) -> int:
@@ -55,6 +57,31 @@ class TorchDecoder:
         chances = self._model.logits(hidden).float().log_softmax(-1)
         found: list[float] = chances.gather(1, batch[0, -last:, None])[:, 0].tolist()
         return found
+
+    @property
+    def readable(self) -> int:
+        return min(self._model.config.context, self.capacity)
+
+    @torch.inference_mode()
+    def following(self, ids: Sequence[int], token: int, last: int) -> list[float]:
+        """Read a text beside the history that is kept here: see `reviser.decoding.left_to_right.Reading`."""
+        if not 0 < last <= len(ids) <= self.readable:
+            raise ReviserError("a text of at least one id can be read")
+        batch = torch.tensor([list(ids)], device=self._cache.device)
+        hidden = self._model.hidden(batch)[0, -last:]
+        chances = self._model.logits(hidden).float().log_softmax(-1)
+        found: list[float] = chances[:, token].tolist()
+        return found
+
+    def scores(self, ids: Sequence[int]) -> Scores:
+        """Score what follows a text, beside the history that is kept here."""
+        if self._beside is None:
+            self._beside = (TorchDecoder(self._model, self.capacity), [])
+        decoder, seen = self._beside
+        shared = min(shared_length(seen, ids), len(ids) - 1)
+        decoder.truncate(shared)
+        seen[shared:] = ids[shared:]
+        return decoder.prefill(ids[shared:])
 
     def read_batch(self, readers: Sequence[Reader], rows: int) -> None:
         """Let readers proofread together, beside the history that is kept here."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Protocol
 
 from reviser.core.actions import Splice
@@ -19,14 +20,16 @@ from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.best_of import TRIES, BestRollout
+from reviser.decoding.best_of import BestRollout
+from reviser.decoding.filling import TRIES, Surroundings
+from reviser.decoding.guidance import Guided
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Policy, Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
-from reviser.decoding.rules.spacing import Spaced, ends_sentence
+from reviser.decoding.rules.spacing import MarkedOnce, Spaced, ends_sentence, ends_with_mark
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
@@ -120,7 +123,8 @@ class Session:
     ) -> Generation:
         """Write between character offsets `start` and `end`; the text between them makes room first.
 
-        Of several `tries` the one is written that best joins what follows. A policy that cannot read a text from left to right has one.
+        Of several `tries` the one is written that best joins what follows, up to the best end in it. A policy that cannot read a text from
+        left to right, or cannot stop, has one.
         """
         self._leave_run()
         end = start if end is None else end
@@ -268,22 +272,26 @@ class Session:
             max_length=self.policy.max_length,
         )
         allowed = min(max_actions, self.policy.context - len(history))
-        policy: Policy = self.policy
-        if draft is None and not window.trailing_space and ends_sentence(window.prefix):
-            policy = Spaced(policy, self.tokenizer)
-        if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
-            policy = UnrepeatedPhrases(
-                Unrepeated(policy, longest_repeat, self.tokenizer), self.tokenizer
-            )
-        if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
-            policy = Ending(policy, self.tokenizer, len(history), allowed)
-        if margin:
-            policy = LookaheadPolicy(policy, margin, limit=allowed)
+        searches = tries > 1 and bool(suffix) and "stop" in self.policy.vocabulary.kinds
+
+        def ruled(policy: Policy) -> Policy:
+            if draft is None and not window.trailing_space and ends_sentence(window.prefix):
+                policy = Spaced(policy, self.tokenizer)
+            if searches and ends_with_mark(window.prefix):
+                policy = MarkedOnce(policy, self.tokenizer)
+            if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
+                policy = UnrepeatedPhrases(
+                    Unrepeated(policy, longest_repeat, self.tokenizer), self.tokenizer
+                )
+            if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
+                policy = Ending(policy, self.tokenizer, len(history), allowed)
+            return LookaheadPolicy(policy, margin, limit=allowed) if margin else policy
+
         reads = (checks or tries > 1) and can_read(self.policy)
         if reads:
             self._reading = self._reading or left_to_right(self.policy)
 
-        def begin(canvas: Canvas, sampler: Sampler | None) -> Rollout:
+        def begin(policy: Policy, canvas: Canvas, sampler: Sampler | None) -> Rollout:
             if checks and reads:
                 return CheckedRollout(
                     policy,
@@ -296,19 +304,24 @@ class Session:
                 )
             return Rollout(policy, canvas, history, sampler, max_actions=allowed)
 
-        if tries > 1 and suffix and self._reading is not None and reads:
-            rollout: Rollout = BestRollout(
+        policy = ruled(self.policy)
+        rollout: Rollout
+        if searches and reads and self._reading is not None:
+            around = Surroundings.of(canvas, self._reading.readable)
+            guided = Guided(self.policy, self._reading, around)
+            rollout = BestRollout(
                 policy,
                 canvas,
                 history,
                 sampler,
-                begin,
+                partial(begin, ruled(guided)),
                 self._reading,
+                guided=guided,
                 tries=tries,
                 max_actions=allowed,
             )
         else:
-            rollout = begin(canvas, sampler)
+            rollout = begin(policy, canvas, sampler)
         layer = TextLayer(self.tokenizer, canvas.tokens)
         self._run = Generation(
             rollout, self.tokenizer, layer, window, replaced, stays=draft is not None

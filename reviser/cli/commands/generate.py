@@ -176,7 +176,10 @@ class InfillOptions(WritingOptions):
     ] = None
     tries: Annotated[
         int,
-        option(help="Fill the gap so many times and keep what best joins the rest.", min=1),
+        option(
+            help="Fill the gap up to so many times and keep the text and the end that best join the rest.",
+            min=1,
+        ),
     ] = 4
 
 

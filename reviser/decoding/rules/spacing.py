@@ -57,6 +57,51 @@ def glued_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     return found
 
 
+_MARKS = ",;:.!?"
+_known_marks: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
+
+
+def ends_with_mark(text: str) -> bool:
+    """Whether a text ends with a mark, if need be before a closing quotation mark or bracket and a space."""
+    return text.rstrip().rstrip("\"'”’»)]*_")[-1:] in tuple(_MARKS)
+
+
+def mark_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
+    """Which tokens begin with a mark, or with a space and a mark."""
+    if tokenizer in _known_marks:
+        return _known_marks[tokenizer]
+
+    def begins(token: int) -> bool:
+        if token in tokenizer.markers:
+            return False
+        first = tokenizer.token_bytes(token).decode("utf-8", "ignore").lstrip(" ")[:1]
+        return first != "" and first in _MARKS
+
+    found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
+    _known_marks[tokenizer] = found
+    return found
+
+
+class MarkedOnce:
+    """A policy for a gap behind a mark, such as a full stop: what is written into it does not begin with another one."""
+
+    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
+        self._policy = policy
+        self._marks = mark_tokens(tokenizer)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self._policy.vocabulary
+
+    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        scores = self._policy.scores(history, canvas)
+        if scores is None or canvas.cursor != canvas.low:
+            return scores
+        scores = scores.copy()
+        scores[: len(self._marks)][self._marks] = -np.inf
+        return scores
+
+
 class Spaced:
     """A policy for a canvas whose prefix ends a sentence: what comes next to it is no word without a space."""
 
