@@ -22,11 +22,11 @@ from reviser.decoding.lookahead import copy_of
 from reviser.decoding.policy import shared_length
 from reviser.decoding.sampler import Choice
 
-TRIES: Final = 4
+TRIES: Final = 3
 """Fillings that are written at the most, unless told otherwise; most of them only in part."""
 FOLLOWING: Final = 20
 """Tokens behind a gap whose probabilities decide."""
-FRESH: Final = 3
+FRESH: Final = 2
 """Tries that begin at the start of the gap; those after them go on from a part of the best one."""
 GOOD: Final = -2.3
 """The price from which a filling is good enough for no more to be tried: more likely than most text is to the model."""
@@ -38,10 +38,10 @@ _CHUNK: Final = 16
 # Looks in a row that may find nothing better in a try before it is given up.
 _PATIENCE: Final = 2
 # Possible ends of a chunk that are read on from, of those after which the first token is likeliest.
-_SHORTLIST: Final = 4
+_SHORTLIST: Final = 3
 # Tokens that are read first: an end after which they are less likely by so many nats than after the best is not read on from.
 _GLANCE: Final = 5
-_BEHIND_BY: Final = 1.0
+_BEHIND_BY: Final = 0.5
 # A filling of fewer tokens is taken only if the model ended it itself.
 _LEAST: Final = 3
 # What a price gains if the model ended the filling itself, and loses with each token of it.

@@ -180,7 +180,7 @@ class InfillOptions(WritingOptions):
             help="Fill the gap up to so many times and keep the text and the end that best join the rest.",
             min=1,
         ),
-    ] = 4
+    ] = 3
 
 
 def infill(options: InfillOptions) -> None:

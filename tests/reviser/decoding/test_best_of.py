@@ -162,10 +162,11 @@ def test_reading_says_how_likely_a_token_is_at_each_place(engine: Engine) -> Non
 
 
 def test_guidance_prefers_what_the_rest_makes_likelier() -> None:
-    seeing = np.log(np.array([0.4, 0.4, 0.199, 0.001], dtype=np.float32)) + 3
+    seeing = np.log(np.array([0.4, 0.4, 0.19, 0.01], dtype=np.float32)) + 3
     unseeing = np.log(np.array([0.6, 0.2, 0.1, 0.1], dtype=np.float32))
     made = guided_scores(seeing, unseeing)
-    assert made[1] > made[2] > made[0]
+    gained = made - seeing
+    assert gained[1] > gained[2] > gained[0]
     assert made[3] == -np.inf
     assert seeing.max() - seeing[3] > PLAUSIBLE
     # All together are as likely as before.

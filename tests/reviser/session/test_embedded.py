@@ -10,6 +10,7 @@ import pytest
 
 from reviser.checkpoints.library import embedded_folder
 from reviser.core.actions import Insert
+from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.sampler import Sampler
 from reviser.proofreading.proofreader import Draft, Proofreader
 from reviser.session.engine import Engine, load_engine
@@ -123,3 +124,32 @@ def test_it_corrects_a_letter_and_leaves_a_clean_paragraph_alone(engine: Engine)
     assert sum(word not in corrected.text for word in wrong) >= 6
     assert corrected.text.startswith("Hi Anna,")
     assert corrected.text.endswith("Best regards\nTom\n")
+
+
+GAPS = [
+    ("The soup was still too thin.", " After that it tasted much better.\n"),
+    ("Hi Anna,\n\nthe meeting on Thursday has to be moved.", "\n\nBest,\nJonas\n"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(GAPS)))
+def test_it_fills_a_gap_with_a_text_that_ends_and_joins(engine: Engine, place: int) -> None:
+    before, after = GAPS[place]
+    session = engine.session(before + after)
+    run = session.infill(len(before), sampler=Sampler(0.7, seed=place))
+    for _ in run:
+        pass
+    assert run.rollout.ending == "stop"
+    assert session.text == before + run.written + after
+    # A sentence or a few, not a letter, and no mark behind the full stop.
+    assert 1 <= len(run.written.split()) <= 80
+    assert run.written.lstrip()[:1] not in tuple(",;:.!?")
+    assert run.written.startswith((" ", "\n"))
+    # What follows is likelier behind it than behind nothing.
+    reading = left_to_right(engine.policy)
+
+    def joins(filling: str) -> float:
+        ids, behind = (engine.tokenizer.encode(part) for part in (before + filling, after))
+        return sum(reading.chances([engine.policy.vocabulary.start_id, *ids, *behind], len(behind)))
+
+    assert joins(run.written) > joins("")
