@@ -2,15 +2,15 @@
  *
  * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
  * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, and PAIR_POSITIONS
- * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. Or it defines
- * MULTIPLY_MANY, which takes all of several positions, and how their codes lie for that: TOGETHER and
- * UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. */
+ * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. Or it defines,
+ * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
+ * codes of several lie for that: TOGETHER and UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. */
 
 #ifndef QUANTISE8
 #define QUANTISE8 quantise
 #endif
 
-#ifndef MULTIPLY_MANY
+#ifndef MULTIPLY_CODES
 #define TOGETHER 1
 #define UNPACKED_BYTES 0
 #endif
@@ -211,9 +211,9 @@ _Static_assert(PAIR_POSITIONS >= 8, "pairs of panels are multiplied with eight p
 TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
                             float *out) {
     const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
-#ifdef MULTIPLY_MANY
-    if (n > 1 && matrix->bits != 32) {
-        MULTIPLY_MANY(matrix, first, count, in, n, out);
+#ifdef MULTIPLY_CODES
+    if (matrix->bits != 32) {
+        MULTIPLY_CODES(matrix, first, count, in, n, out);
         return;
     }
 #endif
@@ -228,11 +228,13 @@ TARGET static void multiply(const Matrix *matrix, int first, int count, const Ac
     }
 #endif
     for (int i = 0; i < count; i++, panel += matrix->panel_bytes, out += n * PANEL) {
+#ifndef MULTIPLY_CODES
         if (matrix->bits == 4)
             MULTIPLY_ALL(multiply_panel4);
         else if (matrix->bits == 8)
             MULTIPLY_ALL(multiply_panel8);
         else
+#endif
             MULTIPLY_ALL(multiply_panel32);
     }
 }

@@ -24,7 +24,6 @@ static bool has_dot_product(void) {
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define TINY 1e-30f
-#define AHEAD 768
 
 /* Conversions between whole numbers and floats are slow here, so bits are put in their places instead.
  *
@@ -92,14 +91,6 @@ TARGET static void quantise_pairs(const Activations *in, int position) {
     }
 }
 
-/* Zeros made where they are wanted, which costs nothing, while the compiler would rather make them once
- * and copy them, which costs as much as a product. */
-INLINE int32x4_t new_zeros(void) {
-    int32x4_t zeros;
-    __asm__ volatile("movi %0.4s, #0" : "=w"(zeros));
-    return zeros;
-}
-
 /* Sums of products that started from MAGIC, as floats. */
 INLINE float32x4_t plain(int32x4_t sums) {
     return vsubq_f32(vreinterpretq_f32_s32(sums), vdupq_n_f32(MAGIC_FLOAT));
@@ -115,52 +106,121 @@ INLINE uint8x16_t third_bytes(const int first) {
 
 /* ---- One position: a decoding step ---- */
 
-#define ADD_NIBBLES(j)                                                                       \
-    for (int h = 0; h < 2; h++) {                                                            \
-        uint8x16_t both = vld1q_u8(&tile->codes[j][4 * h][0]);                               \
-        whole[h] = vdotq_laneq_s32(whole[h], vreinterpretq_s8_u8(both), high, j);            \
-        part[h] = vdotq_laneq_s32(part[h], vreinterpretq_s8_u8(vandq_u8(both, nibble)), low, j); \
-    }
+/* Sums are written out in assembler, since compilers lose a tenth of the speed and more to the order of these
+ * instructions. */
+#define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
+#define DOT(sum, rows, codes, lane) "sdot v" #sum ".4s, v" #rows ".16b, v" #codes ".4b[" #lane "]\n"
+#define ZERO(to) "movi v" #to ".4s, #0\n"
+#define STORE_SUM(from, at) "str q" #from ", [%[to], #" #at "]\n"
 
-INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activations *in,
-                            int position, const int count, float *out) {
-    (void)position, (void)count; /* several go to multiply_many */
-    const PanelHead *head = (const PanelHead *)panel;
-    const Tile4 *tile = (const Tile4 *)(head + 1);
-    const uint8x16_t nibble = vdupq_n_u8(15);
-    const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
-    const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
-    const int32x4_t sixteen = vdupq_n_s32(16);
-    float32x4_t scaled[2], lowered[2];
-    for (int h = 0; h < 2; h++) scaled[h] = lowered[h] = vdupq_n_f32(0.0f);
-    for (int group = 0; group < groups; group++, tile++) {
-        int32x4_t whole[2], part[2];
-        int8x16_t low = vld1q_s8(in->codes + group * GROUP);
-        int8x16_t high = vld1q_s8(in->codes + group * GROUP + GROUP / 2);
-        for (int h = 0; h < 2; h++) {
-            whole[h] = vld1q_s32(in->starts + 4 * group);
-            part[h] = new_zeros();
+/* A panel times one position. sum(b a), which starts from MAGIC, and sum(l c) are summed up apart. To multiply the second by 16
+ * costs nothing if it starts from MAGIC_16, whose last bit is worth 16 as a float. Then both become the group's product
+ * without either constant, and no step rounds: all are whole numbers under 2^24, or multiples of 16 under 2^28.
+ *
+ * What became of the last group's sums is used while this group's are made, so that neither waits for the other.
+ *
+ * v0 and v1: scaled; v2 and v3: lowered; v4 and v5: sum(l c); v6 and v7: products; v8: the bits of a nibble; v9 to v12: where
+ * bytes go; v13: both constants; v14 and v15: codes of the input; v16 to v23: weights; v24 and v25: sum(b a); v26, v27,
+ * v31 and v28: scales and minima of the rows, in v28 their bytes before; v29 and v30: scale and sum of the input. */
+#define MAGIC_16 0x4d400000
+#define MAGIC_16_FLOAT 201326592.0f
+
+#define LOW(rows) "and v" #rows ".16b, v" #rows ".16b, v8.16b\n"
+#define BYTES(to, places) "tbl v" #to ".16b, {v28.16b}, v" #places ".16b\n"
+#define SUBTRACT(to, from) "fsub v" #to ".4s, v" #from ".4s, v13.4s\n"
+#define ADD(to, sum) "fadd v" #to ".4s, v" #to ".4s, v" #sum ".4s\n"
+#define TIMES(to, scale) "fmul v" #to ".4s, v" #to ".4s, v" #scale ".4s\n"
+#define ADD_TIMES(to, product, factor) "fmla v" #to ".4s, v" #product ".4s, v" #factor ".s[0]\n"
+/* Alone, a position waits for memory: ask for it a little earlier than the processor does. */
+#define ASK(at) "prfm pldl1strm, [%[tile], #" #at "]\n"
+
+/* `between` comes when the last group is used up. */
+#define SUM_ALONE(between)                                                                          \
+    LOAD(16, tile, 16) BYTES(27, 10) LOAD(23, tile, 128) SUBTRACT(7, 5) LOAD(17, tile, 32)          \
+    LOAD(15, codes, 16) BYTES(26, 9) SUBTRACT(6, 4) ADD(6, 24) ADD(7, 25) LOAD(20, tile, 80)        \
+    LOAD(24, starts, 0) BYTES(31, 11) TIMES(7, 27) TIMES(6, 26) ADD_TIMES(1, 7, 29)                 \
+    LOAD(25, starts, 0) BYTES(28, 12) DOT(25, 17, 15, 0) LOAD(19, tile, 64) DOT(24, 16, 15, 0)      \
+    LOAD(18, tile, 48) LOAD(21, tile, 96) LOW(17) LOAD(14, codes, 0) LOAD(4, constants, 64)         \
+    DOT(24, 18, 15, 1) DOT(25, 19, 15, 1) DOT(24, 20, 15, 2) DOT(25, 21, 15, 2)                     \
+    ADD_TIMES(0, 6, 29) LOW(16) ADD_TIMES(3, 28, 30) LOW(18) LOAD(5, constants, 64)                 \
+    DOT(4, 16, 14, 0) "ldr s29, [%[scales]], #4\n" DOT(5, 17, 14, 0) ASK(1360) ASK(1424) ADD_TIMES(2, 31, 30)  \
+    between LOAD(28, tile, 0) DOT(25, 23, 15, 3) LOW(21) LOW(19) DOT(4, 18, 14, 1)                          \
+    "ldr s30, [%[sums]], #4\n" ASK(1296) DOT(5, 19, 14, 1) LOW(20) LOAD(22, tile, 112)               \
+    "add %[starts], %[starts], #16\n" DOT(5, 21, 14, 2) "subs %w[groups], %w[groups], #1\n"         \
+    DOT(4, 20, 14, 2) LOW(23) DOT(24, 22, 15, 3) LOW(22) DOT(4, 22, 14, 3)                          \
+    "add %[codes], %[codes], #32\n add %[tile], %[tile], #144\n" DOT(5, 23, 14, 3)
+
+#define FINISH_ALONE                                                                                \
+    SUBTRACT(6, 4) SUBTRACT(7, 5) BYTES(26, 9) BYTES(27, 10) ADD(6, 24) ADD(7, 25)                  \
+    BYTES(31, 11) BYTES(28, 12) TIMES(6, 26) TIMES(7, 27) ADD_TIMES(2, 31, 30)                      \
+    ADD_TIMES(3, 28, 30) ADD_TIMES(0, 6, 29) ADD_TIMES(1, 7, 29)
+
+/* The first group of a panel finds the last panel's sums complete. */
+#define NEXT_PANEL                                                                                  \
+    "stp q0, q1, [%[to]], #32\n stp q2, q3, [%[to]], #32\n" ZERO(0) ZERO(1) ZERO(2) ZERO(3)
+
+/* What is to be multiplied with the scales of the rows, and what with their minima: PANEL floats each for every panel, after
+ * as many that mean nothing. */
+INLINE void sum_alone4(const unsigned char *panels, int count, int all_groups, const Activations *in, float *to) {
+    const Tile4 *tile = (const Tile4 *)((const PanelHead *)panels + 1);
+    const int8_t *codes;
+    const float *scales, *sums;
+    const int32_t *starts;
+    int groups;
+    const uint8x16_t constants[5] = {third_bytes(0), third_bytes(4), third_bytes(8), third_bytes(12),
+                                     vreinterpretq_u8_u32(vdupq_n_u32(MAGIC_16))};
+    const float both = MAGIC_16_FLOAT + MAGIC_FLOAT;
+    __asm__ volatile(
+        ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(24) ZERO(25) ZERO(28) ZERO(29) ZERO(30)
+        "movi v8.16b, #15\n"
+        LOAD(9, constants, 0) LOAD(10, constants, 16) LOAD(11, constants, 32) LOAD(12, constants, 48)
+        "ld1r {v13.4s}, [%[both]]\n"
+        "1:\n"
+        "mov %[codes], %[all_codes]\n mov %[starts], %[all_starts]\n mov %[scales], %[all_scales]\n"
+        "mov %[sums], %[all_sums]\n mov %w[groups], %w[all_groups]\n"
+        SUM_ALONE(NEXT_PANEL)
+        "b.eq 3f\n"
+        ".p2align 5\n"
+        "2:\n"
+        SUM_ALONE()
+        "b.ne 2b\n"
+        "3:\n"
+        "add %[tile], %[tile], #64\n subs %w[count], %w[count], #1\n"
+        "b.ne 1b\n"
+        FINISH_ALONE
+        "stp q0, q1, [%[to]], #32\n stp q2, q3, [%[to]], #32\n"
+        : [codes] "=&r"(codes), [scales] "=&r"(scales), [sums] "=&r"(sums), [starts] "=&r"(starts),
+          [groups] "=&r"(groups), [tile] "+r"(tile), [count] "+r"(count), [to] "+r"(to)
+        : [all_codes] "r"(in->codes), [all_scales] "r"(in->scales), [all_sums] "r"(in->sums),
+          [all_starts] "r"(in->starts), [all_groups] "r"(all_groups), [constants] "r"(constants),
+          [both] "r"(&both)
+        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
+          "v29", "v30", "v31");
+}
+
+_Static_assert(sizeof(Tile4) == 144 && offsetof(Tile4, codes) == 16 && offsetof(Tile4, minima) == PANEL &&
+                   sizeof(PanelHead) == 64,
+               "the numbers in sum_alone4");
+
+/* Panels that are summed up before their scales come in. */
+#define ALONE_PANELS 8
+
+TARGET static void multiply_alone4(const Matrix *matrix, int first, int count, const Activations *in, float *out) {
+    float made[(ALONE_PANELS + 1) * 2 * PANEL];
+    const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
+    for (int some; count > 0; count -= some) {
+        some = count < ALONE_PANELS ? count : ALONE_PANELS;
+        sum_alone4(panel, some, matrix->groups, in, made);
+        const float *sums = made + 2 * PANEL;
+        for (int i = 0; i < some; i++, panel += matrix->panel_bytes, sums += 2 * PANEL, out += PANEL) {
+            const PanelHead *head = (const PanelHead *)panel;
+            for (int h = 0; h < 2; h++) {
+                float32x4_t below = vmulq_f32(vld1q_f32(sums + PANEL + 4 * h), vld1q_f32(head->minima + 4 * h));
+                float32x4_t above = vmulq_f32(vld1q_f32(sums + 4 * h), vld1q_f32(head->scales + 4 * h));
+                vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
+            }
         }
-        /* Alone, a position waits for memory: ask for it a little earlier than the processor does. */
-        __builtin_prefetch((const char *)tile + AHEAD, 0, 0);
-        __builtin_prefetch((const char *)tile + AHEAD + 64, 0, 0);
-        ADD_NIBBLES(0)
-        ADD_NIBBLES(1)
-        ADD_NIBBLES(2)
-        ADD_NIBBLES(3)
-        uint8x16_t bytes = vld1q_u8(tile->scales); /* and the minima after them */
-        for (int h = 0; h < 2; h++) {
-            float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
-            float32x4_t minimum = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h]));
-            float32x4_t dot = plain(vmlaq_s32(whole[h], part[h], sixteen));
-            scaled[h] = vfmaq_n_f32(scaled[h], vmulq_f32(dot, scale), in->scales[group]);
-            lowered[h] = vfmaq_n_f32(lowered[h], minimum, in->sums[group]);
-        }
-    }
-    for (int h = 0; h < 2; h++) {
-        float32x4_t below = vmulq_f32(lowered[h], vld1q_f32(head->minima + 4 * h));
-        float32x4_t above = vmulq_f32(scaled[h], vld1q_f32(head->scales + 4 * h));
-        vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
     }
 }
 
@@ -168,9 +228,7 @@ INLINE void multiply_panel4(const unsigned char *panel, int groups, const Activa
     for (int h = 0; h < 2; h++)                                                              \
         dot[h] = vdotq_laneq_s32(dot[h], vld1q_s8(&tile->codes[j][4 * h][0]), fours, lane);
 
-INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activations *in,
-                            int position, const int count, float *out) {
-    (void)position, (void)count;
+INLINE void multiply_alone8(const unsigned char *panel, int groups, const Activations *in, float *out) {
     const PanelHead *head = (const PanelHead *)panel;
     const Tile8 *tile = (const Tile8 *)(head + 1);
     float32x4_t scaled[2] = {vdupq_n_f32(0.0f), vdupq_n_f32(0.0f)};
@@ -246,13 +304,9 @@ INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
  * v0 to v3: scaled; v4 to v7: lowered; v8 to v11 and v12 to v15: sums of a group; v16 to v19: codes of the
  * four positions; v20 to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and
  * sums of the inputs. */
-#define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
-#define DOT(sum, rows, codes, lane) "sdot v" #sum ".4s, v" #rows ".16b, v" #codes ".4b[" #lane "]\n"
 #define PRODUCT(to, dot) "fmla v" #to ".4s, v" #dot ".4s, v28.4s\n"
 #define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 #define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
-#define ZERO(to) "movi v" #to ".4s, #0\n"
-#define STORE_SUM(from, at) "str q" #from ", [%[to], #" #at "]\n"
 
 /* Sum up a group in a to d, and make floats of the last one's sums in e to h. */
 #define SUM_GROUP(a, b, c, d, e, f, g, h)                                                                      \
@@ -428,10 +482,18 @@ INLINE void multiply_four8(const unsigned char *panel, int groups, const Activat
         multiply_four8(panel, groups, in, position, count, 1, to);                           \
     }
 
-TARGET static void multiply_many(const Matrix *matrix, int first, int count, const Activations *in, int n,
-                                 float *out) {
+TARGET static void multiply_codes(const Matrix *matrix, int first, int count, const Activations *in, int n,
+                                  float *out) {
     int groups = matrix->groups;
     const unsigned char *panels = matrix->data + (size_t)first * matrix->panel_bytes;
+    if (n == 1) {
+        if (matrix->bits == 4)
+            multiply_alone4(matrix, first, count, in, out);
+        else
+            for (int i = 0; i < count; i++)
+                multiply_alone8(panels + (size_t)i * matrix->panel_bytes, groups, in, out + i * PANEL);
+        return;
+    }
     if (matrix->bits == 4)
         for (int i = 0; i < count; i++)
             unpack(panels + (size_t)i * matrix->panel_bytes, groups, (Unpacked *)in->unpacked + 2 * i * groups);
@@ -450,7 +512,7 @@ TARGET static void multiply_many(const Matrix *matrix, int first, int count, con
     }
 }
 
-#define MULTIPLY_MANY multiply_many
+#define MULTIPLY_CODES multiply_codes
 #define QUANTISE4 quantise_pairs
 #define MANY 12 /* two registers of sums for each, and eight for the rest */
 
