@@ -2,7 +2,7 @@
  *
  * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
  * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, and PAIR_POSITIONS
- * with multiply_pair4 and multiply_pair8, which take two panels and up to so many positions at once. Or it defines,
+ * with multiply_pair4 and multiply_pair8, which take two panels and one to so many positions at once. Or it defines,
  * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
  * codes of several lie for that: TOGETHER and UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. */
 
@@ -218,7 +218,7 @@ TARGET static void multiply(const Matrix *matrix, int first, int count, const Ac
     }
 #endif
 #ifdef PAIR_POSITIONS
-    for (; n > 1 && count >= 2 && matrix->bits != 32; count -= 2) {
+    for (; count >= 2 && matrix->bits != 32; count -= 2) {
         if (matrix->bits == 4)
             MULTIPLY_PAIR(multiply_pair4);
         else

@@ -91,6 +91,12 @@ INLINE void store_both(float *out, size_t apart, __m512 products) {
     v8_store(out + apart, _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1)));
 }
 
+/* Alone, a position waits for memory. Ask for what the next two panels have in the place of a tile, since a processor does
+ * not go on by itself from one page to the next. Past the end of the weights this does nothing. */
+INLINE void ask_ahead(const void *tile, size_t bytes, size_t panel_bytes) {
+    for (size_t at = 0; at < bytes; at += 64) _mm_prefetch((const char *)tile + 2 * panel_bytes + at, _MM_HINT_T0);
+}
+
 INLINE void multiply_pair4(const unsigned char *panel, size_t panel_bytes, int groups,
                            const Activations *in, int position, const int count, float *out,
                            size_t apart) {
@@ -105,6 +111,10 @@ INLINE void multiply_pair4(const unsigned char *panel, size_t panel_bytes, int g
     for (int p = 0; p < count; p++) scaled[p] = lowered[p] = _mm512_setzero_ps();
     for (int group = 0; group < groups; group++, tile++, next++, codes += GROUP) {
         __m512i dot[PAIR_POSITIONS];
+        if (count == 1) {
+            ask_ahead(tile, sizeof *tile, panel_bytes);
+            ask_ahead(next, sizeof *next, panel_bytes);
+        }
         for (int p = 0; p < count; p++) dot[p] = _mm512_setzero_si512();
         for (int j = 0; j < GROUP / 8; j++) {
             __m512i both = both_panels(tile->codes[j], next->codes[j]);
@@ -149,6 +159,10 @@ INLINE void multiply_pair8(const unsigned char *panel, size_t panel_bytes, int g
     for (int p = 0; p < count; p++) scaled[p] = _mm512_setzero_ps();
     for (int group = 0; group < groups; group++, tile++, next++, codes += GROUP) {
         __m512i dot[PAIR_POSITIONS], extra = _mm512_setzero_si512();
+        if (count == 1) {
+            ask_ahead(tile, sizeof *tile, panel_bytes);
+            ask_ahead(next, sizeof *next, panel_bytes);
+        }
         for (int p = 0; p < count; p++) dot[p] = _mm512_setzero_si512();
         for (int j = 0; j < GROUP / 4; j++) {
             __m512i weights = both_panels(tile->codes[j], next->codes[j]);
