@@ -345,6 +345,7 @@ INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, c
     __asm__ volatile(
         ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
         ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)
+        ".p2align 5\n"
         "1:\n"
         SUM_GROUP(8, 9, 10, 11, 12, 13, 14, 15)
         "b.eq 2f\n"

@@ -74,6 +74,33 @@ def test_others_change_no_bit(config: ModelConfig, bits: int, level: str, build:
                 assert np.array_equal(found[number], single.read([0], [texts[row]])[0])
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("width", [32, 64, 576])
+def test_weights_at_their_limits_change_no_bit(bits: int, width: int, level: str) -> None:
+    """Sums are largest where all weights are; one position alone has kernels of its own, and groups of any number."""
+    config = preset("tiny", width=width, heads=2, kv_heads=1, ff=3 * width, vocab_size=83, layers=2)
+    model = Reviser(config).eval()
+    chance = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.ndim == 2:
+                signs = torch.randint(0, 2, parameter.shape, generator=chance) * 2.0 - 1
+                # Rows of the table are all at one end, so that whole groups of inputs are.
+                parameter.copy_(signs[:, :1].expand_as(signs) if name.startswith("emb") else signs)
+    texts = [[5], [7], [11, 5], [5, 5, 5], [80], [5]]
+    with (
+        NativeDecoder.from_model(model, bits, threads=2, level=level) as decoder,
+        NativeBatch(decoder, len(texts)) as batch,
+        NativeBatch(decoder, 1) as single,
+    ):
+        found = batch.read(range(len(texts)), texts)
+        assert np.isfinite(found).all()
+        assert np.array_equal(found[0], found[-1])
+        for number, text in enumerate(texts):
+            single.clear(0)
+            assert np.array_equal(found[number], single.read([0], [text])[0])
+
+
 def test_rows_go_on_at_their_own_places(config: ModelConfig, level: str, build: Build) -> None:
     """Some rows are dropped on the way, some start afresh, and some read more than one id at once."""
     texts, more = ragged(config), ragged(config, (6,) * len(LENGTHS))
