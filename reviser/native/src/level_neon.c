@@ -104,6 +104,13 @@ INLINE uint8x16_t third_bytes(const int first) {
     return vreinterpretq_u8_u32(vld1q_u32(lanes));
 }
 
+/* What four rows have for one position, from their sums. */
+INLINE void finish_rows(const PanelHead *head, const int h, float32x4_t scaled, float32x4_t lowered, float *out) {
+    float32x4_t below = vmulq_f32(lowered, vld1q_f32(head->minima + 4 * h));
+    float32x4_t above = vmulq_f32(scaled, vld1q_f32(head->scales + 4 * h));
+    vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
+}
+
 /* ---- One position: a decoding step ---- */
 
 /* Sums are written out in assembler, since compilers lose a tenth of the speed and more to the order of these
@@ -111,7 +118,6 @@ INLINE uint8x16_t third_bytes(const int first) {
 #define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
 #define DOT(sum, rows, codes, lane) "sdot v" #sum ".4s, v" #rows ".16b, v" #codes ".4b[" #lane "]\n"
 #define ZERO(to) "movi v" #to ".4s, #0\n"
-#define STORE_SUM(from, at) "str q" #from ", [%[to], #" #at "]\n"
 
 /* A panel times one position. sum(b a), which starts from MAGIC, and sum(l c) are summed up apart. To multiply the second by 16
  * costs nothing if it starts from MAGIC_16, whose last bit is worth 16 as a float. Then both become the group's product
@@ -215,11 +221,8 @@ TARGET static void multiply_alone4(const Matrix *matrix, int first, int count, c
         const float *sums = made + 2 * PANEL;
         for (int i = 0; i < some; i++, panel += matrix->panel_bytes, sums += 2 * PANEL, out += PANEL) {
             const PanelHead *head = (const PanelHead *)panel;
-            for (int h = 0; h < 2; h++) {
-                float32x4_t below = vmulq_f32(vld1q_f32(sums + PANEL + 4 * h), vld1q_f32(head->minima + 4 * h));
-                float32x4_t above = vmulq_f32(vld1q_f32(sums + 4 * h), vld1q_f32(head->scales + 4 * h));
-                vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
-            }
+            finish_rows(head, 0, vld1q_f32(sums), vld1q_f32(sums + PANEL), out);
+            finish_rows(head, 1, vld1q_f32(sums + 4), vld1q_f32(sums + PANEL + 4), out);
         }
     }
 }
@@ -297,70 +300,80 @@ INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
         for (int p = 0; p < count; p++) sum[p] = vdotq_laneq_s32(sum[p], weights, codes[p], lane); \
     } while (0)
 
-/* The sums of multiply_four4 for four positions, written out since compilers lose a tenth of the speed to the
- * order of these instructions. A group's sums become floats while the next group's are made, so that neither
- * waits for the other: groups use two sets of sums by turns.
+/* The sums of multiply_four4 for four positions, in assembler as those of one. Both halves of some panels follow one another
+ * without a stop.
  *
- * v0 to v3: scaled; v4 to v7: lowered; v8 to v11 and v12 to v15: sums of a group; v16 to v19: codes of the
- * four positions; v20 to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and
- * sums of the inputs. */
+ * v0 to v3: scaled; v4 to v7: lowered; v8 to v11: sums of a group; v16 to v19: codes of the four positions; v12 to v15 and v20
+ * to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and sums of the inputs. */
 #define PRODUCT(to, dot) "fmla v" #to ".4s, v" #dot ".4s, v28.4s\n"
 #define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 #define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
 
-/* Sum up a group in a to d, and make floats of the last one's sums in e to h. */
-#define SUM_GROUP(a, b, c, d, e, f, g, h)                                                                      \
-    LOAD(16, codes, 16) LOAD(20, rows, 0) LOAD(a, starts, 0) LOAD(17, codes, 48) LOAD(b, starts, 16)           \
-    LOAD(18, codes, 80) LOAD(c, starts, 32) LOAD(19, codes, 112) LOAD(d, starts, 48)                           \
-    LOAD(21, rows, 32) LOAD(22, rows, 64) LOAD(23, rows, 96)                                                   \
-    DOT(a, 20, 16, 0) PRODUCT(24, e) DOT(b, 20, 17, 0) PRODUCT(25, f)                                          \
-    DOT(c, 20, 18, 0) PRODUCT(26, g) DOT(d, 20, 19, 0) LOAD(20, low, 0)                                        \
-    DOT(a, 21, 16, 1) PRODUCT(27, h) DOT(b, 21, 17, 1) LOWER(4, 0)                                             \
-    DOT(c, 21, 18, 1) LOWER(5, 1) DOT(d, 21, 19, 1) LOAD(21, low, 16)                                          \
-    DOT(a, 22, 16, 2) LOWER(6, 2) DOT(b, 22, 17, 2) LOWER(7, 3)                                                \
-    DOT(c, 22, 18, 2) SCALE(0, 24, 0) DOT(d, 22, 19, 2) LOAD(22, low, 32)                                      \
-    DOT(a, 23, 16, 3) SCALE(1, 25, 1) LOAD(16, codes, 0) DOT(b, 23, 17, 3) SCALE(2, 26, 2) LOAD(17, codes, 32) \
-    DOT(c, 23, 18, 3) SCALE(3, 27, 3) LOAD(18, codes, 64) DOT(d, 23, 19, 3) LOAD(19, codes, 96)                \
-    LOAD(23, low, 48)                                                                                          \
-    DOT(a, 20, 16, 0) DOT(b, 20, 17, 0) DOT(c, 20, 18, 0) DOT(d, 20, 19, 0) LOAD(28, low, 64) LOAD(24, low, 80) \
-    DOT(a, 21, 16, 1) DOT(b, 21, 17, 1) DOT(c, 21, 18, 1) DOT(d, 21, 19, 1) LOAD(29, low, 96) LOAD(25, low, 80) \
-    DOT(a, 22, 16, 2) DOT(b, 22, 17, 2) DOT(c, 22, 18, 2) DOT(d, 22, 19, 2)                                    \
-    "ldr q30, [%[scales]], #16\n" LOAD(26, low, 80)                                                            \
-    DOT(a, 23, 16, 3) DOT(b, 23, 17, 3) DOT(c, 23, 18, 3) DOT(d, 23, 19, 3)                                    \
-    "ldr q31, [%[sums]], #16\n" LOAD(27, low, 80)                                                              \
-    "add %[codes], %[codes], #128\n"                                                                           \
-    "add %[rows], %[rows], #144\n"                                                                             \
-    "add %[low], %[low], #224\n"                                                                               \
-    "add %[starts], %[starts], #64\n"                                                                          \
-    "subs %w[groups], %w[groups], #1\n"
+/* `between` comes when the last group is used up. */
+#define SUM_FOUR(between)                                                                                           \
+    LOAD(19, codes, 112) LOAD(17, codes, 48) LOAD(14, low, 32) PRODUCT(24, 8) PRODUCT(25, 9) PRODUCT(26, 10)        \
+    PRODUCT(27, 11) LOWER(5, 1) LOWER(6, 2) SCALE(0, 24, 0) SCALE(3, 27, 3) LOAD(18, codes, 80)                     \
+    LOAD(20, rows, 0) LOAD(9, starts, 16) LOAD(8, starts, 0) SCALE(1, 25, 1) LOAD(11, starts, 48)                   \
+    LOAD(10, starts, 32) LOWER(7, 3) LOAD(21, rows, 32) LOAD(22, rows, 64) LOWER(4, 0) LOAD(23, rows, 96)           \
+    LOAD(16, codes, 16) DOT(8, 20, 16, 0) DOT(9, 20, 17, 0) DOT(10, 20, 18, 0) LOAD(13, low, 16)                    \
+    DOT(11, 20, 19, 0) SCALE(2, 26, 2) between DOT(8, 21, 16, 1) DOT(9, 21, 17, 1) DOT(10, 21, 18, 1)               \
+    DOT(11, 21, 19, 1) DOT(8, 22, 16, 2) DOT(9, 22, 17, 2) DOT(10, 22, 18, 2) DOT(11, 22, 19, 2)                    \
+    DOT(8, 23, 16, 3) DOT(9, 23, 17, 3) DOT(10, 23, 18, 3) DOT(11, 23, 19, 3) LOAD(12, low, 0) LOAD(29, low, 96)    \
+    LOAD(15, low, 48) LOAD(16, codes, 0) LOAD(17, codes, 32) LOAD(18, codes, 64) LOAD(19, codes, 96)                \
+    "ldr q30, [%[scales]], #16\n" DOT(8, 12, 16, 0) DOT(9, 12, 17, 0) DOT(11, 12, 19, 0) DOT(10, 12, 18, 0)         \
+    "add %[codes], %[codes], #128\n" LOAD(25, low, 80) DOT(8, 13, 16, 1) DOT(9, 13, 17, 1) DOT(10, 13, 18, 1)       \
+    DOT(11, 13, 19, 1) DOT(8, 14, 16, 2) DOT(9, 14, 17, 2) DOT(10, 14, 18, 2) DOT(11, 14, 19, 2)                    \
+    DOT(8, 15, 16, 3) DOT(9, 15, 17, 3) DOT(10, 15, 18, 3) "add %[rows], %[rows], #144\n" DOT(11, 15, 19, 3)        \
+    LOAD(28, low, 64) LOAD(24, low, 80) LOAD(26, low, 80) LOAD(27, low, 80) "add %[starts], %[starts], #64\n"       \
+    "add %[low], %[low], #224\n" "ldr q31, [%[sums]], #16\n" "subs %w[groups], %w[groups], #1\n"
 
-#define FINISH_GROUP(e, f, g, h)                                                                               \
-    PRODUCT(24, e) PRODUCT(25, f) PRODUCT(26, g) PRODUCT(27, h)                                                \
-    LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)                                                            \
+#define FINISH_FOUR                                                                                                 \
+    PRODUCT(24, 8) PRODUCT(25, 9) PRODUCT(26, 10) PRODUCT(27, 11) LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)   \
     SCALE(0, 24, 0) SCALE(1, 25, 1) SCALE(2, 26, 2) SCALE(3, 27, 3)
 
-INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, const int8_t *codes,
-                      const float *scales, const float *sums, const int32_t *starts, const int h, float *to) {
-    const uint8_t *rows = tile->codes[0][4 * h];
+#define STORE_FOUR                                                                                                  \
+    "stp q0, q1, [%[to]], #32\n stp q2, q3, [%[to]], #32\n stp q4, q5, [%[to]], #32\n stp q6, q7, [%[to]], #32\n"
+
+#define NEXT_HALF STORE_FOUR ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7)
+
+/* `to` gets what is to be multiplied with the scales of the rows, four floats for each position, and as much for their minima:
+ * for both halves of every panel, after as much again that means nothing. The first group of the inputs is `first`. */
+INLINE void sum_fours4(const unsigned char *panels, const Unpacked *unpacked, int count, int all_groups,
+                       const Activations *in, size_t first, float *to) {
+    const uint8_t *rows = ((const Tile4 *)((const PanelHead *)panels + 1))->codes[0][0];
+    const int8_t *codes;
+    const float *scales, *sums;
+    const int32_t *starts;
+    int groups, halves = 2 * count;
+    /* From the end of a half to the start of the next, which is the panel's other half or the next panel's first. */
+    int64_t to_other = (int64_t)sizeof *unpacked, to_panel = sizeof(PanelHead) - 16;
+    int64_t row_step = 16 - (int64_t)sizeof(Tile4) * all_groups, low_step = to_other - 2 * to_other * all_groups;
+    int64_t both_rows = row_step + to_panel, both_low = low_step - to_other;
     __asm__ volatile(
-        ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
+        ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) ZERO(10) ZERO(11)
         ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)
-        ".p2align 5\n"
         "1:\n"
-        SUM_GROUP(8, 9, 10, 11, 12, 13, 14, 15)
-        "b.eq 2f\n"
-        SUM_GROUP(12, 13, 14, 15, 8, 9, 10, 11)
-        "b.ne 1b\n"
-        FINISH_GROUP(12, 13, 14, 15)
-        "b 3f\n"
+        "mov %[codes], %[all_codes]\n mov %[starts], %[all_starts]\n mov %[scales], %[all_scales]\n"
+        "mov %[sums], %[all_sums]\n mov %w[groups], %w[all_groups]\n"
+        SUM_FOUR(NEXT_HALF)
+        "b.eq 3f\n"
+        ".p2align 5\n"
         "2:\n"
-        FINISH_GROUP(8, 9, 10, 11)
+        SUM_FOUR()
+        "b.ne 2b\n"
         "3:\n"
-        STORE_SUM(0, 0) STORE_SUM(1, 16) STORE_SUM(2, 32) STORE_SUM(3, 48)
-        STORE_SUM(4, 64) STORE_SUM(5, 80) STORE_SUM(6, 96) STORE_SUM(7, 112)
-        : [codes] "+r"(codes), [rows] "+r"(rows), [low] "+r"(unpacked), [scales] "+r"(scales),
-          [sums] "+r"(sums), [starts] "+r"(starts), [groups] "+r"(groups)
-        : [to] "r"(to)
+        "add %[rows], %[rows], %[row_step]\n sub %[row_step], %[both_rows], %[row_step]\n"
+        "add %[low], %[low], %[low_step]\n sub %[low_step], %[both_low], %[low_step]\n"
+        "subs %w[halves], %w[halves], #1\n"
+        "b.ne 1b\n"
+        FINISH_FOUR
+        STORE_FOUR
+        : [codes] "=&r"(codes), [scales] "=&r"(scales), [sums] "=&r"(sums), [starts] "=&r"(starts),
+          [groups] "=&r"(groups), [rows] "+r"(rows), [low] "+r"(unpacked), [row_step] "+r"(row_step),
+          [low_step] "+r"(low_step), [halves] "+r"(halves), [to] "+r"(to)
+        : [all_codes] "r"(in->codes + first * GROUP), [all_scales] "r"(in->scales + first),
+          [all_sums] "r"(in->sums + first), [all_starts] "r"(in->starts + 4 * first),
+          [all_groups] "r"(all_groups), [both_rows] "r"(both_rows), [both_low] "r"(both_low)
         : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
           "v29", "v30", "v31");
@@ -368,9 +381,9 @@ INLINE void sum_four4(const Tile4 *tile, const Unpacked *unpacked, int groups, c
 
 _Static_assert(sizeof(Tile4) == 144 && sizeof(Unpacked) == 112 && offsetof(Unpacked, scales) == 64 &&
                    offsetof(Unpacked, shifts) == 80 && offsetof(Unpacked, minima) == 96,
-               "the numbers in sum_four4");
+               "the numbers in sum_fours4");
 
-/* Half h of a panel times `count` of four positions that lie together. */
+/* Half h of a panel times `count` of four positions that lie together, one to three. */
 INLINE void multiply_four4(const unsigned char *panel, const Unpacked *unpacked, int groups,
                            const Activations *in, int position, const int count, const int h,
                            float *out) {
@@ -382,57 +395,60 @@ INLINE void multiply_four4(const unsigned char *panel, const Unpacked *unpacked,
     const int32_t *starts = in->starts + 4 * first;
     float32x4_t scaled[QUAD], lowered[QUAD];
     unpacked += h;
-    if (count == QUAD) {
-        float made[2 * QUAD * 4];
-        sum_four4(tile, unpacked, groups, codes, scales, sums, starts, h, made);
-        for (int p = 0; p < QUAD; p++) {
-            scaled[p] = vld1q_f32(made + 4 * p);
-            lowered[p] = vld1q_f32(made + 4 * (QUAD + p));
+    for (int p = 0; p < count; p++) scaled[p] = lowered[p] = vdupq_n_f32(0.0f);
+    for (int group = 0; group < groups; group++, tile++, unpacked += 2) {
+        int32x4_t sum[QUAD];
+        int8x16_t fours[QUAD];
+        for (int p = 0; p < count; p++) {
+            sum[p] = vld1q_s32(starts + 4 * p);
+            fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
         }
-    } else {
-        for (int p = 0; p < count; p++) scaled[p] = lowered[p] = vdupq_n_f32(0.0f);
-        for (int group = 0; group < groups; group++, tile++, unpacked += 2) {
-            int32x4_t sum[QUAD];
-            int8x16_t fours[QUAD];
-            for (int p = 0; p < count; p++) {
-                sum[p] = vld1q_s32(starts + 4 * p);
-                fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
-            }
-            ADD_FOUR(sum, (const int8_t *)tile->codes[0][4 * h], fours, 0);
-            ADD_FOUR(sum, (const int8_t *)tile->codes[1][4 * h], fours, 1);
-            ADD_FOUR(sum, (const int8_t *)tile->codes[2][4 * h], fours, 2);
-            ADD_FOUR(sum, (const int8_t *)tile->codes[3][4 * h], fours, 3);
-            for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP);
-            ADD_FOUR(sum, unpacked->low[0][0], fours, 0);
-            ADD_FOUR(sum, unpacked->low[1][0], fours, 1);
-            ADD_FOUR(sum, unpacked->low[2][0], fours, 2);
-            ADD_FOUR(sum, unpacked->low[3][0], fours, 3);
-            float32x4_t scale = vld1q_f32(unpacked->scales), minimum = vld1q_f32(unpacked->minima);
-            float32x4_t in_scales = vld1q_f32(scales), in_sums = vld1q_f32(sums);
+        ADD_FOUR(sum, (const int8_t *)tile->codes[0][4 * h], fours, 0);
+        ADD_FOUR(sum, (const int8_t *)tile->codes[1][4 * h], fours, 1);
+        ADD_FOUR(sum, (const int8_t *)tile->codes[2][4 * h], fours, 2);
+        ADD_FOUR(sum, (const int8_t *)tile->codes[3][4 * h], fours, 3);
+        for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP);
+        ADD_FOUR(sum, unpacked->low[0][0], fours, 0);
+        ADD_FOUR(sum, unpacked->low[1][0], fours, 1);
+        ADD_FOUR(sum, unpacked->low[2][0], fours, 2);
+        ADD_FOUR(sum, unpacked->low[3][0], fours, 3);
+        float32x4_t scale = vld1q_f32(unpacked->scales), minimum = vld1q_f32(unpacked->minima);
+        float32x4_t in_scales = vld1q_f32(scales), in_sums = vld1q_f32(sums);
 #define FINISH(p)                                                                            \
-        if (p < count) {                                                                         \
-            /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */    \
-            float32x4_t dot = vreinterpretq_f32_s32(sum[p]);                                     \
-            float32x4_t product = vfmaq_f32(vld1q_f32(unpacked->shifts), dot, scale);            \
-            scaled[p] = vfmaq_laneq_f32(scaled[p], product, in_scales, p);                       \
-            lowered[p] = vfmaq_laneq_f32(lowered[p], minimum, in_sums, p);                       \
-        }
-            FINISH(0)
-            FINISH(1)
-            FINISH(2)
-            FINISH(3)
+    if (p < count) {                                                                         \
+        /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */    \
+        float32x4_t dot = vreinterpretq_f32_s32(sum[p]);                                     \
+        float32x4_t product = vfmaq_f32(vld1q_f32(unpacked->shifts), dot, scale);            \
+        scaled[p] = vfmaq_laneq_f32(scaled[p], product, in_scales, p);                       \
+        lowered[p] = vfmaq_laneq_f32(lowered[p], minimum, in_sums, p);                       \
+    }
+        FINISH(0)
+        FINISH(1)
+        FINISH(2)
+        FINISH(3)
 #undef FINISH
-            codes += QUAD * GROUP;
-            scales += QUAD;
-            sums += QUAD;
-            starts += 4 * QUAD;
+        codes += QUAD * GROUP;
+        scales += QUAD;
+        sums += QUAD;
+        starts += 4 * QUAD;
+    }
+    for (int p = 0; p < count; p++) finish_rows(head, h, scaled[p], lowered[p], out + p * PANEL);
+}
+
+/* Some panels times four positions; `apart` floats lie between what two panels make. */
+TARGET static void multiply_fours4(const Matrix *matrix, const unsigned char *panels, int count,
+                                   const Activations *in, int position, float *out, size_t apart) {
+    float made[(2 * MOST_PANELS + 1) * 2 * QUAD * 4];
+    sum_fours4(panels, (const Unpacked *)in->unpacked, count, matrix->groups, in,
+               (size_t)position * (size_t)matrix->groups, made);
+    const float *sums = made;
+    for (int i = 0; i < count; i++, panels += matrix->panel_bytes, out += apart)
+        for (int h = 0; h < 2; h++) {
+            sums += 2 * QUAD * 4;
+            for (int p = 0; p < QUAD; p++)
+                finish_rows((const PanelHead *)panels, h, vld1q_f32(sums + 4 * p), vld1q_f32(sums + 4 * (QUAD + p)),
+                            out + p * PANEL);
         }
-    }
-    for (int p = 0; p < count; p++) {
-        float32x4_t below = vmulq_f32(lowered[p], vld1q_f32(head->minima + 4 * h));
-        float32x4_t above = vmulq_f32(scaled[p], vld1q_f32(head->scales + 4 * h));
-        vst1q_f32(out + p * PANEL + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
-    }
 }
 
 INLINE void multiply_four8(const unsigned char *panel, int groups, const Activations *in, int position,
@@ -474,14 +490,17 @@ INLINE void multiply_four8(const unsigned char *panel, int groups, const Activat
 }
 
 /* `count` is a constant in each call, so that sums stay in registers. */
+#define EIGHT_BITS(count)                                                                    \
+    {                                                                                        \
+        multiply_four8(panel, groups, in, position, count, 0, to);                           \
+        multiply_four8(panel, groups, in, position, count, 1, to);                           \
+    }
 #define FOUR_STEP(count)                                                                     \
     if (matrix->bits == 4) {                                                                 \
         multiply_four4(panel, unpacked, groups, in, position, count, 0, to);                 \
         multiply_four4(panel, unpacked, groups, in, position, count, 1, to);                 \
-    } else {                                                                                 \
-        multiply_four8(panel, groups, in, position, count, 0, to);                           \
-        multiply_four8(panel, groups, in, position, count, 1, to);                           \
-    }
+    } else                                                                                   \
+        EIGHT_BITS(count)
 
 TARGET static void multiply_codes(const Matrix *matrix, int first, int count, const Activations *in, int n,
                                   float *out) {
@@ -499,6 +518,10 @@ TARGET static void multiply_codes(const Matrix *matrix, int first, int count, co
         for (int i = 0; i < count; i++)
             unpack(panels + (size_t)i * matrix->panel_bytes, groups, (Unpacked *)in->unpacked + 2 * i * groups);
     for (int position = 0; position < n; position += QUAD) {
+        if (matrix->bits == 4 && n - position >= QUAD) {
+            multiply_fours4(matrix, panels, count, in, position, out + position * PANEL, (size_t)n * PANEL);
+            continue;
+        }
         for (int i = 0; i < count; i++) {
             const unsigned char *panel = panels + (size_t)i * matrix->panel_bytes;
             const Unpacked *unpacked = (const Unpacked *)in->unpacked + 2 * i * groups;
@@ -507,7 +530,7 @@ TARGET static void multiply_codes(const Matrix *matrix, int first, int count, co
                 case 1: FOUR_STEP(1) break;
                 case 2: FOUR_STEP(2) break;
                 case 3: FOUR_STEP(3) break;
-                default: FOUR_STEP(4) break;
+                default: EIGHT_BITS(4) break;
             }
         }
     }
