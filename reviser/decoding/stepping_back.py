@@ -132,10 +132,16 @@ class Comparing:
         ]
 
     def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
-        """Whether a sentence that is put there has room on both sides."""
-        return not self._is_glued(tokens[:place], piece[0]) and not (
-            place < len(tokens) and self._is_glued(piece, tokens[place])
+        """Whether a sentence that is put there has room on both sides, and what follows begins one, too."""
+        if self._is_glued(tokens[:place], piece[0]):
+            return False
+        return place >= len(tokens) or not (
+            self._is_glued(piece, tokens[place]) or self._goes_on(tokens[place])
         )
+
+    def _goes_on(self, token: int) -> bool:
+        """Whether a token begins with a small letter, as within a sentence."""
+        return self._tokenizer.token_bytes(token).decode("utf-8", "ignore").lstrip()[:1].islower()
 
     def _is_glued(self, before: Sequence[int], token: int) -> bool:
         """Whether a token that begins with a letter or digit would follow without a space."""

@@ -171,6 +171,18 @@ def test_where_a_piece_may_be_put() -> None:
     assert comparing.places(text, phrase * 20, 4, range(1, len(text))) == []
 
 
+def test_no_sentence_is_put_before_what_goes_on_with_a_small_letter() -> None:
+    tokenizer = ToyTokenizer()
+    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    sentence = tokenizer.encode(" The mat.")
+    for text, room in (("It was late. The cat sat.", True), ("It was late. the cat sat.", False)):
+        tokens = tokenizer.encode(text)
+        words = [tokenizer.token_bytes(id).decode() for id in tokens]
+        place = 1 + next(at for at, word in enumerate(words[:-1]) if word.endswith("."))
+        found = comparing.places(tokens, sentence, place, range(1, len(tokens)))
+        assert found == ([place] if room else [])
+
+
 def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
     """Moves that lead one token too far back are fixed."""
     tokenizer = ToyTokenizer()
