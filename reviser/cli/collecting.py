@@ -9,11 +9,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Leave garbage until afterwards, unless somebody outside already does."""
+    """Make no collections meanwhile, and none later of what was made, unless somebody outside already sees to that."""
     collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if collecting:
+            # Else the first collection afterwards, and those at the end of the process, go through all of it.
+            gc.freeze()
             gc.enable()

@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,7 @@ def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
     """The command that some words name, ready to run; None if it is to be found by Typer."""
     if not words or words[0] not in COMMANDS or _COMPLETING in os.environ:
         return None
+    _import_numpy()
     module = import_module("reviser.cli.commands.generate")
     function: Callable[[Any], None] = getattr(module, COMMANDS[words[0]])
     (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
@@ -51,6 +53,19 @@ def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
         return 0
 
     return run
+
+
+def _import_numpy() -> None:
+    """Import numpy without the threads of its linear algebra: nothing here needs them, and they wait by spinning."""
+    name = "OPENBLAS_NUM_THREADS"
+    if name in os.environ or "numpy" in sys.modules:
+        return
+    os.environ[name] = "1"
+    try:
+        import_module("numpy")
+    finally:
+        # Other libraries, such as torch, are to have theirs.
+        del os.environ[name]
 
 
 @dataclasses.dataclass(frozen=True)

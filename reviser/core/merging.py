@@ -44,8 +44,11 @@ class Merging:
         self._vocabulary = vocabulary
         # Checked by their kinds at once, many strings take half the time that they take one by one.
         plain = set(map(type, merges)) <= {str}
-        named: Iterable[Any] = merges if plain else map(_named, merges)
-        self._ranks = dict(zip(named, range(len(merges)), strict=True))
+        self._merges: Sequence[str] = merges if plain else [*map(_named, merges)]  # type: ignore[assignment]
+        self._first = _first_merged(vocabulary, self._merges)
+        self._ranks: dict[str, int] | None = None
+        if self._first is None:
+            self._ranks = dict(zip(self._merges, range(len(merges)), strict=True))
         self._cut = cut
         self._known: dict[str, list[int]] = {}
 
@@ -60,12 +63,34 @@ class Merging:
 
     def _merged(self, piece: str) -> list[str]:
         parts = list(piece)
-        last = len(self._ranks)
+        last = len(self._merges)
         while len(parts) > 1:
-            ranks = [self._ranks.get(f"{one} {other}", last) for one, other in pairwise(parts)]
+            ranks = [self._rank(one, other) for one, other in pairwise(parts)]
             best = min(ranks)
             if best == last:
                 break
             at = ranks.index(best)
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         return parts
+
+    def _rank(self, one: str, other: str) -> int:
+        """Which of the merges a pair is, or their number if it is none."""
+        last = len(self._merges)
+        if self._ranks is not None:
+            return self._ranks.get(f"{one} {other}", last)
+        assert self._first is not None
+        rank = self._vocabulary.get(one + other, 0) - self._first
+        # Another pair may make the same token.
+        return rank if rank >= 0 and self._merges[rank] == f"{one} {other}" else last
+
+
+def _first_merged(vocabulary: Mapping[str, int], merges: Sequence[str]) -> int | None:
+    """The id from which on the vocabulary has what the merges make, in their order, to its end; None if it is not so.
+
+    Most vocabularies are so, and to see it takes less time than to number the merges.
+    """
+    tokens, first = list(vocabulary), len(vocabulary) - len(merges)
+    in_order = first > 0 and list(vocabulary.values()) == list(range(len(tokens)))
+    if in_order and "\n".join(tokens[first:]) == "\n".join(merges).replace(" ", ""):
+        return first
+    return None

@@ -293,11 +293,18 @@ def byte_of_character() -> dict[str, int]:
     return table | {chr(0x100 + index): byte for index, byte in enumerate(others)}
 
 
+@cache
+def _translation() -> dict[int, int]:
+    """The same for `str.translate`; characters that stand for no byte become one that Latin-1 does not have."""
+    table = dict.fromkeys(range(0x100), 0xFFFF)
+    return table | {ord(character): byte for character, byte in byte_of_character().items()}
+
+
 def _byte_level_bytes(text: str) -> bytes:
-    table = byte_of_character()
-    if all(character in table for character in text):
-        return bytes(table[character] for character in text)
-    return text.encode()
+    try:
+        return text.translate(_translation()).encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()
 
 
 def _sentencepiece_bytes(text: str) -> bytes:

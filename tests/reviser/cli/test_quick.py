@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -110,3 +111,25 @@ print("MODULES", *sys.modules)
     assert "numpy.random" not in modules
     assert "reviser.native.decoder" in modules
     assert len(modules) < MOST_MODULES
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted on Linux")
+@pytest.mark.parametrize("wanted", [None, "2"])
+def test_numpy_starts_no_threads_unless_they_are_asked_for(wanted: str | None) -> None:
+    code = """
+import os
+from pathlib import Path
+from reviser.cli.quick import quick_command
+assert quick_command(["continue", "draft.txt"])
+import numpy
+print(len([*Path("/proc/self/task").iterdir()]), os.environ.get("OPENBLAS_NUM_THREADS"))
+"""
+    environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    if wanted:
+        environment["OPENBLAS_NUM_THREADS"] = wanted
+    run = [sys.executable, "-c", code]
+    shown = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
+    threads, setting = shown.stdout.split()
+    assert setting == str(wanted)
+    if wanted is None:
+        assert threads == "1"

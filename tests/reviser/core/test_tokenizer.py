@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,42 @@ def test_words_merged_in_python_are_those_of_the_package(
         assert any(ord(character) < 32 or ord(character) > 126 for character in text)
         return
     assert ids == whole.encode(text)
+
+
+@given(texts)
+def test_merges_are_numbered_only_where_the_vocabulary_does_not_say_their_order(
+    embedded: tuple[HuggingFaceTokenizer, Merging], text: str
+) -> None:
+    _, merging = embedded
+    assert merging._ranks is None
+    numbered = copy(merging)
+    numbered._known = {}
+    numbered._ranks = dict(zip(merging._merges, range(len(merging._merges)), strict=True))
+    for piece in text.split():
+        assert numbered._merged(piece) == merging._merged(piece)
+
+
+def test_a_vocabulary_in_another_order_merges_the_same() -> None:
+    """Two pairs make "abc", and only one of them was learned."""
+    tokens = ["a", "b", "c", "ab", "bc", "abc"]
+    merges = ["a b", "b c", "ab c"]
+    merged = []
+    for vocabulary in (
+        {token: id for id, token in enumerate(tokens)},
+        {token: id for id, token in reversed([*enumerate(tokens)])},
+        {token: 7 * id for id, token in enumerate(tokens)},
+    ):
+        merging = Merging(vocabulary, merges, lambda text: [(text, None)])
+        names = {id: token for token, id in vocabulary.items()}
+        found = [
+            [names[id] for id in merging.encode(text)] for text in ("abc", "bca", "cab", "aabcb")
+        ]
+        merged.append(found)
+        assert (merging._ranks is None) == (
+            vocabulary == dict(zip(tokens, range(6), strict=True)) and list(vocabulary) == tokens
+        )
+    assert merged[0] == [["abc"], ["bc", "a"], ["c", "ab"], ["a", "abc", "b"]]
+    assert merged[1] == merged[2] == merged[0]
 
 
 def test_an_encoder_is_made_when_there_is_much_to_encode() -> None:

@@ -55,6 +55,27 @@ def test_completions_are_what_would_repeat(
     assert found == {token for token in range(4) if (*tail, token) in windows}
 
 
+class CountingTokenizer(ToyTokenizer):
+    """Counts how often it is asked for a token's bytes."""
+
+    asked = 0
+
+    def token_bytes(self, token: int) -> bytes:
+        self.asked += 1
+        return super().token_bytes(token)
+
+
+def test_rules_look_at_no_token_before_it_is_met() -> None:
+    """A vocabulary has tens of thousands of them, and to look at all would delay the first action."""
+    tokenizer = CountingTokenizer()
+    phrases = UnrepeatedPhrases(Unrepeated(Even([1, 2, 3]), 4, tokenizer), tokenizer)
+    assert tokenizer.asked == 0
+    canvas, history = seed(VOCABULARY, [])
+    for _ in Rollout(phrases, canvas, history, Sampler.greedy(), max_actions=12):
+        pass
+    assert 0 < tokenizer.asked <= 2 * len(set(canvas.tokens))
+
+
 def test_a_loop_is_left() -> None:
     for size, favourites in ((4, [1, 2, 3]), (6, [5]), (8, [1, 2, 3, 4, 5])):
         canvas, history = seed(VOCABULARY, [])
