@@ -24,7 +24,8 @@ Begin = Callable[[Canvas, Sampler], Rollout]
 class BestRollout(Rollout):
     """A rollout that writes the best of several tries; after a caller's own action it goes on without them.
 
-    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again.
+    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again. `fits` says whether
+    the tokens of a filling may stand before what follows.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class BestRollout(Rollout):
         guided: Guided | None = None,
         tries: int = TRIES,
         max_actions: int = 256,
+        fits: Callable[[Sequence[int]], bool] | None = None,
     ) -> None:
         super().__init__(policy, canvas, history, sampler, max_actions=max_actions)
         self._reading = reading
+        self._fits = fits
         self._guided = guided
         self._tries = tries
         self._planned: deque[Choice] | None = None
@@ -73,6 +76,8 @@ class BestRollout(Rollout):
         # Where nothing is drawn, all tries would be the same.
         tries = self._tries if self.sampler.temperature else 1
         found = FillingSearch(self.canvas, around, tries, self.max_actions)
+        if self._fits is not None:
+            found.fits = self._fits
         search = found.run()
         try:
             asked = next(search)

@@ -11,7 +11,7 @@ a batch of many on a GPU take the same decisions.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -133,6 +133,10 @@ class Surroundings:
         return cls(before, behind, readable - len(before) - len(behind))
 
 
+def _always(tokens: Sequence[int]) -> bool:
+    return True
+
+
 @dataclass
 class FillingSearch:
     """Looks for the best filling of the gap on a canvas, in runs of `max_actions` at the most."""
@@ -141,6 +145,8 @@ class FillingSearch:
     surroundings: Surroundings
     tries: int = TRIES
     max_actions: int = 256
+    fits: Callable[[Sequence[int]], bool] = _always
+    """Whether a filling's tokens may stand before what follows."""
     _best: Filling | None = field(init=False, default=None)
 
     def run(self) -> Search:
@@ -215,6 +221,7 @@ class FillingSearch:
             if len(cut.tokens) <= self.surroundings.room
             and (len(cut.tokens) >= _LEAST or cut.ended)
             and cut.tokens == text[: len(cut.tokens)]
+            and self.fits(cut.tokens)
         ]
         if not cuts or not self.surroundings.behind:
             return None

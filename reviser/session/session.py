@@ -29,7 +29,13 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Policy, Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
-from reviser.decoding.rules.spacing import MarkedOnce, Spaced, ends_sentence, ends_with_mark
+from reviser.decoding.rules.spacing import (
+    MarkedOnce,
+    Spaced,
+    ends_sentence,
+    ends_with_mark,
+    joining,
+)
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.frames import Frame, step_label
@@ -319,6 +325,7 @@ class Session:
                 guided=guided,
                 tries=tries,
                 max_actions=allowed,
+                fits=joining(self.tokenizer, window.suffix),
             )
         else:
             rollout = begin(policy, canvas, sampler)

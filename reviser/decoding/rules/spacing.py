@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
-from reviser.core.tokenizer import Tokenizer
+from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
 from reviser.decoding.sampler import Scores
@@ -80,6 +80,23 @@ def mark_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
     _known_marks[tokenizer] = found
     return found
+
+
+# Characters that nobody sees: spaces of no width, and marks of direction.
+_UNSEEN = frozenset("\u200b\u200e\u200f\u2060\ufeff")
+
+
+def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], bool]:
+    """Whether tokens may stand before a text: with one space between, not none and not two, and without unseen characters."""
+
+    def fits(tokens: Sequence[int]) -> bool:
+        text = decode(tokenizer, tokens)
+        last, first = text[-1:], following[:1]
+        if last.isspace() and first.isspace():
+            return False
+        return not (last.isalnum() and first.isalnum()) and _UNSEEN.isdisjoint(text)
+
+    return fits
 
 
 class MarkedOnce:

@@ -102,6 +102,17 @@ def told(engine: Engine, script: str, tries: int = 1) -> tuple[Filling, list[Wri
             return filling, asked
 
 
+def test_an_end_that_does_not_fit_is_not_taken(engine: Engine) -> None:
+    free = best(engine, 1)
+    list(free)
+    taken = free.canvas.between(free.canvas.low, free.canvas.high)
+    bound = best(engine, 1)
+    bound._fits = lambda tokens: tuple(tokens) != tuple(taken)
+    list(bound)
+    assert bound.ending == "stop"
+    assert bound.canvas.between(bound.canvas.low, bound.canvas.high) != taken
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_a_run_ends_where_the_rest_follows_best(engine: Engine, number: int) -> None:
     run = best(engine, number)

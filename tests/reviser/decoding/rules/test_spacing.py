@@ -8,7 +8,7 @@ import pytest
 from reviser.core.actions import Action, Insert, Replace
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
-from reviser.decoding.rules.spacing import Spaced, ends_sentence
+from reviser.decoding.rules.spacing import Spaced, ends_sentence, joining
 from reviser.decoding.sampler import Sampler
 from reviser.session.session import Session
 from tests.toys import ToyTokenizer, toy_policy
@@ -100,3 +100,19 @@ def test_neither_a_replacement_nor_a_removal_brings_a_word_there() -> None:
     assert allows(Replace(ord("\n")))
     assert not allows(vocabulary.delete_id)
     assert allows(Insert(the))
+
+
+@pytest.mark.parametrize(
+    ("filling", "following", "fits"),
+    [
+        (" on the mat.", " It was late.", True),
+        (" on the mat. ", " It was late.", False),
+        (" on the mat.\n", "\nIt was late.", False),
+        (" on the mat. ", "It was late.", True),
+        (" on the mat", "it was", False),
+        (" on the mat", ", it was", True),
+        (" on\u2060 the mat.", " It was late.", False),
+    ],
+)
+def test_a_filling_has_one_space_to_what_follows(filling: str, following: str, fits: bool) -> None:
+    assert joining(TOKENIZER, following)(TOKENIZER.encode(filling)) is fits
