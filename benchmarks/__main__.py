@@ -34,6 +34,7 @@ COMMANDS = {
     "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
     "revising": ("studies.revision_quality", "how well models revise"),
     "serving": ("speed.serving", "a server with many documents at once"),
+    "shortlist": ("speed.shortlist", "what a shortlist for the output table would gain"),
     "speed": ("speed.decoding", "decoding beside transformers and llama.cpp"),
     "spelling": ("proofreading.calibration.misspellings", "how unknown words are corrected"),
     "start": ("speed.start", "processor time and memory up to the first action"),
