@@ -1,14 +1,17 @@
 """The mask of valid actions for vLLM: one logits processor for a whole engine, computed for all requests at once.
 
-vLLM keeps a batch of requests that come, go and change places, and tells a processor so before each step
-(`update_state`); then it hands over the scores of the whole batch (`apply`). The processor keeps five numbers for
+vLLM has two model runners, each with an interface of its own, and chooses between them by itself. `VllmMask` is a
+processor for both: the runner says which by how it makes one.
+
+The first runner keeps a batch of requests that come, go and change places, and tells a processor so before each step
+(`update_state`); then it hands over the scores of the whole batch (`apply`). `RowMask` keeps five numbers for
 each request: cursor, length, the two protected ends and the greatest length. All that the mask asks follows from them,
-so the mask of a batch is a few comparisons of tensors, whatever the number of requests.
+so the mask of a batch is a few comparisons of tensors, whatever the number of requests. The second runner: `vllm_slots`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -19,19 +22,33 @@ from torch import Tensor
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.batch.validity import Rules
+from reviser.decoding.batch.validity import NEVER, Rules
 from reviser.integrations.following import Follower, exported_vocabulary
+from reviser.integrations.vllm_slots import SlotMask
 
+# vLLM accepts subclasses of its own classes alone, of one for each runner; older versions have the first runner only, and
+# without vLLM nobody asks.
 try:
     from vllm.v1.sample.logits_processor import (  # type: ignore[import-not-found]
-        LogitsProcessor as _VllmProcessor,
+        LogitsProcessor as _FirstRunners,
     )
 except ImportError:
-    # vLLM accepts subclasses of its own class alone; without vLLM nobody asks.
-    _VllmProcessor = object
+
+    class _FirstRunners:  # type: ignore[no-redef]
+        """Stands for vLLM's class."""
+
+
+try:
+    from vllm.v1.worker.gpu.sample.logits_processor import (  # type: ignore[import-not-found]
+        LogitsProcessor as _SecondRunners,
+    )
+except ImportError:
+
+    class _SecondRunners:  # type: ignore[no-redef]
+        """Stands for vLLM's class."""
+
 
 _REQUEST_OPTIONS = ("prefix", "suffix", "max_length")
-_NEVER = 1 << 30
 
 
 class VllmRequestMask:
@@ -95,7 +112,7 @@ class _Request:
             canvas.length,
             canvas.low,
             canvas.suffix,
-            _NEVER if canvas.max_length is None else canvas.max_length,
+            NEVER if canvas.max_length is None else canvas.max_length,
             output,
             canvas.stopped,
         )
@@ -108,15 +125,13 @@ class _Request:
         return before, behind, self.max_length - self.length
 
 
-class VllmMask(_VllmProcessor):  # type: ignore[misc]
-    """A logits processor for a whole engine of vLLM: `LLM(..., logits_processors=[VllmMask])`.
+class RowMask:
+    """Masks a batch whose requests come, go and change places."""
 
-    It masks every request. A request may set `prefix`, `suffix` and `max_length` in the `extra_args`
-    of its sampling parameters.
-    """
-
-    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool) -> None:
-        self.vocabulary = exported_vocabulary(vllm_config.model_config.hf_config)
+    def __init__(
+        self, vllm_config: Any, device: torch.device, is_pin_memory: bool, vocabulary: Vocabulary
+    ) -> None:
+        self.vocabulary = vocabulary
         scheduling = getattr(vllm_config, "scheduler_config", None)
         if getattr(scheduling, "async_scheduling", False):
             raise ReviserError(
@@ -128,17 +143,6 @@ class VllmMask(_VllmProcessor):  # type: ignore[misc]
         self._step: list[int] = self._rules.step.tolist()
         self._growth: list[int] = self._rules.growth.tolist()
         self._requests: dict[int, _Request] = {}
-
-    @classmethod
-    def validate_params(cls, sampling_params: Any) -> None:
-        """Refuse a request whose options make no sense, before it reaches the engine."""
-        for name, value in _request_options(sampling_params).items():
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ValueError(f"{name} must be a number of tokens, not {value!r}")
-
-    def is_argmax_invariant(self) -> bool:
-        """The likeliest id may be an invalid one."""
-        return False
 
     def update_state(self, batch_update: BatchUpdate | None) -> None:
         """Follow requests as they come, go and change places."""
@@ -209,6 +213,60 @@ class VllmMask(_VllmProcessor):  # type: ignore[misc]
             request.length += self._growth[id]
 
 
-def _request_options(sampling_params: Any) -> dict[str, Any]:
+class VllmMask(_FirstRunners, _SecondRunners):  # type: ignore[misc]
+    """A logits processor for a whole engine of vLLM: `LLM(..., logits_processors=[VllmMask])`.
+
+    It masks every request. A request may set `prefix`, `suffix` and `max_length` in the `extra_args`
+    of its sampling parameters.
+    """
+
+    def __init__(
+        self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None
+    ) -> None:
+        """The first runner gives a device and whether memory is pinned, the second its table of requests."""
+        self.vocabulary = exported_vocabulary(vllm_config.model_config.hf_config)
+        self._rows: RowMask | None = None
+        self._slots: SlotMask | None = None
+        if is_pin_memory is None:
+            self._slots = SlotMask(vllm_config, device_or_states, self.vocabulary)
+        else:
+            self._rows = RowMask(vllm_config, device_or_states, is_pin_memory, self.vocabulary)
+
+    @classmethod
+    def validate_params(cls, sampling_params: Any) -> None:
+        """Refuse a request whose options make no sense, before it reaches the engine."""
+        for name, value in _request_options(sampling_params).items():
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < NEVER:
+                raise ValueError(f"{name} must be a number of tokens, not {value!r}")
+
+    def is_argmax_invariant(self) -> bool:
+        """The likeliest id may be an invalid one."""
+        return False
+
+    def update_state(self, batch_update: BatchUpdate | None) -> None:
+        """The first runner: what changed in the batch."""
+        assert self._rows is not None
+        self._rows.update_state(batch_update)
+
+    def add_request(self, req_idx: int, sampling_params: Any) -> bool:
+        """The second runner: a request comes into a slot. True: its scores are to be masked."""
+        assert self._slots is not None
+        self._slots.add(req_idx, _request_options(sampling_params))
+        return True
+
+    def apply_staged_writes(self) -> None:
+        """The second runner: a step begins."""
+        assert self._slots is not None
+        self._slots.flush()
+
+    def apply(self, logits: Tensor, ctx: Any = None) -> Tensor:
+        """Mask the scores (requests, ids) in place."""
+        if self._slots is not None:
+            return self._slots.apply(logits, ctx)
+        assert self._rows is not None
+        return self._rows.apply(logits)
+
+
+def _request_options(sampling_params: Any) -> Mapping[str, Any]:
     given = getattr(sampling_params, "extra_args", None) or {}
     return {name: given[name] for name in _REQUEST_OPTIONS if name in given}

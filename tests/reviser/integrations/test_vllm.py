@@ -1,4 +1,4 @@
-"""vLLM's batch, imitated call by call: the mask of all requests at once is each request's own mask."""
+"""The batch of vLLM's first model runner, imitated call by call: the mask of all requests at once is each request's own mask."""
 
 from __future__ import annotations
 
