@@ -299,14 +299,16 @@ def serve_streams() -> None:
     os._exit(0)
 
 
-def serve_socket(path: Path) -> None:
-    """Serve every language server of this user that connects to `path`, and end with the last."""
+def serve_socket(path: Path, *, stays: bool = False) -> None:
+    """Serve every language server of this user that connects to `path`, and end with the last, or when interrupted if it `stays`."""
     listener, lock = _listening(path)
     with listener:
         worker = Worker(load)
         threading.Thread(target=_admit_all, args=(worker, listener), daemon=True).start()
         threading.Thread(target=worker.work, daemon=True).start()
         try:
+            if stays:
+                threading.Event().wait()
             worker.wait_until_left(GRACE)
         finally:
             path.unlink(missing_ok=True)

@@ -80,7 +80,7 @@ def serve(
     """Run one engine for several editors; it ends when the last one has disconnected.
 
     Language servers with the setting sharedEngine start it by themselves. With --backend it writes with a model on
-    another server, for all editors whose settings name no model. With --http it serves programs over the
+    another server, for all editors with that setting whose settings name no model, until it is interrupted. With --http it serves programs over the
     network instead: reviser continue --model openai:http://HOST:PORT, here or elsewhere, writes with it.
     """
     if http is not None:
@@ -90,12 +90,15 @@ def serve(
         raise ReviserError(
             "--model and --threads are for --http; editors' settings name their model"
         )
-    if backend is not None:
-        _check_backend(*backend)
     worker = load_extra("lsp_server.worker.process", "lsp")
     if socket is not None and not socket.absolute().parent.is_dir():
         raise ReviserError(f"there is no folder {socket.parent}")
-    worker.serve_socket(socket or worker.socket_path())
+    if backend is not None:
+        name = _check_backend(*backend)
+        typer.echo(
+            f"editors with the setting sharedEngine write with {name}; Ctrl-C ends this", err=True
+        )
+    worker.serve_socket(socket or worker.socket_path(), stays=backend is not None)
 
 
 def _serve_http(
@@ -118,8 +121,8 @@ def _serve_http(
     answer(load_engine(model, threads=threads), host, port, rows=rows)
 
 
-def _check_backend(kind: str, url: str) -> None:
-    """See that the model is there, and make it the one that is used where none is named."""
+def _check_backend(kind: str, url: str) -> str:
+    """See that the model is there, and make it the one that is used where none is named; returns its name."""
     import os
 
     from reviser.session.engine import load_engine
@@ -127,8 +130,9 @@ def _check_backend(kind: str, url: str) -> None:
     if kind not in ("vllm", "openai"):
         raise ReviserError(f"there is no backend {kind}; choose vllm or openai")
     named = url if url.startswith("openai:") else f"openai:{url}"
-    load_engine(named)
+    name = load_engine(named).name
     os.environ["REVISER_MODEL"] = named
+    return name
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lsp_server.worker.process import GRACE
 from reviser.model.layout import Quantisation
+from tests.conftest import ROOT
 from tests.lsp_server.models import save_tiny_model
+from tests.lsp_server.processes import children
 from tests.lsp_server.toy_editor import URI, toy_editor
 from tests.reviser.remote.servers import Wire, served
 
@@ -64,3 +70,32 @@ def test_a_server_that_goes_away_stops_the_run_and_leaves_the_users_text(
         editor.command("reviser.undo", uri=URI)
         assert editor.text == TEXT
     wire.close()
+
+
+def test_a_backend_that_was_started_by_hand_waits_for_editors(
+    url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    command = [sys.executable, "-m", "reviser", "serve", "--backend", "vllm", there(url, model)]
+    backend = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    try:
+        assert backend.stderr is not None
+        assert "write with tiny at http" in backend.stderr.readline()
+        # Longer than an engine waits that an editor started.
+        with pytest.raises(subprocess.TimeoutExpired):
+            backend.wait(timeout=2 * GRACE)
+        for _ in range(2):
+            shared: dict[str, Any] = {"sharedEngine": True, "model": None}
+            with toy_editor(model, shared) as editor:
+                editor.open(TEXT)
+                editor.command("reviser.continue", uri=URI, position=editor.position(len(TEXT)))
+                assert editor.wait_for_end()["state"] == "finished"
+                assert editor.text != TEXT
+                assert not children(editor.process.pid)
+                assert backend.poll() is None
+        backend.send_signal(signal.SIGINT)
+        assert backend.wait(timeout=30) == 0
+        assert not list((tmp_path / "reviser").iterdir())
+    finally:
+        backend.kill()
+        backend.wait()
