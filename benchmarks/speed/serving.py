@@ -103,16 +103,8 @@ def served_by_vllm(python: Path, rows: int) -> Iterator[Server]:
         model = str(Path(folder) / "my-reviser-hf")
         export = [str(python), "-m", "reviser", "models", "export", "default", model]
         subprocess.run(export, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        command = [
-            python,
-            *VLLM,
-            "--model",
-            model,
-            "--port",
-            str(port),
-            "--max-num-seqs",
-            str(rows),
-        ]
+        command = [str(python), *VLLM, "--model", model, "--port", str(port)]
+        command += ["--max-num-seqs", str(rows)]
         with (Path(folder) / "log").open("wb") as log:
             process = subprocess.Popen(
                 command,

@@ -1,129 +1,288 @@
-"""vLLM itself: the embedded model exported, served with the mask, offline and over HTTP. For machines that have vLLM."""
+"""vLLM itself: the embedded model exported, served with the mask, offline and over HTTP, by both of its model runners.
+
+For environments that have vLLM and Triton: `make test-vllm` makes one.
+"""
 
 from __future__ import annotations
 
-import os
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reviser.checkpoints.formats.llama import write_llama
-from reviser.checkpoints.home import load
+from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
-from reviser.decoding.rollout import seed
+from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.rollout import Policy, Rollout, seed
 from reviser.decoding.sampler import Sampler
-from reviser.integrations.following import exported_vocabulary
 from reviser.remote.client import Client
 from reviser.session.engine import load_engine
-from tests.reviser.integrations.test_masks import Greedy
+from tests.conftest import ROOT
 from tests.reviser.remote.servers import Wire
-
-pytestmark = pytest.mark.slow
-vllm = pytest.importorskip(
-    "vllm", reason="vLLM is not installed (it has no wheel for Arm; see docs/serving.md)"
+from tests.reviser.remote.vllm_runs import (
+    MASK,
+    RAISE,
+    Answer,
+    Asked,
+    Runner,
+    environment,
+    offline,
+    vllm_server,
 )
 
-TEXT = "The cat sat on the mat and"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("vllm") is None, reason="vLLM is not installed (`make test-vllm` installs it)"
+    ),
+]
+
+TEXTS = ("The cat sat on the mat and", "Dear Anna,\n\nthank you for", "It rained. We")
+BEFORE, BEHIND = "I would love to come, but", " Best wishes,\nPaul"
 ACTIONS = 40
 RUNS = 1000
-# The interface of the mask is that of the first model runner; newer versions have another beside it.
-ENVIRONMENT = {"VLLM_USE_V2_MODEL_RUNNER": "0"}
-MASK = "reviser.integrations.masks:VllmMask"
+SAMPLED_ACTIONS = 10
+needs_triton = pytest.mark.skipif(
+    find_spec("triton") is None, reason="vLLM's second model runner needs Triton"
+)
+# Triton's interpreter stops at a line of vLLM's kernel for top-k, so the second runner chooses among all ids.
+TOP_K: dict[Runner, int] = {"first": 50, "second": 0}
+RUNNERS = ("first", pytest.param("second", marks=needs_triton))
+
+
+@pytest.fixture(scope="module")
+def checkpoint() -> Checkpoint:
+    import torch
+
+    return load(find_model("default"), dtype=torch.float32)
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    import torch
-
     folder = tmp_path_factory.mktemp("exported") / "my-reviser-hf"
-    write_llama(load(find_model("default"), dtype=torch.float32), folder)
+    command = [sys.executable, "-m", "reviser", "models", "export", "default", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
     return folder
 
 
-@pytest.fixture(scope="module")
-def engine(exported: Path) -> Any:
-    os.environ.update(ENVIRONMENT)
-    from reviser.integrations.masks import VllmMask
+@dataclass(frozen=True)
+class Gap:
+    """What stands before and behind a gap; behind may be nothing."""
 
-    return vllm.LLM(
-        str(exported),
-        dtype="float32",
-        logits_processors=[VllmMask],
-        enable_prefix_caching=True,
-        async_scheduling=False,
-        max_model_len=512,
-    )
+    before: Sequence[int]
+    behind: Sequence[int]
+
+    def history(self, vocabulary: Vocabulary) -> list[int]:
+        return seed(vocabulary, self.before, self.behind)[1]
+
+    @property
+    def options(self) -> dict[str, int]:
+        return {"prefix": len(self.before), "suffix": len(self.behind)}
 
 
-def own_greedy(text: str) -> list[int]:
-    """What this engine does with the exact weights, as vLLM has them."""
-    import torch
-
-    from reviser.decoding.rollout import Rollout
-
-    checkpoint = load(find_model("default"), dtype=torch.float32)
-    canvas, history = seed(checkpoint.vocabulary, checkpoint.tokenizer.encode(text))
-    run = Rollout(Greedy(checkpoint), canvas, history, Sampler.greedy(), max_actions=ACTIONS)
+def greedy(policy: Policy, gap: Gap) -> list[int]:
+    canvas, history = seed(policy.vocabulary, gap.before, gap.behind)
+    run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=ACTIONS)
     return [step.id for step in run]
 
 
-def test_offline_greedy_runs_are_ours(engine: Any) -> None:
-    params = vllm.SamplingParams(temperature=0, max_tokens=ACTIONS)
-    (result,) = engine.generate(TEXT, params)
-    assert list(result.outputs[0].token_ids) == own_greedy(TEXT)
-
-
-def test_offline_samples_are_valid(engine: Any) -> None:
-    vocabulary = exported_vocabulary(engine.llm_engine.model_config.hf_config)
-    texts = [f"{TEXT} number {number}" for number in range(RUNS)]
-    params = vllm.SamplingParams(temperature=0.9, top_k=50, max_tokens=ACTIONS, seed=1)
-    for result in engine.generate(texts, params):
-        prompt = list(result.prompt_token_ids)
-        canvas, _ = seed(vocabulary, prompt[1:])
-        for id in result.outputs[0].token_ids:
-            canvas.apply(canvas.action(id))
+@pytest.fixture(scope="module")
+def gaps(checkpoint: Checkpoint) -> list[Gap]:
+    encode = checkpoint.tokenizer.encode
+    return [*(Gap(encode(text), ()) for text in TEXTS), Gap(encode(BEFORE), encode(BEHIND))]
 
 
 @pytest.fixture(scope="module")
-def served(exported: Path) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    command += ["--model", str(exported), "--served-model-name", "reviser", "--port", str(port)]
-    command += ["--host", "127.0.0.1", "--dtype", "float32", "--max-model-len", "512"]
-    command += ["--logits-processors", MASK, "--logprobs-mode", "processed_logprobs"]
-    command += ["--max-logprobs", "50", "--enable-prefix-caching", "--no-async-scheduling"]
-    process = subprocess.Popen(command, env=os.environ | ENVIRONMENT)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            assert process.poll() is None
-            try:
-                Client(url).get("/v1/models")
-                break
-            except ReviserError:
-                time.sleep(1)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=120)
+def ours(checkpoint: Checkpoint, gaps: list[Gap]) -> list[list[int]]:
+    """What this engine does with the exact weights, as vLLM has them."""
+    from tests.reviser.integrations.test_masks import Greedy
+
+    return [greedy(Greedy(checkpoint), gap) for gap in gaps]
 
 
-def test_over_http_greedy_runs_are_ours(served: str) -> None:
-    remote = load_engine(f"openai:{served}#reviser")
-    run = remote.session(TEXT).continue_(Sampler.greedy(), max_actions=ACTIONS)
-    assert [frame.step.id for frame in run] == own_greedy(TEXT)
+def sampled_prompts(checkpoint: Checkpoint) -> list[list[int]]:
+    encode = checkpoint.tokenizer.encode
+    texts = [f"{TEXTS[number % 3]} number {number}" for number in range(RUNS)]
+    return [seed(checkpoint.vocabulary, encode(text))[1] for text in texts]
 
 
-def test_over_http_a_server_that_is_gone_gets_a_sentence(served: str) -> None:
-    remote = load_engine(f"openai:{Wire(served, 3, cut=True).url}#reviser")
-    run = remote.session(TEXT).continue_(Sampler.greedy(), max_actions=ACTIONS)
-    with pytest.raises(ReviserError, match="cannot be reached"):
-        list(run)
+def operators(vocabulary: Vocabulary) -> list[int]:
+    """All but Stop, valid and invalid: in half of the runs they are made likelier, so that the mask has something to do."""
+    return [id for id in range(vocabulary.base_size, vocabulary.size) if id != vocabulary.stop_id]
+
+
+def count_valid(vocabulary: Vocabulary, prompts: list[list[int]], runs: list[list[int]]) -> int:
+    """How many runs can be carried out from their first action to their last."""
+    good = 0
+    for prompt, ids in zip(prompts, runs, strict=True):
+        canvas, _ = seed(vocabulary, prompt[1:])
+        try:
+            for id in ids:
+                canvas.apply(canvas.action(id))
+        except ReviserError:
+            continue
+        good += bool(ids)
+    return good
+
+
+def assert_valid(
+    vocabulary: Vocabulary,
+    prompts: list[list[int]],
+    plain: list[list[int]],
+    raised: list[list[int]],
+) -> None:
+    assert count_valid(vocabulary, prompts[::2], plain) == RUNS // 2
+    assert count_valid(vocabulary, prompts[1::2], raised) == RUNS // 2
+    chosen = [id for ids in raised for id in ids if id >= vocabulary.base_size]
+    assert len(chosen) > RUNS // 2
+    assert len(set(chosen)) > 3
+
+
+@pytest.fixture(scope="module", params=RUNNERS)
+def answer(
+    request: Any,
+    exported: Path,
+    checkpoint: Checkpoint,
+    gaps: list[Gap],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Runner, Answer]:
+    """Greedy runs, all texts together and then the gap, and many sampled ones, without a server."""
+    folder = tmp_path_factory.mktemp(request.param)
+    vocabulary, top_k = checkpoint.vocabulary, TOP_K[request.param]
+    plain, prompts = [gap.history(vocabulary) for gap in gaps[:-1]], sampled_prompts(checkpoint)
+    asked = [
+        Asked(plain, 0.0, ACTIONS),
+        Asked([gaps[-1].history(vocabulary)], 0.0, ACTIONS, gaps[-1].options),
+        Asked(prompts[::2], 0.9, SAMPLED_ACTIONS, top_k=top_k),
+        Asked(prompts[1::2], 0.9, SAMPLED_ACTIONS, top_k=top_k, raised=operators(vocabulary)),
+    ]
+    return request.param, offline(exported, request.param, folder, asked)
+
+
+def test_offline_greedy_runs_are_ours(answer: tuple[Runner, Answer], ours: list[list[int]]) -> None:
+    runner, found = answer
+    assert found.second_runner == (runner == "second")
+    assert found.prefix_caching
+    assert [*found.runs[0], *found.runs[1]] == ours
+
+
+def test_offline_samples_are_valid(answer: tuple[Runner, Answer], checkpoint: Checkpoint) -> None:
+    _, found = answer
+    prompts = sampled_prompts(checkpoint)
+    assert_valid(checkpoint.vocabulary, prompts, found.runs[2], found.runs[3])
+
+
+def test_the_documented_program(exported: Path, tmp_path: Path) -> None:
+    from tests.reviser.integrations.test_masks import documented_program
+
+    (tmp_path / "my-reviser-hf").symlink_to(exported)
+    # Nothing is compiled, which would take minutes.
+    program = documented_program("vllm").replace(
+        "max_model_len=", "enforce_eager=True, max_model_len="
+    )
+    (tmp_path / "program.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        env=environment("first", tmp_path),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert "The cat sat" in done.stdout
+
+
+@dataclass(frozen=True)
+class Served:
+    runner: Runner
+    url: str
+
+
+@pytest.fixture(scope="module", params=RUNNERS)
+def server(
+    request: Any, exported: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp(request.param)
+    with vllm_server(exported, request.param, folder, "--logits-processors", MASK) as url:
+        yield Served(request.param, url)
+
+
+@pytest.fixture
+def served(server: Served) -> str:
+    return server.url
+
+
+def test_over_http_greedy_runs_are_ours(
+    served: str, gaps: list[Gap], ours: list[list[int]]
+) -> None:
+    policy = load_engine(f"openai:{served}#reviser").policy
+    assert [greedy(policy, gap) for gap in gaps] == ours
+
+
+def test_over_http_samples_are_valid(server: Served, checkpoint: Checkpoint) -> None:
+    prompts = sampled_prompts(checkpoint)
+    client = Client(server.url, timeout=3600)
+    body = {
+        "model": "reviser",
+        "max_tokens": SAMPLED_ACTIONS,
+        "temperature": 0.9,
+        "top_k": TOP_K[server.runner],
+        "seed": 1,
+        "return_token_ids": True,
+    }
+    likelier = {str(id): RAISE for id in operators(checkpoint.vocabulary)}
+    runs = []
+    for more in ({"prompt": prompts[::2]}, {"prompt": prompts[1::2], "logit_bias": likelier}):
+        choices = client.post("/v1/completions", body | more)["choices"]
+        choices.sort(key=lambda choice: choice["index"])
+        runs.append([choice["token_ids"] for choice in choices])
+    assert_valid(checkpoint.vocabulary, prompts, *runs)
+
+
+def test_over_http_what_was_read_is_kept(served: str) -> None:
+    """An action reads what the one before it has not: the history's beginning is in the prefix cache."""
+    import urllib.request
+
+    list(load_engine(f"openai:{served}#reviser").session(TEXTS[0] * 8).continue_(max_actions=8))
+    with urllib.request.urlopen(f"{served}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    hits = [line for line in lines if line.startswith("vllm:prefix_cache_hits_total")]
+    assert float(hits[0].split()[-1]) > 100
+
+
+def test_over_http_what_is_no_history_does_not_end_the_server(
+    served: str, checkpoint: Checkpoint
+) -> None:
+    client = Client(served)
+    body = {"model": "reviser", "prompt": [1, 2, 3], "max_tokens": 4, "return_token_ids": True}
+    body["temperature"] = 0
+    ids = client.post("/v1/completions", body)["choices"][0]["token_ids"]
+    assert ids == [checkpoint.vocabulary.stop_id]
+    for wrong in (-1, "all", 1 << 40):
+        with pytest.raises(ReviserError, match="suffix must be a number of tokens"):
+            client.post("/v1/completions", body | {"vllm_xargs": {"suffix": wrong}})
+    assert client.get("/v1/models")["data"]
+
+
+@pytest.mark.parametrize(("cut", "said"), [(True, "cannot be reached"), (False, "within 2 sec")])
+def test_over_http_a_server_that_is_gone_or_silent_gets_a_sentence(
+    served: str, cut: bool, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = Wire(served, 3, cut=cut)
+    if not cut:
+        monkeypatch.setenv("REVISER_SERVER_TIMEOUT", "2")
+    remote = load_engine(f"openai:{wire.url}#reviser")
+    with pytest.raises(ReviserError, match=said):
+        list(remote.session(TEXTS[0]).continue_(Sampler.greedy(), max_actions=ACTIONS))
+    wire.close()
+
+
+def test_over_http_another_name_gets_a_sentence(served: str) -> None:
+    with pytest.raises(ReviserError, match="has no model other; it has reviser"):
+        load_engine(f"openai:{served}#other")

@@ -1,0 +1,1 @@
+"""Triton's interpreter as a backend named `cpu`, which vLLM's second model runner asks for on a machine without a GPU."""
