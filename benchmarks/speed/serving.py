@@ -46,7 +46,7 @@ VLLM: tuple[str, ...] = (
     *("-m", "vllm.entrypoints.openai.api_server", "--served-model-name", "reviser"),
     *("--host", "127.0.0.1", "--dtype", "float32", "--max-model-len", "512", "--block-size", "32"),
     *("--logits-processors", "reviser.integrations.masks:VllmMask", "--enable-prefix-caching"),
-    *("--logprobs-mode", "processed_logprobs", "--max-logprobs", "50"),
+    *("--logprobs-mode", "processed_logprobs", "--max-logprobs", "50", "--enforce-eager"),
 )
 
 
@@ -283,7 +283,7 @@ _ABOUT = (
     "(client and server) does not."
 )
 _ABOUT_VLLM = (
-    f"vLLM serves the same model, exported, with the mask: `python {' '.join(VLLM)}`. It computes with the weights as numbers of 32 bits, "
+    f"vLLM serves the same model, exported, with the mask: `python {' '.join(VLLM)}`; nothing is compiled. It computes with the weights as numbers of 32 bits, "
     "since its CPU build has no kernels for the embedded ones of 4 bits; our server computes with those. vLLM reads again what a "
     "history has since its last full block of 32 ids; our server keeps all that it has read."
 )
