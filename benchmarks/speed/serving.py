@@ -283,7 +283,7 @@ _ABOUT = (
     "(client and server) does not."
 )
 _ABOUT_VLLM = (
-    f"vLLM serves the same model, exported, with the mask: `python {' '.join(VLLM)}`; nothing is compiled. It computes with the weights as numbers of 32 bits, "
-    "since its CPU build has no kernels for the embedded ones of 4 bits; our server computes with those. vLLM reads again what a "
+    f"vLLM serves the same model, exported, with the mask: `python {' '.join(VLLM)}`; nothing is compiled. It computes with the export's weights, numbers "
+    "of 32 bits, and our server with the embedded ones of 4 bits. vLLM reads again what a "
     "history has since its last full block of 32 ids; our server keeps all that it has read."
 )

@@ -70,6 +70,8 @@ def environment(runner: Runner, folder: Path) -> dict[str, str]:
             "[triton.backends]\ncpu = tests.reviser.remote.interpreted\n"
         )
         chosen |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "TRITON_INTERPRET": "1"}
+        # A step of many requests takes minutes when its kernels are interpreted.
+        chosen["VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS"] = "3600"
     return chosen
 
 
