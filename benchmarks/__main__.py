@@ -24,13 +24,13 @@ COMMANDS = {
     "moving": ("studies.moving", "moves at several temperatures"),
     "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
     "proofreading_recipes": (
-        "studies.proofreading_recipes",
+        "studies.training.proofreading_recipes",
         "short training runs of proofreaders that differ in one setting",
     ),
     "quality": ("studies.quality", "a model beside real text and a left-to-right model"),
     "quantisation": ("studies.quantisation", "what quantised weights cost"),
     "reading": ("speed.reading", "passages proofread together beside one after the other"),
-    "recipes": ("studies.recipes", "short training runs that differ in one setting"),
+    "recipes": ("studies.training.recipes", "short training runs that differ in one setting"),
     "reproduce": ("studies.reproduce", "the paper's comparison at a smaller scale"),
     "revising": ("studies.revision_quality", "how well models revise"),
     "serving": ("speed.serving", "a server with many documents at once"),
@@ -41,7 +41,7 @@ COMMANDS = {
     "suggestions": ("studies.suggestions", "how often suggestions at a cursor are right"),
     "steps_back": ("speed.steps_back", "steps back that are checked first, beside all"),
     "throughput": ("speed.throughput", "how fast models learn here"),
-    "training_runs": ("studies.training_runs", "training runs in figures"),
+    "training_runs": ("studies.training.training_runs", "training runs in figures"),
     "wrapping": ("studies.wrapping", "wrapped lines and ends of sentences"),
 }
 

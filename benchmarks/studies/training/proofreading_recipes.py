@@ -35,7 +35,7 @@ from training.trainer.metrics import read_metrics
 from training.trainer.options import RunOptions
 from training.trainer.run import run as train
 
-RECIPES = Path(__file__).parents[2] / "training" / "recipes"
+RECIPES = Path(__file__).parents[3] / "training" / "recipes"
 STAGES = ("train", "correct", "score")
 JFLEG = "jfleg-dev"
 _RATE = 4e-4

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.proofreading_recipes import main, variants
+from benchmarks.studies.training.proofreading_recipes import main, variants
 from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.training.edits.mistakes.test_mistakes import PROSE
 from training.data.corpus import Corpus

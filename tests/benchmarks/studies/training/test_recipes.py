@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.recipes import main, recipes
+from benchmarks.studies.training.recipes import main, recipes
 from tests.benchmarks.tiny_reviser import base_and_shards
 from training.trainer.settings import preset_settings
 

@@ -35,7 +35,7 @@ from training.trainer.options import RunOptions
 from training.trainer.run import run as train
 from training.trainer.settings import preset_settings
 
-RECIPE = Path(__file__).parents[2] / "training" / "recipes" / "embedded.json"
+RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "embedded.json"
 
 
 @dataclass(frozen=True)

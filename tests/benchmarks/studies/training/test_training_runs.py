@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.training_runs import TrainingRun, main
+from benchmarks.studies.training.training_runs import TrainingRun, main
 
 
 def _run(folder: Path, **settings: object) -> Path:

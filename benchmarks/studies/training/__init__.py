@@ -1,0 +1,1 @@
+"""Studies of training: short runs that differ in one setting, and long ones in figures."""
