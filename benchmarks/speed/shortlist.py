@@ -175,7 +175,7 @@ def times(decoder: NativeDecoder) -> tuple[float, float, float]:
     with one_layer(decoder.config, 8) as eight, one_layer(decoder.config, 4) as four:
         decoders = (eight, four, decoder)
         rounds = [[step_time(one) for one in decoders] for _ in range(_ROUNDS)]
-    return tuple(min(one) for one in zip(*rounds, strict=True))  # type: ignore[return-value]
+    return tuple(min(one) for one in zip(*rounds, strict=True))
 
 
 def measure(chosen: Options) -> None:
