@@ -38,27 +38,34 @@ def ends_sentence(text: str) -> bool:
     return _LAST_WORD.fullmatch(tail.split()[-1]) is not None
 
 
-_known: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
+_Which = Callable[[str], bool]
+_known: WeakKeyDictionary[Tokenizer, dict[_Which, NDArray[np.bool_]]] = WeakKeyDictionary()
+
+
+def _tokens_that(tokenizer: Tokenizer, begin: _Which) -> NDArray[np.bool_]:
+    """Which tokens have a text that begins so; found once for a tokenizer."""
+    found = _known.setdefault(tokenizer, {})
+    if begin not in found:
+
+        def fits(token: int) -> bool:
+            if token in tokenizer.markers:
+                return False
+            return begin(tokenizer.token_bytes(token).decode("utf-8", "ignore"))
+
+        found[begin] = np.array([fits(token) for token in range(tokenizer.size)], dtype=np.bool_)
+    return found[begin]
 
 
 def glued_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
-    if tokenizer in _known:
-        return _known[tokenizer]
+    return _tokens_that(tokenizer, _begins_word)
 
-    def begins(token: int) -> bool:
-        if token in tokenizer.markers:
-            return False
-        first = tokenizer.token_bytes(token).decode("utf-8", "ignore")[:1]
-        return first.isalnum() or (first != "" and first in _OPENS)
 
-    found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
-    _known[tokenizer] = found
-    return found
+def _begins_word(text: str) -> bool:
+    return text[:1].isalnum() or text.startswith(tuple(_OPENS))
 
 
 _MARKS = ",;:.!?"
-_known_marks: WeakKeyDictionary[Tokenizer, NDArray[np.bool_]] = WeakKeyDictionary()
 
 
 def ends_with_mark(text: str) -> bool:
@@ -68,18 +75,11 @@ def ends_with_mark(text: str) -> bool:
 
 def mark_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Which tokens begin with a mark, or with a space and a mark."""
-    if tokenizer in _known_marks:
-        return _known_marks[tokenizer]
+    return _tokens_that(tokenizer, _begins_with_mark)
 
-    def begins(token: int) -> bool:
-        if token in tokenizer.markers:
-            return False
-        first = tokenizer.token_bytes(token).decode("utf-8", "ignore").lstrip(" ")[:1]
-        return first != "" and first in _MARKS
 
-    found = np.array([begins(token) for token in range(tokenizer.size)], dtype=np.bool_)
-    _known_marks[tokenizer] = found
-    return found
+def _begins_with_mark(text: str) -> bool:
+    return text.lstrip(" ").startswith(tuple(_MARKS))
 
 
 # Characters that nobody sees: spaces of no width, and marks of direction.
