@@ -27,10 +27,10 @@ from reviser.decoding.filling import (
     Search,
     Surroundings,
     Write,
-    certain,
 )
 from reviser.decoding.guidance import GUIDANCE, MOST, PLAUSIBLE
 from reviser.decoding.rollout import seed
+from reviser.decoding.sampler import Choice
 from reviser.model import Reviser
 
 # Ids that go through the model at once when texts are read.
@@ -101,7 +101,7 @@ def _answer_all(
         elif writing := [gap for gap in gaps if isinstance(gap.asked, Write)]:
             for gap, ids in zip(writing, _write(model, vocabulary, writing, sampling), strict=True):
                 gap.written += len(ids)
-                gap.send(Answer(choices=[certain(id) for id in ids]))
+                gap.send(Answer(choices=[Choice.certain(id) for id in ids]))
         else:
             return
 

@@ -258,7 +258,7 @@ class FillingSearch:
         price -= unlikely(read[: len(cut.tokens)])
         choices = tuple(path[: cut.actions])
         if not cut.ended:
-            choices = (*choices, certain(self.canvas.vocabulary.stop_id))
+            choices = (*choices, Choice.certain(self.canvas.vocabulary.stop_id))
         return Filling(choices, cut.tokens, price, cut.ended, sum(chances[: len(first)]))
 
 
@@ -274,8 +274,3 @@ def unlikely(chances: Sequence[float]) -> float:
         return 0.0
     missing = max(_TYPICAL - sum(chances) / len(chances), 0.0)
     return _UNLIKELY * missing + _UNLIKELY_FIRST * max(_FIRST - chances[0], 0.0)
-
-
-def certain(id: int) -> Choice:
-    """A choice that nobody drew."""
-    return Choice(id, 1.0, np.array([id]), np.ones(1))

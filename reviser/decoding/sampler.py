@@ -29,6 +29,11 @@ class Choice:
     candidates: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
+    @classmethod
+    def certain(cls, id: int) -> Choice:
+        """A choice that nobody drew."""
+        return cls(id, 1.0, np.array([id]), np.ones(1))
+
 
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.

@@ -286,9 +286,9 @@ class CheckedRollout(Rollout):
         vocabulary, place = self.canvas.vocabulary, max(fitting)[1]
         going = vocabulary.moves(place - self.canvas.cursor)
         if place != landed:
-            plan = [*(_certain(vocabulary.id(move)) for move in going), *plan[way:]]
+            plan = [*(Choice.certain(vocabulary.id(move)) for move in going), *plan[way:]]
         back = vocabulary.moves(self.canvas.high - place)
-        planned = [*plan, *(_certain(vocabulary.id(move)) for move in back)]
+        planned = [*plan, *(Choice.certain(vocabulary.id(move)) for move in back)]
         return planned if self.actions_taken + len(planned) <= self.max_actions else None
 
     def _imagine(self, first: Choice) -> tuple[list[Choice], Canvas, bool]:
@@ -313,10 +313,6 @@ class CheckedRollout(Rollout):
             moves_on = changes and choice.id in imagined.vocabulary.move_ids
             if moves_on or isinstance(imagined.action(choice.id), Stop):
                 return plan, imagined, changes > 0
-
-
-def _certain(id: int) -> Choice:
-    return Choice(id, 1.0, np.array([id]), np.ones(1))
 
 
 def _mean(numbers: Sequence[float]) -> float:

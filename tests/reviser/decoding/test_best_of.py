@@ -19,14 +19,13 @@ from reviser.decoding.filling import (
     Read,
     Surroundings,
     Write,
-    certain,
     repeats,
 )
 from reviser.decoding.guidance import PLAUSIBLE, Guided, guided_scores
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.sampler import Sampler
+from reviser.decoding.sampler import Choice, Sampler
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.engine import Engine
 from reviser.session.session import Session
@@ -90,7 +89,7 @@ def told(engine: Engine, script: str, tries: int = 1) -> tuple[Filling, list[Wri
         one = asked[-1]
         if isinstance(one, Write):
             at = len(one.begun)
-            answer = Answer(choices=[certain(id) for id in ids[at : at + one.count]])
+            answer = Answer(choices=[Choice.certain(id) for id in ids[at : at + one.count]])
         elif one.token is None:
             answer = Answer(chances=reading.chances(one.ids, one.last))
         else:
