@@ -13,6 +13,10 @@ COMMANDS = {
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "continuation": ("measures.continuation", "how likely and varied continuations are"),
     "dagger": ("studies.dagger", "DAgger beside plain supervision"),
+    "drafts": (
+        "studies.training.drafts",
+        "short training runs whose steps back write other pieces",
+    ),
     "edits": ("studies.edit_cost", "what real edits cost in actions"),
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "generation": ("speed.generation", "how fast batched generation is"),

@@ -131,7 +131,7 @@ def _real_texts(source: str, count: int) -> list[str]:
     return list(islice(prose(texts_of(source, Setup())), count))
 
 
-def _threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
+def load_threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
     texts = _real_texts(source, _REAL_TEXTS)
     key = key_of(
         kind="everyday threshold", reader=reader.fingerprint, texts=texts, quantile=QUANTILE
@@ -160,7 +160,7 @@ def _contest(arguments: EverydayOptions, command: str, cache: Cache) -> None:
     if len({contestant.name for contestant in contestants}) < len(contestants):
         raise ReviserError("two contestants have the same name; NAME=MODEL gives them others")
     reader = load_reader(arguments.base)
-    threshold = _threshold(reader, arguments.real, cache, bars)
+    threshold = load_threshold(reader, arguments.real, cache, bars)
     outcome = written(contestants, chosen, setup, reader, threshold, cache, bars)
     facts = {
         "Command": f"`{command}`",
@@ -230,7 +230,7 @@ def _check(arguments: EverydayOptions, count: int, command: str, cache: Cache) -
     if len(texts) < 2:
         raise ReviserError(f"{arguments.real} has too few texts of plain prose")
     reader = load_reader(arguments.base)
-    threshold = _threshold(reader, arguments.real, cache, bars)
+    threshold = load_threshold(reader, arguments.real, cache, bars)
     joins = [check_joins(reader, join_cases(texts[:count]), threshold, bars)]
     critics: list[CriticFigures] = []
     facts = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from itertools import pairwise
@@ -30,6 +31,8 @@ SURE: Final = 0.4
 """The chance of a word from which there is no other good way to go on, as after "by the end"."""
 PHRASE: Final = 6
 """So many words in a row are not written twice by one run."""
+OPENING: Final = 2.0
+"""By how many nats a word becomes less likely that would open another line of the run: so many each time that twice as many lines open so."""
 
 
 class Unrepeated:
@@ -67,6 +70,7 @@ class UnrepeatedPhrases:
 
     The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made. Marks and line breaks
     between words do not matter, and may be repeated themselves; a number, or a word of several tokens, ends a phrase. What stands around the run may be repeated.
+    A word that opens two lines of the run or more becomes less likely at the start of another one.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
@@ -83,9 +87,12 @@ class UnrepeatedPhrases:
             return scores
         own = canvas.between(canvas.low, canvas.high)
         repeats = self._repeats(own, canvas.cursor - canvas.low)
-        if not repeats:
+        openings = self._openings(own, canvas.cursor - canvas.low)
+        if not repeats and not openings:
             return scores
         made = scores.copy()
+        for token, lines in openings.items():
+            made[token] -= OPENING * math.log2(lines)
         long = any(max(sizes) >= DOUBTFUL for sizes in repeats.values())
         chances = _chances(scores) if long else None
         for token, sizes in repeats.items():
@@ -116,6 +123,27 @@ class UnrepeatedPhrases:
                 ):
                     size += 1
                 found.setdefault(word, []).append(size + 1)
+        return found
+
+    def _openings(self, own: Sequence[int], cursor: int) -> Counter[int]:
+        """At the start of a line: the words that open lines of the run's own text, and how many each."""
+        found: Counter[int] = Counter()
+        at = cursor
+        while at and self._kinds[own[at - 1]] is _Token.MARK:
+            at -= 1
+            if self._kinds.breaks(own[at]):
+                break
+        else:
+            return found
+        waiting = False
+        for number, token in enumerate(own):
+            if self._kinds[token] is _Token.MARK:
+                waiting = waiting or self._kinds.breaks(token)
+            elif waiting:
+                # What stands at the cursor itself would go on what is written there.
+                if number != cursor:
+                    found[token] += 1
+                waiting = False
         return found
 
     def _in_a_row(self, tokens: Sequence[int]) -> list[int]:
@@ -158,6 +186,7 @@ class _Kinds:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._found = dict.fromkeys(tokenizer.markers, _Token.OTHER)
+        self._breaks: set[int] = set()
 
     def __getitem__(self, token: int) -> _Token:
         found = self._found.get(token)
@@ -165,7 +194,13 @@ class _Kinds:
             text = self._tokenizer.token_bytes(token).decode("utf-8", "ignore")
             matching = (kind for kind in _Token if kind.value.fullmatch(text))
             found = self._found[token] = next(matching, _Token.OTHER)
+            if "\n" in text:
+                self._breaks.add(token)
         return found
+
+    def breaks(self, token: int) -> bool:
+        """Whether a token that was met ends a line."""
+        return token in self._breaks
 
 
 _END: Final = -1

@@ -13,6 +13,7 @@ from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.repetition import (
+    OPENING,
     PHRASE,
     SECOND,
     THIRD,
@@ -145,6 +146,18 @@ def test_the_more_often_a_phrase_was_said_the_less_likely_it_is_said_again() -> 
     assert change_of(text, " the cat", " sat") == pytest.approx(2 * THIRD)
     # What stands there twice is not said a third time, however sure the model is.
     assert change_of(text, " the cat sat", " on", 0.9) == np.inf
+
+
+def test_a_word_that_opens_lines_becomes_less_likely_at_the_start_of_another() -> None:
+    # Lines end with numbers, which end phrases.
+    text = "\n the cat 1\n the mat 2\n\n on the 3"
+    assert change_of(text, "\n", " on") == 0
+    assert change_of(text, "\n", " the") == pytest.approx(OPENING)
+    assert change_of(text, "\n- ", " the") == pytest.approx(OPENING)
+    assert change_of(text + "\n the 4" + text, "\n", " the") == pytest.approx(OPENING * np.log2(5))
+    # In the middle of a line it is as likely as before.
+    assert change_of(text, "\n- cat", " the") == 0
+    assert change_of(text, " on", " the") == pytest.approx(SECOND)
 
 
 def test_marks_between_the_words_of_a_phrase_do_not_matter() -> None:

@@ -1,0 +1,266 @@
+"""Compares drafts: short runs whose steps back write other pieces, with and without being held to the base.
+
+    python -m benchmarks drafts --init BASE --data SHARDS --out RUNS [--steps 100] [--only NAME …] [--texts FILE …]
+        [--critic critic.gguf] [--write docs/results/drafts.md]
+
+A draft is what a text looks like before a step back: the text without the piece that the step writes. The former pieces are words, clauses and
+sentences wherever they are; optional pieces are those that the text can do without (`python -m training optional_pieces SHARDS`
+must have found them). All runs go on from the everyday openings by plain sampling, without the rules and the checks of `reviser continue`.
+A run that is already in RUNS is not trained again.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from benchmarks.contestants.continuation_models import load_contestant
+from benchmarks.contestants.own_models import DecodingOptions
+from benchmarks.everyday.command import load_reader, load_threshold
+from benchmarks.everyday.contest import Figures, Outcome, Standing, judge, written
+from benchmarks.everyday.critic import Critic
+from benchmarks.everyday.prompts import openings
+from benchmarks.measures.forgetting import Ratio, ratio_of, read, tokens_of
+from benchmarks.protocol.runs import Bars, Cache
+from benchmarks.protocol.setup import BUILTIN, Setup
+from benchmarks.report.provenance import provenance
+from benchmarks.report.tables import Table
+from reviser.checkpoints.home import load
+from reviser.checkpoints.importing import import_model
+from reviser.cli.arguments import run_with
+from reviser.cli.options import Option, Words, words_of
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from reviser.scoring.loading import default_device
+from training.samples.mixture import Mixture
+from training.trainer.options import RunOptions
+from training.trainer.run import run as train
+
+RECIPES = Path(__file__).parents[3] / "training" / "recipes"
+LENGTH = 145
+KEEP = 2.0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to make drafts: a mixture, and settings of the run that differ."""
+
+    name: str
+    mixture: Mixture
+    changes: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        return self.name.replace(",", "").replace(" ", "-")
+
+
+def variants() -> list[Variant]:
+    """The embedded model's way to write first; then it is not held to its base, or has the former pieces, or both."""
+    # Proofreading is left out: it is the same in all runs.
+    optional = replace(Mixture.load(RECIPES / "writing.json"), edits=0.0)
+    former = Mixture.load(RECIPES / "embedded.json")
+    anywhere = replace(optional, elaborated=0.0, local=optional.elaborated, pieces=former.pieces)
+    held: dict[str, object] = {"keep": KEEP}
+    return [
+        Variant("optional pieces, held to the base", optional, held),
+        Variant("optional pieces", optional),
+        Variant("former pieces, held to the base", anywhere, held),
+        Variant("former pieces", anywhere),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftsOptions:
+    """From what and on what the variants are trained, and who reads what they write."""
+
+    init: Annotated[str, Option("start and reader: a GGUF file, a folder or a name")]
+    data: Annotated[Path, Option("token shards with optional pieces")]
+    out: Annotated[Path, Option("folder of the runs")]
+    preset: Annotated[str, Option("a preset of training")] = "smol"
+    history: Annotated[int, Option("longest history of a sample, in ids")] = 1024
+    steps: Annotated[int, Option("steps of each run")] = 100
+    accumulate: Annotated[int, Option("passes that make one optimizer step")] = 1
+    rows: Annotated[int | None, Option("rows of a pass", default="the preset's")] = None
+    workers: Annotated[int, Option("threads that make batches")] = 8
+    texts: Annotated[
+        tuple[str, ...],
+        Option("documents that nothing was trained on: what was forgotten", together=True),
+    ] = ()
+    each: Annotated[int | None, Option("only the first N openings of a kind", metavar="N")] = None
+    seeds: Annotated[tuple[int, ...], Option("random seed of the sampling", together=True)] = (
+        123,
+        124,
+    )
+    temperature: Annotated[float, Option("sampling temperature")] = 0.7
+    critic: Annotated[Path | None, Option("the critic's GGUF file", metavar="FILE")] = None
+    only: Annotated[tuple[str, ...], Option("only these runs", metavar="NAME", together=True)] = ()
+    train_only: Annotated[bool, Option("train, and measure nothing")] = False
+    write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
+    words: Words = ()
+
+
+def train_one(variant: Variant, chosen: DraftsOptions) -> Path:
+    """Train a variant, unless that was done; returns the folder of its model."""
+    out = chosen.out / variant.folder
+    model = out / "model"
+    if model.is_dir():
+        return model
+    out.mkdir(parents=True, exist_ok=True)
+    mixture = out / "mixture.json"
+    mixture.write_text(json.dumps(variant.mixture.to_dict()))
+    changes: dict[str, Any] = {
+        "history": chosen.history,
+        "steps": chosen.steps,
+        "evaluate_every": chosen.steps + 1,
+        "checkpoint_every": chosen.steps + 1,
+        "warmup_steps": chosen.steps // 5,
+        "peak_rate": 4e-4,
+        "final_rate": 2e-5,
+        "accumulate": chosen.accumulate,
+        "after_moves": 3,
+        **({"rows": chosen.rows} if chosen.rows else {}),
+        **variant.changes,
+    }
+    options = RunOptions(
+        preset=chosen.preset,
+        data=chosen.data,
+        out=out,
+        mixture=mixture,
+        init=chosen.init,
+        workers=chosen.workers,
+        changes=changes,
+    )
+    train(replace(options, words=words_of(options)))
+    return model
+
+
+def forgotten(folder: Path, chosen: DraftsOptions) -> list[Ratio]:
+    """How many times the base's perplexity a run has on texts that no training saw, for each of the files."""
+    if not chosen.texts:
+        return []
+    device = default_device()
+    base, model = import_model(chosen.init), load(folder, device=device)
+    base.model.to(device).float()
+    model.model.float()
+    found = []
+    for source in chosen.texts:
+        texts = tokens_of(source, base, texts=60, given=35, longest=256)
+        if not texts:
+            raise ReviserError(f"{source} has no document of 70 tokens")
+        known = read(base, texts, 35, insertions=True)
+        found.append(ratio_of(read(model, texts, 35, insertions=False), known))
+    return found
+
+
+def compare(chosen: DraftsOptions) -> tuple[Outcome, dict[str, list[Ratio]]]:
+    """Train all that is wanted, let it write, and look at what it wrote."""
+    wanted = [one for one in variants() if not chosen.only or one.name in chosen.only]
+    models = {variant.name: train_one(variant, chosen) for variant in wanted}
+    if chosen.train_only:
+        return Outcome([], []), {}
+    base = Setup()
+    setup = Setup(
+        data="everyday",
+        seeds=chosen.seeds,
+        total_tokens=base.prompt_tokens + LENGTH,
+        max_actions=LENGTH * 7 // 4,
+        temperature=chosen.temperature,
+    )
+    bars = Bars()
+    with Cache(chosen.out / "cache.sqlite") as cache:
+        contestants = [
+            load_contestant(str(model), setup, name=name, decoding=DecodingOptions())
+            for name, model in models.items()
+        ]
+        reader = load_reader(chosen.init)
+        threshold = load_threshold(reader, BUILTIN, cache, bars)
+        given = openings(each=chosen.each)
+        outcome = written(contestants, given, setup, reader, threshold, cache, bars)
+        if chosen.critic and len(contestants) > 1:
+            judge(outcome, given, Critic.load(chosen.critic), cache, bars)
+    kept = {name: forgotten(model, chosen) for name, model in models.items()}
+    data = {
+        "figures": [asdict(entry) for entry in outcome.figures],
+        "standings": [asdict(entry) for entry in outcome.standings],
+        "forgotten": {name: [asdict(one) for one in each] for name, each in kept.items()},
+        "runs": [asdict(run) for run in outcome.runs],
+    }
+    write_atomically(chosen.out / "drafts.json", json.dumps(data, ensure_ascii=False).encode())
+    return outcome, kept
+
+
+def tables(outcome: Outcome, kept: dict[str, list[Ratio]], sources: Sequence[str]) -> str:
+    """What the runs wrote and forgot, and what the critic prefers."""
+    names = [Path(source).name.partition(".")[0] for source in sources]
+    heads = ("run", "perplexity", "repeated", "stopped", "moves", "steps back", "joins")
+    rows = [_row(entry, kept[entry.contestant]) for entry in outcome.figures]
+    text = Table((*heads, "broken joins", "broken runs", *names), tuple(rows)).markdown()
+    if outcome.standings:
+        heads = ("first", "second", "first is preferred", "wins", "ties", "losses")
+        text += "\n" + Table(heads, tuple(map(_standing, outcome.standings))).markdown()
+    return text
+
+
+def _row(entry: Figures, kept: Sequence[Ratio]) -> tuple[str, ...]:
+    broken = entry.broken_joins / entry.joins if entry.joins else 0.0
+    runs = entry.broken_runs
+    return (
+        entry.contestant,
+        f"{entry.perplexity:.1f}",
+        f"{entry.repeated_4:.1%}",
+        f"{entry.stopped:.0%}",
+        f"{entry.moves or 0.0:.1%}",
+        f"{entry.steps_back or 0.0:.0%}",
+        f"{entry.joins}",
+        f"{broken:.1%}",
+        f"{runs.share:.1%} ({runs.low:.1%} to {runs.high:.1%})" if runs else "–",
+        *map(str, kept),
+    )
+
+
+def _standing(entry: Standing) -> tuple[str, ...]:
+    rate = entry.win_rate
+    share = f"{rate.share:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+    return entry.first, entry.second, share, str(entry.wins), str(entry.ties), str(entry.losses)
+
+
+_EXPLAINED = """Runs differ in the pieces that a step back writes, and in whether they are held to the base where a text is written from left to right.
+They go on from the everyday openings by plain sampling, without rules and checks. Perplexity is that of the continuations under the
+base; a join is broken where what follows an insertion is stranger than 98 % of the places of real text; the last columns are perplexities of texts that no run saw,
+read from left to right, as multiples of the base's.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_with(
+        DraftsOptions,
+        run,
+        arguments,
+        prog="python -m benchmarks drafts",
+        about=(__doc__ or "").splitlines()[0],
+    )
+
+
+def run(chosen: DraftsOptions) -> None:
+    known = {variant.name for variant in variants()}
+    if unknown := sorted(set(chosen.only) - known):
+        raise ReviserError(f"there is no run {', '.join(unknown)}: {', '.join(sorted(known))}")
+    outcome, kept = compare(chosen)
+    if chosen.train_only:
+        return
+    text = tables(outcome, kept, chosen.texts)
+    print(text)
+    if chosen.write:
+        facts = provenance(
+            shlex.join(["python", "-m", "benchmarks", "drafts", *chosen.words]),
+            Seeds=", ".join(map(str, chosen.seeds)),
+            Training=f"{chosen.preset} from {Path(chosen.init).name}, {chosen.steps} steps each",
+            Data=f"{chosen.data.name}; the everyday openings",
+            **({"Critic": chosen.critic.name} if chosen.critic else {}),
+        )
+        page = f"# Drafts for steps back, in short runs\n\n{facts}\n{_EXPLAINED}\n{text}"
+        write_atomically(chosen.write, page.encode())
