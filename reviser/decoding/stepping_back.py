@@ -128,12 +128,14 @@ class Comparing:
         return [
             place
             for place in found
-            if self._begins_word(tokens[place]) and not self._is_glued(tokens[:place], piece[0])
+            if self._begins_word(tokens[place])
+            and not self._is_glued(tokens[:place], piece[0])
+            and not self._goes_on_after_end(tokens[:place], piece[0])
         ]
 
     def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
-        """Whether a sentence that is put there has room on both sides, and what follows begins one, too."""
-        if self._is_glued(tokens[:place], piece[0]):
+        """Whether a sentence that is put there begins like one and has room on both sides, and what follows begins one, too."""
+        if self._is_glued(tokens[:place], piece[0]) or self._goes_on(piece[0]):
             return False
         return place >= len(tokens) or not (
             self._is_glued(piece, tokens[place]) or self._goes_on(tokens[place])
@@ -142,6 +144,10 @@ class Comparing:
     def _goes_on(self, token: int) -> bool:
         """Whether a token begins with a small letter, as within a sentence."""
         return self._tokenizer.token_bytes(token).decode("utf-8", "ignore").lstrip()[:1].islower()
+
+    def _goes_on_after_end(self, before: Sequence[int], token: int) -> bool:
+        """Whether a token goes on a sentence that has ended."""
+        return bool(before) and self._ends_sentence(before[-1]) and self._goes_on(token)
 
     def _is_glued(self, before: Sequence[int], token: int) -> bool:
         """Whether a token that begins with a letter or digit would follow without a space."""

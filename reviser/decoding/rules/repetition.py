@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from enum import Enum
+from enum import Enum, IntEnum
 from itertools import pairwise
 from typing import Final
 
@@ -31,8 +31,10 @@ SURE: Final = 0.4
 """The chance of a word from which there is no other good way to go on, as after "by the end"."""
 PHRASE: Final = 6
 """So many words in a row are not written twice by one run."""
-OPENING: Final = 2.0
+OPENING_LINES: Final = 2.0
 """By how many nats a word becomes less likely that would open another line of the run: so many each time that twice as many lines open so."""
+OPENING_SENTENCES: Final = 0.7
+"""The same for sentences."""
 
 
 class Unrepeated:
@@ -70,7 +72,7 @@ class UnrepeatedPhrases:
 
     The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made. Marks and line breaks
     between words do not matter, and may be repeated themselves; a number, or a word of several tokens, ends a phrase. What stands around the run may be repeated.
-    A word that opens two lines of the run or more becomes less likely at the start of another one.
+    A word that opens two lines or sentences of the run or more becomes less likely at the start of another one.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
@@ -91,8 +93,8 @@ class UnrepeatedPhrases:
         if not repeats and not openings:
             return scores
         made = scores.copy()
-        for token, lines in openings.items():
-            made[token] -= OPENING * math.log2(lines)
+        for token, nats in openings.items():
+            made[token] -= nats
         long = any(max(sizes) >= DOUBTFUL for sizes in repeats.values())
         chances = _chances(scores) if long else None
         for token, sizes in repeats.items():
@@ -125,25 +127,33 @@ class UnrepeatedPhrases:
                 found.setdefault(word, []).append(size + 1)
         return found
 
-    def _openings(self, own: Sequence[int], cursor: int) -> Counter[int]:
-        """At the start of a line: the words that open lines of the run's own text, and how many each."""
-        found: Counter[int] = Counter()
-        at = cursor
-        while at and self._kinds[own[at - 1]] is _Token.MARK:
-            at -= 1
-            if self._kinds.breaks(own[at]):
-                break
-        else:
-            return found
-        waiting = False
-        for number, token in enumerate(own):
-            if self._kinds[token] is _Token.MARK:
-                waiting = waiting or self._kinds.breaks(token)
-            elif waiting:
-                # What stands at the cursor itself would go on what is written there.
-                if number != cursor:
-                    found[token] += 1
-                waiting = False
+    def _openings(self, own: Sequence[int], cursor: int) -> dict[int, float]:
+        """At the start of a line or a sentence: by how much less likely those words become that open others in the run's own text."""
+        if not cursor or self._kinds[own[cursor - 1]] is not _Token.MARK:
+            return {}
+        lines: Counter[int] = Counter()
+        sentences: Counter[int] = Counter()
+        opens = here = _Opening.NOTHING
+        for at, token in enumerate(own):
+            if at == cursor:
+                here = opens
+            kind = self._kinds[token]
+            if kind is _Token.MARK:
+                opens = max(opens, self._kinds.opening(token))
+                continue
+            # What stands at the cursor itself would go on what is written there.
+            if kind is not _Token.OTHER and opens and at != cursor:
+                sentences[token] += 1
+                lines[token] += opens is _Opening.LINE
+            opens = _Opening.NOTHING
+        if cursor == len(own):
+            here = opens
+        if not here:
+            return {}
+        found = {token: OPENING_SENTENCES * math.log2(n) for token, n in sentences.items() if n > 1}
+        if here is _Opening.LINE:
+            of_lines = {token: OPENING_LINES * math.log2(n) for token, n in lines.items() if n > 1}
+            found |= {token: max(nats, found[token]) for token, nats in of_lines.items()}
         return found
 
     def _in_a_row(self, tokens: Sequence[int]) -> list[int]:
@@ -180,13 +190,21 @@ class _Token(Enum):
     OTHER = re.compile("")
 
 
+class _Opening(IntEnum):
+    """What a word opens that follows a mark."""
+
+    NOTHING = 0
+    SENTENCE = 1
+    LINE = 2
+
+
 class _Kinds:
     """What the tokens of a tokenizer are; found when it is asked, since a text has few of them."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._found = dict.fromkeys(tokenizer.markers, _Token.OTHER)
-        self._breaks: set[int] = set()
+        self._openings: dict[int, _Opening] = {}
 
     def __getitem__(self, token: int) -> _Token:
         found = self._found.get(token)
@@ -194,13 +212,19 @@ class _Kinds:
             text = self._tokenizer.token_bytes(token).decode("utf-8", "ignore")
             matching = (kind for kind in _Token if kind.value.fullmatch(text))
             found = self._found[token] = next(matching, _Token.OTHER)
-            if "\n" in text:
-                self._breaks.add(token)
+            if found is _Token.MARK:
+                self._openings[token] = _opening(text)
         return found
 
-    def breaks(self, token: int) -> bool:
-        """Whether a token that was met ends a line."""
-        return token in self._breaks
+    def opening(self, token: int) -> _Opening:
+        """What begins behind a mark that was met."""
+        return self._openings[token]
+
+
+def _opening(mark: str) -> _Opening:
+    if "\n" in mark:
+        return _Opening.LINE
+    return _Opening.SENTENCE if any(end in mark for end in ".!?…") else _Opening.NOTHING
 
 
 _END: Final = -1

@@ -183,6 +183,17 @@ def test_no_sentence_is_put_before_what_goes_on_with_a_small_letter() -> None:
         assert found == ([place] if room else [])
 
 
+def test_nothing_with_a_small_letter_is_put_behind_the_end_of_a_sentence() -> None:
+    tokenizer = ToyTokenizer()
+    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    tokens = tokenizer.encode("It was late. The cat sat.")
+    words = [tokenizer.token_bytes(id).decode() for id in tokens]
+    place = 1 + next(at for at, word in enumerate(words[:-1]) if word.endswith("."))
+    for piece, room in ((" The mat.", True), (" the mat.", False), (" the mat", False)):
+        found = comparing.places(tokens, tokenizer.encode(piece), place, range(1, len(tokens)))
+        assert (place in found) == room
+
+
 def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
     """Moves that lead one token too far back are fixed."""
     tokenizer = ToyTokenizer()

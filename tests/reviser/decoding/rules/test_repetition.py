@@ -13,7 +13,8 @@ from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.repetition import (
-    OPENING,
+    OPENING_LINES,
+    OPENING_SENTENCES,
     PHRASE,
     SECOND,
     THIRD,
@@ -152,12 +153,22 @@ def test_a_word_that_opens_lines_becomes_less_likely_at_the_start_of_another() -
     # Lines end with numbers, which end phrases.
     text = "\n the cat 1\n the mat 2\n\n on the 3"
     assert change_of(text, "\n", " on") == 0
-    assert change_of(text, "\n", " the") == pytest.approx(OPENING)
-    assert change_of(text, "\n- ", " the") == pytest.approx(OPENING)
-    assert change_of(text + "\n the 4" + text, "\n", " the") == pytest.approx(OPENING * np.log2(5))
+    assert change_of(text, "\n", " the") == pytest.approx(OPENING_LINES)
+    assert change_of(text, "\n- ", " the") == pytest.approx(OPENING_LINES)
+    often = change_of(text + "\n the 4" + text, "\n", " the")
+    assert often == pytest.approx(OPENING_LINES * np.log2(5))
     # In the middle of a line it is as likely as before.
     assert change_of(text, "\n- cat", " the") == 0
     assert change_of(text, " on", " the") == pytest.approx(SECOND)
+
+
+def test_a_word_that_opens_sentences_becomes_less_likely_at_the_start_of_another() -> None:
+    text = " on 1. the cat 2! the mat 3.\n the 4"
+    assert change_of(text, ".", " the") == pytest.approx(OPENING_SENTENCES * np.log2(3))
+    # Only one line opens so, but three sentences.
+    assert change_of(text, "\n", " the") == pytest.approx(OPENING_SENTENCES * np.log2(3))
+    assert change_of(text, ",", " the") == 0
+    assert change_of(text, ".", " on") == 0
 
 
 def test_marks_between_the_words_of_a_phrase_do_not_matter() -> None:
