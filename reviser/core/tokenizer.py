@@ -73,6 +73,14 @@ def decode(tokenizer: Tokenizer, tokens: Iterable[int]) -> str:
     return visible_text(b"".join(map(tokenizer.token_bytes, tokens)))
 
 
+def first_bytes(tokenizer: Tokenizer) -> bytes:
+    """The first byte of each token of a tokenizer, or 0 for a token without text."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        return tokenizer.first_bytes()
+    known = map(tokenizer.token_bytes, range(tokenizer.size))
+    return bytes(next(iter(token), 0) for token in known)
+
+
 class Gpt2Tokenizer:
     """GPT-2's byte-pair encoding, from the ranks file in this package: no download."""
 
@@ -169,6 +177,20 @@ class HuggingFaceTokenizer:
         if token not in self._bytes:
             self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
         return self._bytes[token]
+
+    def first_bytes(self) -> bytes:
+        """The first byte of each token, or 0; found without working out the rest of them."""
+        found = bytearray(self.size)
+        if self._to_bytes is _byte_level_bytes:
+            starts = "".join([text[:1] or "\0" for text in self._texts.values()])
+            for token, byte in zip(self._texts, _byte_level_bytes(starts), strict=True):
+                found[token] = byte
+        else:
+            for token in self._texts:
+                found[token] = next(iter(self.token_bytes(token)), 0)
+        for token, known in self._bytes.items():
+            found[token] = next(iter(known), 0)
+        return bytes(found)
 
     def _load(self, data: Any) -> None:
         with self._usable():

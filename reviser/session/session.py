@@ -20,9 +20,6 @@ from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.best_of import BestRollout
-from reviser.decoding.filling import TRIES, Surroundings
-from reviser.decoding.guidance import Guided
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
 from reviser.decoding.policy import ModelPolicy
@@ -125,13 +122,15 @@ class Session:
         max_actions: int = DEFAULT_ACTIONS,
         check_steps_back: bool = True,
         longest_repeat: int = LONGEST_REPEAT,
-        tries: int = TRIES,
+        tries: int | None = None,
     ) -> Generation:
         """Write between character offsets `start` and `end`; the text between them makes room first.
 
-        Of several `tries` the one is written that best joins what follows, up to the best end in it. A policy that cannot read a text from
-        left to right, or cannot stop, has one.
+        Of several `tries`, without a number as many as usual, the one is written that best joins what follows, up to the best end in it. A
+        policy that cannot read a text from left to right, or cannot stop, has one.
         """
+        from reviser.decoding.filling import TRIES
+
         self._leave_run()
         end = start if end is None else end
         if not 0 <= start <= end <= len(self._text):
@@ -144,7 +143,7 @@ class Session:
             sees_suffix=True,
             checks=check_steps_back,
             longest_repeat=longest_repeat,
-            tries=tries,
+            tries=TRIES if tries is None else tries,
         )
 
     def revise(
@@ -313,6 +312,11 @@ class Session:
         policy = ruled(self.policy)
         rollout: Rollout
         if searches and reads and self._reading is not None:
+            # Most commands fill no gaps, and begin sooner without this.
+            from reviser.decoding.best_of import BestRollout
+            from reviser.decoding.filling import Surroundings
+            from reviser.decoding.guidance import Guided
+
             around = Surroundings.of(canvas, self._reading.readable)
             guided = Guided(self.policy, self._reading, around)
             rollout = BestRollout(

@@ -25,6 +25,7 @@ from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
+    from reviser.decoding.rollout import Rollout
     from reviser.decoding.sampler import Sampler
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
@@ -294,18 +295,24 @@ class Result:
     """A finished run."""
 
     text: str
-    trajectory: Trajectory
+    engine: Engine
+    rollout: Rollout
     ending: str
     actions: int
     moves: int
     seconds: float
     written: str
 
+    def trajectory(self) -> Trajectory:
+        from reviser.core.trajectory import Trajectory
+
+        return Trajectory.record(self.rollout, self.engine.tokenizer, self.engine.name)
+
     def summary(self, file: Path) -> ResultSummary:
         return {
             "file": str(file),
-            "model": self.trajectory.model,
-            "seed": self.trajectory.seed,
+            "model": self.engine.name,
+            "seed": self.rollout.sampler.seed,
             "text": self.text,
             "written": self.written,
             "actions": self.actions,
@@ -375,11 +382,10 @@ class Job:
         else:
             with working("writing"):
                 frames = list(run)
-        from reviser.core.trajectory import Trajectory  # the first action is shown before
-
         return Result(
             run.text,
-            Trajectory.record(run.rollout, engine.tokenizer, engine.name),
+            engine,
+            run.rollout,
             str(run.rollout.ending),
             len(frames),
             sum(frame.step.action.kind == "move" for frame in frames),
@@ -390,11 +396,12 @@ class Job:
     def _deliver(self, document: Document, results: list[Result], watch: bool) -> str:
         """Hand the results over; returns the text that the file now holds, or held when it was read."""
         from reviser.core.files import STREAM, write_output
-        from reviser.core.trajectory import dump_trajectories
 
         text = results[0].text
         if self.output.trajectory:
-            recorded = dump_trajectories(result.trajectory for result in results)
+            from reviser.core.trajectory import dump_trajectories
+
+            recorded = dump_trajectories(result.trajectory() for result in results)
             write_output(self.output.trajectory, recorded.encode("utf-8"))
         file = self.file if self.output.in_place else self.output.file
         if watch and is_file_of(document, file):

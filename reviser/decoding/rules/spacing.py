@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
-from reviser.core.tokenizer import Tokenizer, decode
+from reviser.core.tokenizer import Tokenizer, decode, first_bytes
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
 from reviser.decoding.sampler import Scores
@@ -58,7 +58,16 @@ def _tokens_that(tokenizer: Tokenizer, begin: _Which) -> NDArray[np.bool_]:
 
 def glued_tokens(tokenizer: Tokenizer) -> NDArray[np.bool_]:
     """Which tokens begin with a word, or with what opens one, and so would be glued to a full stop."""
-    return _tokens_that(tokenizer, _begins_word)
+    found = _known.setdefault(tokenizer, {})
+    if _begins_word not in found:
+        # The first character tells, and mostly that is one byte.
+        starts = np.frombuffer(first_bytes(tokenizer), dtype=np.uint8)
+        glued = np.array([byte < 128 and _begins_word(chr(byte)) for byte in range(256)])[starts]
+        for token in np.flatnonzero(starts >= 128).tolist():
+            glued[token] = _begins_word(tokenizer.token_bytes(token).decode("utf-8", "ignore"))
+        glued[list(tokenizer.markers)] = False
+        found[_begins_word] = glued
+    return found[_begins_word]
 
 
 def _begins_word(text: str) -> bool:

@@ -21,6 +21,7 @@ from reviser.core.tokenizer import (
     HuggingFaceTokenizer,
     _tiktoken_gpt2,
     decode,
+    first_bytes,
     gpt2_ranks,
     load_tokenizer,
 )
@@ -181,6 +182,17 @@ def test_hugging_face_tokenizers_keep_text(build: object, text: str, tmp_path: P
     assert decode(tokenizer, ids) == text
     assert not tokenizer.markers & set(ids)
     assert all(0 <= id < tokenizer.size for id in ids)
+
+
+@pytest.mark.parametrize("build", [byte_level, sentencepiece, None])
+def test_first_bytes_are_those_of_the_tokens(build: object, tmp_path: Path) -> None:
+    tokenizer = HuggingFaceTokenizer(build(tmp_path)) if callable(build) else Gpt2Tokenizer()
+    # One token is known already.
+    tokenizer.token_bytes(tokenizer.size // 2)
+    found = first_bytes(tokenizer)
+    assert len(found) == tokenizer.size
+    for token, byte in enumerate(found):
+        assert bytes([byte]) == (tokenizer.token_bytes(token)[:1] or b"\0")
 
 
 @pytest.mark.parametrize("form", [list, " ".join], ids=["pairs", "strings"])

@@ -7,8 +7,9 @@ import pytest
 
 from reviser.core.actions import Action, Insert, Replace
 from reviser.core.canvas import Canvas
+from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import KINDS, Vocabulary
-from reviser.decoding.rules.spacing import Spaced, ends_sentence, joining
+from reviser.decoding.rules.spacing import Spaced, ends_sentence, glued_tokens, joining
 from reviser.decoding.sampler import Sampler
 from reviser.session.session import Session
 from tests.toys import ToyTokenizer, toy_policy
@@ -116,3 +117,17 @@ def test_neither_a_replacement_nor_a_removal_brings_a_word_there() -> None:
 )
 def test_a_filling_has_one_space_to_what_follows(filling: str, following: str, fits: bool) -> None:
     assert joining(TOKENIZER, following)(TOKENIZER.encode(filling)) is fits
+
+
+def test_tokens_that_begin_with_a_word_are_glued() -> None:
+    tokenizer = Gpt2Tokenizer()
+    glued = glued_tokens(tokenizer)
+    texts = [
+        tokenizer.token_bytes(token).decode("utf-8", "ignore") for token in range(tokenizer.size)
+    ]
+    by_text = {text: bool(glued[token]) for token, text in enumerate(texts)}
+    assert all(by_text[text] for text in ("The", "7", "(", "é", "“") if text in by_text)
+    assert not any(by_text[text] for text in (" The", "\n", ".", ")", '"', " ("))
+    assert [bool(one) for one in glued] == [
+        text[:1].isalnum() or text[:1] in tuple("“‘«(") for text in texts
+    ]
