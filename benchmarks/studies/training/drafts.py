@@ -200,8 +200,8 @@ def tables(outcome: Outcome, kept: dict[str, list[Ratio]], sources: Sequence[str
     rows = [_row(entry, kept[entry.contestant]) for entry in outcome.figures]
     text = Table((*heads, "broken joins", "broken runs", *names), tuple(rows)).markdown()
     if outcome.standings:
-        heads = ("first", "second", "first is preferred", "wins", "ties", "losses")
-        text += "\n" + Table(heads, tuple(map(_standing, outcome.standings))).markdown()
+        columns = ("first", "second", "first is preferred", "wins", "ties", "losses")
+        text += "\n" + Table(columns, tuple(map(_standing, outcome.standings))).markdown()
     return text
 
 

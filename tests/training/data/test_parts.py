@@ -97,15 +97,20 @@ def test_a_wrong_part_gets_a_sentence(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_processes_take_the_part_of_their_rank(tmp_path: Path) -> None:
-    """As torchrun, Slurm and Kubernetes start them."""
-    source, out = str(as_files(tmp_path / "texts", 4)), tmp_path / "out"
+@pytest.mark.parametrize("streamed", [False, True])
+def test_processes_take_the_part_of_their_rank(tmp_path: Path, streamed: bool) -> None:
+    """As torchrun, Slurm and Kubernetes start them; the texts are files, or a data set that is streamed."""
+    if streamed:
+        pytest.importorskip("datasets", reason="datasets is not installed (the extra `data`)")
+    files, out = as_files(tmp_path / "texts", 4), tmp_path / "out"
+    source = f"hf:{files}" if streamed else str(files)
+    cache = {"HF_DATASETS_CACHE": str(tmp_path / "cache")}
     words = ["-m", "training", "data", str(out), source, "--tokenizer", "gpt2", "--workers", "1"]
     started = [
         subprocess.Popen(
             [sys.executable, *words, "--part", "rank"],
             cwd=ROOT,
-            env=os.environ | names,
+            env=os.environ | cache | names,
             stdout=subprocess.DEVNULL,
         )
         for names in (
