@@ -1,7 +1,8 @@
-"""The end of a run: one that nears its limit ends with a sentence instead of being cut off in the next one."""
+"""The end of a run: not within a sentence or behind the mark of a list, and near its limit with the next sentence."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,12 +21,19 @@ LEAST: Final = 64
 """A run of fewer actions than this is cut off where it is: it is meant to be short."""
 # Tokens that are looked at to see whether a sentence ends.
 _TAIL: Final = 12
+# A list's mark without an item, a mark that something follows, or a word that goes on.
+_UNFINISHED = re.compile(
+    r"""\n[ \t]*(?:\d{1,3}[.)]|[-*+•])\s*$
+    | [,;:(\[{“‘–—]\s*$
+    | \b(?:an?|the|and|or|but|of|to|with|for|from|by|my|your|our|their)\s*$""",
+    re.VERBOSE,
+)
 
 
 class Ending:
-    """A policy that stops at the first end of a sentence once most of its actions are used up.
+    """A policy that does not stop in a text that is plainly not finished, and stops at the first end of a sentence once most of its actions are used up.
 
-    `seeded` are the ids of the history before the run, `limit` the actions that it may take.
+    What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history before the run, `limit` the actions that it may take.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer, seeded: int, limit: int) -> None:
@@ -39,18 +47,27 @@ class Ending:
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
-        if scores is None or len(history) < self._first:
+        if scores is None or "stop" not in self.vocabulary.kinds:
             return scores
-        if "stop" not in self.vocabulary.kinds or not self._ends(canvas):
-            return scores
-        stopping = np.full_like(scores, -np.inf)
-        stopping[self.vocabulary.stop_id] = 0.0
-        return stopping
+        if len(history) >= self._first and self._ends(canvas):
+            stopping = np.full_like(scores, -np.inf)
+            stopping[self.vocabulary.stop_id] = 0.0
+            return stopping
+        if not canvas.suffix and self._is_unfinished(canvas):
+            scores = scores.copy()
+            scores[self.vocabulary.stop_id] = -np.inf
+        return scores
 
     def _ends(self, canvas: Canvas) -> bool:
         """Whether the cursor is at the end of what was written, and a sentence ends there."""
         if canvas.cursor != canvas.high or canvas.cursor == canvas.low:
             return False
-        last = canvas.between(max(canvas.low, canvas.cursor - _TAIL), canvas.cursor)
-        text = b"".join(map(self._tokenizer.token_bytes, last)).decode("utf-8", "ignore")
-        return ends_sentence(text)
+        return ends_sentence(self._tail(canvas))
+
+    def _is_unfinished(self, canvas: Canvas) -> bool:
+        return canvas.high > canvas.low and _UNFINISHED.search(self._tail(canvas)) is not None
+
+    def _tail(self, canvas: Canvas) -> str:
+        """The end of what was written."""
+        last = canvas.between(max(canvas.low, canvas.high - _TAIL), canvas.high)
+        return b"".join(map(self._tokenizer.token_bytes, last)).decode("utf-8", "ignore")

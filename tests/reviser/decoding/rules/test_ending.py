@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Rollout, seed
@@ -51,3 +52,32 @@ def test_a_run_without_an_end_of_a_sentence_goes_on_to_its_limit() -> None:
     run = Rollout(policy, canvas, history, Sampler(0.0), max_actions=64)
     assert len(list(run)) == 64
     assert run.ending == "limit"
+
+
+@pytest.mark.parametrize(
+    ("text", "may_stop"),
+    [
+        ("So it is.", True),
+        ("Yours,\nAnna", True),
+        ("Eggs\n- milk", True),
+        ("one. two.\n3.", False),
+        ("one.\n- ", False),
+        ("Dear Anna,\n\n", False),
+        ("We saw (", False),
+        ("as follows:\n", False),
+        ("It is the", False),
+        ("to and fro to", False),
+        ("We can breathe", True),
+    ],
+)
+def test_no_run_stops_where_the_text_plainly_goes_on(text: str, may_stop: bool) -> None:
+    tokenizer = ToyTokenizer()
+    for suffix in ("", " and then"):
+        canvas, history = seed(VOCABULARY, [], tokenizer.encode(suffix))
+        for token in tokenizer.encode(text):
+            canvas.apply(Insert(token))
+        policy = Ending(Saying(tokenizer, "well"), tokenizer, len(history), 1000)
+        scores = policy.scores(history, canvas)
+        assert scores is not None
+        # What fills a gap may end anywhere.
+        assert np.isfinite(scores[VOCABULARY.stop_id]) == (may_stop or bool(suffix))
