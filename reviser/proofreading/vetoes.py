@@ -54,10 +54,11 @@ _INTRODUCES = re.compile(
     r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z",
     re.IGNORECASE,
 )
-# The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love,".
+# The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love, Anna".
 _CLOSING = re.compile(
     r"(?:^|(?<=[.!?…]\s))(?:(?:with|my|our|kind|kindest|warm|warmest|best|lots|much|all|of|and|many|yours|very)\s+)*"
-    r"(?:regards|wishes|love|thanks|cheers|greetings|faithfully|sincerely|truly|respectfully)\s*(?:,|\Z)",
+    r"(?:regards|wishes|love|thanks|cheers|greetings|faithfully|sincerely|truly|respectfully)\s*"
+    r"(?:,(?:\s*(?-i:[A-Z][\w'’.-]*\s*){1,4}\Z)?|\Z)",
     re.IGNORECASE,
 )
 # Prefixes that hardly any misspelling starts with, before a word of four letters or more.

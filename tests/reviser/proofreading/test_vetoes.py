@@ -54,6 +54,7 @@ def proposal(old: str, new: str, confidence: float = 0.6) -> Proposal:
         ("Best Regards,", "Regards", "regards"),
         ("I will write again. Lots of Love, Anna", "Love", "love"),
         ("Yours faithfully,", "faithfully", "faithful"),
+        ("I will write again. Yours sincerely, Anna Berg", "Berg", "Berg."),
         ("It is an old house.", " house.", " house. It has a green roof and a door."),
         ("It is, as it were and was once, an old house.", "as it were and was once", "so"),
     ],
@@ -379,6 +380,7 @@ def test_no_word_is_written_that_is_in_no_list() -> None:
 def test_what_is_written_beside_the_end_of_a_letter_is_corrected() -> None:
     assert not refused("Please send my reguards, and write soon.", "reguards", "regards")
     assert not refused("He send his love to you all.", "send", "sends")
+    assert not refused("Many thanks, Anna said and go home.", "go", "went")
 
 
 def test_a_full_stop_becomes_a_comma_only_if_the_model_is_surer() -> None:
