@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain, pairwise, repeat
 from types import TracebackType
 from typing import Final, Self
 
@@ -15,7 +15,7 @@ from reviser.core.errors import ReviserError
 from reviser.decoding.policy import ModelPolicy
 from reviser.native import library as native
 from reviser.native.decoder import CacheFull, Logits, NativeDecoder, refusal
-from reviser.proofreading.overtyping import Outlook, OvertypingRules
+from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
 from reviser.proofreading.reader import Prospects, Reader
 
 ROWS: Final = 32
@@ -63,10 +63,13 @@ class NativeBatch:
         texts: Sequence[Sequence[int]],
         expected: Sequence[Sequence[int]],
         rules: OvertypingRules,
+        asked: Sequence[Questions] | None = None,
     ) -> list[list[Outlook]]:
         """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
 
         The scores themselves stay in the library: an outlook tells of the expected id there and of what may come instead.
+        It also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number of the place
+        among the expected ones.
         """
         wanted = [len(some) for some in expected]
         if len(wanted) != len(texts) or not all(
@@ -81,8 +84,23 @@ class NativeBatch:
         found = np.empty(len(ids), dtype=native.Outlooks)
         read = self._decoder.library.reviser_batch_outlooks
         last = [counts.ctypes.data, ids.ctypes.data, choices, found.ctypes.data]
-        self._read(read, rows, texts, last)
-        told = [*map(Outlook, *(found[name].tolist() for name in Outlook._fields))]
+        if asked is None or not any(asked):
+            self._read(read, rows, texts, [*last, None])
+            more: Iterable[tuple[float, ...]] = repeat(())
+        else:
+            places = [
+                questions.get(place, ())
+                for count, questions in zip(wanted, asked, strict=True)
+                for place in range(count)
+            ]
+            starts = np.array([0, *accumulate(map(len, places))], dtype=np.int32)
+            others = _flat(places)
+            chances = np.empty(len(others), dtype=np.float64)
+            questions = native.Questions(*(one.ctypes.data for one in (starts, others, chances)))
+            self._read(read, rows, texts, [*last, questions])
+            more = [tuple(chances[a:b].tolist()) for a, b in pairwise(starts.tolist())]
+        columns = (found[name].tolist() for name in Outlook._fields[:-1])
+        told = [*map(Outlook, *columns, more)]
         ends = accumulate(wanted)
         return [told[end - count : end] for end, count in zip(ends, wanted, strict=True)]
 

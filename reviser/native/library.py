@@ -12,7 +12,7 @@ from typing import Final
 FILE: Final = "_kernels.so"
 """The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 5
+VERSION: Final = 6
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -73,6 +73,10 @@ class Outlooks(ctypes.Structure):
     ]
 
 
+class Questions(ctypes.Structure):
+    _fields_ = [(name, c_void_p) for name in ("starts", "ids", "chances")]
+
+
 def library() -> ctypes.CDLL | None:
     """The library, or None when it was not built, is out of date or is switched off."""
     found = _load()
@@ -116,7 +120,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
         "reviser_batch_outlooks": (
             c_int,
-            [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p],
+            [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p, POINTER(Questions)],
         ),
         "reviser_summarise": (None, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
         "reviser_top_k": (

@@ -71,7 +71,9 @@ def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
         texts.append(reader.ids[kept:])
         row.seen = list(reader.ids)
     expected = [reader.expected for reader in readers]
-    found = batch.outlooks([row.number for row in active], texts, expected, readers[0].rules)
+    asked = [reader.asked for reader in readers]
+    rows = [row.number for row in active]
+    found = batch.outlooks(rows, texts, expected, readers[0].rules, asked)
     for reader, outlooks in zip(readers, found, strict=True):
         reader.take(outlooks)
         if len(reader.ids) > batch.room:

@@ -16,7 +16,7 @@ that makes it, from its first action to the token of the draft that goes on behi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -44,7 +44,7 @@ class Outlook(NamedTuple):
     """What the model's scores say of the next id, as log-probabilities.
 
     `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
-    written, with their probabilities.
+    written, with their probabilities. `asked` are those of further ids that were asked about.
     """
 
     expected: float
@@ -54,6 +54,11 @@ class Outlook(NamedTuple):
     first_chance: float
     second: int
     second_chance: float
+    asked: tuple[float, ...] = ()
+
+
+Questions = Mapping[int, Sequence[int]]
+"""Ids that are asked about besides the expected ones, by the number of the place."""
 
 
 class OvertypingRules:
@@ -66,8 +71,8 @@ class OvertypingRules:
         self.insertable: NDArray[np.bool_] = np.ones(vocabulary.base_size, dtype=np.bool_)
         self.insertable[list(vocabulary.never_inserted)] = False
 
-    def outlook(self, scores: Scores, expected: int) -> Outlook:
-        """What scores of the next id say, where `expected` is proposed."""
+    def outlook(self, scores: Scores, expected: int, asked: Sequence[int] = ()) -> Outlook:
+        """What scores of the next id say, where `expected` is proposed and others may be `asked` about."""
         chances = scores - scores.max().astype(np.float64)
         chances -= math.log(np.exp(chances).sum())
         tokens = np.where(self.insertable, chances[: len(self.insertable)], -np.inf)
@@ -83,13 +88,15 @@ class OvertypingRules:
             first_chance,
             second,
             float(tokens[second]),
+            tuple(chances[list(asked)].tolist()),
         )
 
 
 class Overtyper(Protocol):
     """Something that wants to know what the model says of ids behind a draft.
 
-    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`.
+    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Outlooks tell of the
+    expected ids, and of those that are `asked` about.
     """
 
     @property
@@ -100,6 +107,8 @@ class Overtyper(Protocol):
     def ids(self) -> list[int]: ...
     @property
     def expected(self) -> list[int]: ...
+    @property
+    def asked(self) -> Questions: ...
     @property
     def over(self) -> bool: ...
     @property
@@ -165,6 +174,7 @@ class OvertypingReader:
         self._change: _Change | None = None
         self.ids: list[int] = []
         self.expected: list[int] = []
+        self.asked: Questions = {}
         self._propose()
 
     def _propose(self) -> None:

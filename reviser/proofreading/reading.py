@@ -113,12 +113,12 @@ def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:
             return
         outlooks = []
         first = len(reader.ids) - len(reader.expected) + 1
-        for end, expected in enumerate(reader.expected, first):
-            scores = policy.scores(reader.ids[:end], reader.canvas)
+        for place, expected in enumerate(reader.expected):
+            scores = policy.scores(reader.ids[: first + place], reader.canvas)
             if scores is None:
                 reader.give_up()
                 return
-            outlooks.append(reader.rules.outlook(scores, expected))
+            outlooks.append(reader.rules.outlook(scores, expected, reader.asked.get(place, ())))
         reader.take(outlooks)
 
 

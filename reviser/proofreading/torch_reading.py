@@ -47,7 +47,10 @@ def _read_round(model: Reviser, readers: Sequence[Overtyper]) -> None:
         ]
     )
     expected = [id for reader in readers for id in reader.expected]
-    outlooks = _outlooks(model, wanted, expected, readers[0].rules)
+    asked = [
+        reader.asked.get(place, ()) for reader in readers for place in range(len(reader.expected))
+    ]
+    outlooks = _outlooks(model, wanted, expected, asked, readers[0].rules)
     done = 0
     for reader in readers:
         count = len(reader.expected)
@@ -56,7 +59,11 @@ def _read_round(model: Reviser, readers: Sequence[Overtyper]) -> None:
 
 
 def _outlooks(
-    model: Reviser, hidden: Tensor, expected: Sequence[int], rules: OvertypingRules
+    model: Reviser,
+    hidden: Tensor,
+    expected: Sequence[int],
+    asked: Sequence[Sequence[int]],
+    rules: OvertypingRules,
 ) -> list[Outlook]:
     vocabulary = rules.vocabulary
     insertable = torch.tensor(rules.insertable, device=hidden.device)
@@ -75,5 +82,9 @@ def _outlooks(
             best.indices[:, 1],
             best.values[:, 1],
         )
-        found += map(Outlook, *(column.tolist() for column in columns))
+        more = (
+            tuple(row[list(ids)].tolist()) if ids else ()
+            for row, ids in zip(chances, asked[at : at + _POSITIONS], strict=True)
+        )
+        found += map(Outlook, *(column.tolist() for column in columns), more)
     return found

@@ -483,6 +483,7 @@ typedef struct {
     const Choices *choices;
     const int32_t *expected;
     Outlook *outlooks;
+    Questions questions;
 } Call;
 
 static void score_kept(Call *call) {
@@ -493,10 +494,12 @@ static void score_kept(Call *call) {
         team_run(d->team, score_step, &job, sizeof job);
         call->logits += (size_t)call->kept * (size_t)d->shape.vocab;
     } else {
-        OutlookJob job = {d, finals, call->expected, call->outlooks, *call->choices, call->kept};
+        OutlookJob job = {d, finals, call->expected, call->outlooks, *call->choices, call->questions,
+                          call->kept};
         team_run(d->team, outlook_step, &job, sizeof job);
         call->expected += call->kept;
         call->outlooks += call->kept;
+        if (call->questions.starts) call->questions.starts += call->kept;
     }
     call->kept = 0;
 }
@@ -545,9 +548,20 @@ Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const in
 
 static int is_id(const Decoder *d, int32_t id) { return id >= 0 && id < d->shape.vocab; }
 
+static Status check_questions(const Decoder *d, const Questions *questions, int places) {
+    const int32_t *starts = questions->starts;
+    if (starts[0] != 0) return STATUS_BAD_VALUE;
+    for (int i = 0; i < places; i++)
+        if (starts[i + 1] < starts[i]) return STATUS_BAD_VALUE;
+    for (int i = 0; i < starts[places]; i++)
+        if (!is_id(d, questions->ids[i])) return STATUS_BAD_ID;
+    return STATUS_OK;
+}
+
 Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
                               const int32_t *counts, const int32_t *ids, const int32_t *wanted,
-                              const int32_t *expected, const Choices *choices, Outlook *outlooks) {
+                              const int32_t *expected, const Choices *choices, Outlook *outlooks,
+                              const Questions *questions) {
     const Decoder *d = batch->decoder;
     Status status = check_texts(batch, texts, rows, starts, counts, ids);
     if (status != STATUS_OK) return status;
@@ -559,7 +573,9 @@ Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, cons
     if (choices->tokens < 0 || choices->tokens > d->shape.vocab || !is_id(d, choices->delete_id) ||
         !is_id(d, choices->stop_id))
         return STATUS_BAD_ID;
+    if (questions && (status = check_questions(d, questions, total)) != STATUS_OK) return status;
     Call call = {.batch = batch, .choices = choices, .expected = expected, .outlooks = outlooks};
+    if (questions) call.questions = *questions;
     read_texts(&call, texts, rows, starts, counts, ids, wanted);
     return STATUS_OK;
 }

@@ -130,7 +130,8 @@ typedef struct {
     const int32_t *expected;
     Outlook *outlooks;
     Choices choices;
-    int count; /* at most BLOCK */
+    Questions questions; /* no `starts`: none */
+    int count;           /* at most BLOCK */
 } OutlookJob;
 
 _Static_assert(sizeof(OutlookJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");

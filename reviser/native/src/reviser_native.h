@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 5 };
+enum { REVISER_NATIVE_VERSION = 6 };
 
 typedef struct Decoder Decoder;
 
@@ -119,11 +119,20 @@ typedef struct {
     int32_t first, second;
 } Outlook;
 
+/* More ids whose chances are asked for: those of place p, counted as outlooks are, lie from starts[p] to
+ * starts[p + 1] of `ids`, and the logarithms of their chances go to the same places of `chances`. */
+typedef struct {
+    const int32_t *starts; /* one more than there are places */
+    const int32_t *ids;
+    double *chances;
+} Questions;
+
 /* Read as reviser_batch_read does, and say what follows each of the last wanted[i] ids of text i. `expected`
- * and `outlooks` have one entry for each of these, those of all texts one after the other. */
+ * and `outlooks` have one entry for each of these, those of all texts one after the other. `questions` may be NULL. */
 Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
                               const int32_t *counts, const int32_t *ids, const int32_t *wanted,
-                              const int32_t *expected, const Choices *choices, Outlook *outlooks);
+                              const int32_t *expected, const Choices *choices, Outlook *outlooks,
+                              const Questions *questions);
 
 /* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
  * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of

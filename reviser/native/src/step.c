@@ -435,6 +435,7 @@ static void take_scores(const OutlookJob *job, Scratch *scratch, int first, int 
                         Fold *folds) {
     const Decoder *d = job->decoder;
     const Choices *choices = &job->choices;
+    const Questions *asked = &job->questions;
     int n = job->count, ids = panels * PANEL;
     size_t apart = (size_t)n * PANEL;
     /* Rows that are there to fill the last panel are no ids. */
@@ -451,6 +452,11 @@ static void take_scores(const OutlookJob *job, Scratch *scratch, int first, int 
         if (expected < (unsigned)ids) outlook->expected = SCORE(expected);
         if (delete_id < (unsigned)ids) outlook->delete_chance = SCORE(delete_id);
         if (stop_id < (unsigned)ids) outlook->stop_chance = SCORE(stop_id);
+        if (asked->starts)
+            for (int i = asked->starts[p]; i < asked->starts[p + 1]; i++) {
+                unsigned id = (unsigned)(asked->ids[i] - first);
+                if (id < (unsigned)ids) asked->chances[i] = SCORE(id);
+            }
         if (!(scratch->highest[p] > folds[p].second)) continue;
         for (unsigned i = 0; i < (unsigned)ids && first + (int)i < choices->tokens; i++)
             if (choices->insertable[first + (int)i]) place_score(&folds[p], SCORE(i), first + (int)i);
@@ -459,7 +465,7 @@ static void take_scores(const OutlookJob *job, Scratch *scratch, int first, int 
 }
 
 /* Put together what the strips of the table say about one position, and make logarithms of chances of it. */
-static void finish_outlook(const Decoder *d, int p, Outlook *outlook) {
+static void finish_outlook(const Decoder *d, int p, Outlook *outlook, const Questions *asked) {
     int strips = strip_count(output_table(d));
     Fold best = {-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
     for (int i = 0; i < strips; i++) {
@@ -474,6 +480,8 @@ static void finish_outlook(const Decoder *d, int p, Outlook *outlook) {
         total += fold->total * exp((double)fold->largest - best.largest);
     }
     double all = best.largest + log(total);
+    if (asked->starts)
+        for (int i = asked->starts[p]; i < asked->starts[p + 1]; i++) asked->chances[i] -= all;
     outlook->expected -= all;
     outlook->delete_chance -= all;
     outlook->stop_chance -= all;
@@ -515,7 +523,7 @@ void outlook_step(void *argument, Place *place) {
     }
     phase_finish(place, strips);
     while (phase_take(place, n, &from, &to)) {
-        for (int p = from; p < to; p++) finish_outlook(d, p, &job->outlooks[p]);
+        for (int p = from; p < to; p++) finish_outlook(d, p, &job->outlooks[p], &job->questions);
         phase_done(place, to - from);
     }
     phase_finish(place, n);

@@ -8,14 +8,15 @@ in its sentence. Both are read in one batch for all passages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import seed
-from reviser.proofreading.overtyping import Outlook, OvertypingRules
+from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
+from reviser.proofreading.spelling.ways import Ways
 
 # Tokens before a word and behind it that are read from left to right.
 _BEFORE: Final = 48
@@ -61,15 +62,28 @@ class Place:
 
     def likeliest(self, count: int) -> list[int]:
         """The numbers of the candidates that are likeliest by overtyping and spelling."""
-        numbers = range(len(self.chances))
-        return sorted(numbers, key=self._rank, reverse=True)[:count]
-
-    def _rank(self, number: int) -> float:
-        return self.chances[number] - 3 * self.candidates[number].distance
+        ranks = [*map(rank, self.candidates, self.chances)]
+        return sorted(range(len(ranks)), key=ranks.__getitem__, reverse=True)[:count]
 
 
-Choose = Callable[[Place], int | None]
-"""Says which candidate is in a place for the time being, while the words behind it are judged; None keeps the word."""
+def rank(candidate: Candidate, chance: float) -> float:
+    """What decides which candidates are likeliest by overtyping and spelling."""
+    return chance - 3 * candidate.distance
+
+
+class Judge(Protocol):
+    """Decides about places while they are read."""
+
+    def choose(self, place: Place) -> int | None:
+        """Which candidate is in a place for the time being, while the words behind it are judged; None keeps the word."""
+
+    def next_to_read(
+        self, place: Place, bounds: Sequence[float], read: Sequence[bool]
+    ) -> int | None:
+        """Which candidate is read next; None if no other one matters.
+
+        The log-probabilities of candidates are known of those that were `read`; of others they are no more than `bounds`.
+        """
 
 
 def place_of(
@@ -101,13 +115,6 @@ def as_opening(word: str) -> str:
     return word[0].upper() + word[1:]
 
 
-class _Task(NamedTuple):
-    """Ids that the model reads, and those whose probabilities are wanted: what follows the last of them, one by one."""
-
-    ids: list[int]
-    expected: list[int]
-
-
 class Overtyped:
     """Reads by overtyping what becomes of the unknown words of a passage, one after the other."""
 
@@ -118,20 +125,22 @@ class Overtyped:
         left: Sequence[int],
         right: Sequence[int],
         places: Sequence[Place],
-        choose: Choose,
+        judge: Judge,
     ) -> None:
         self.rules = rules
         self.over = False
         self.places = places
         self._passage = list(passage)
-        self._choose = choose
+        self._judge = judge
         self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         self._written = [*history, rules.vocabulary.overtype_id]
         self._done = 0
         self._number = 0
-        self._tasks: list[_Task] = []
+        self._ways = Ways([rules.vocabulary.start_id], [])
+        self._way = 0
         self.ids: list[int] = []
         self.expected: list[int] = []
+        self.asked: Questions = {}
         self._begin()
 
     @property
@@ -146,22 +155,24 @@ class Overtyped:
 
     def _begin(self) -> None:
         """Go on to the next place."""
+        # A token that belongs to two words is looked at once.
+        while self._number < len(self.places) and self.places[self._number].span.start < self._done:
+            self._number += 1
         if self._number == len(self.places):
             self.over = True
             return
         place = self.places[self._number]
-        if place.span.start < self._done:
-            # A token that belongs to two words is looked at once.
-            self._number += 1
-            self._begin()
-            return
         old = self._passage[place.span.start : place.span.end]
         self._written += self._passage[self._done : place.span.start]
         behind = self._passage[place.span.end : place.span.end + 1]
-        following = behind[0] if behind else self.rules.vocabulary.stop_id
+        following = behind or [self.rules.vocabulary.stop_id]
         ways = [old, *(self._actions(old, new) for new in place.tokens)]
-        self._tasks = [_Task([*self._written, *way], [*way, following]) for way in ways]
-        self.ids, self.expected = self._tasks[0]
+        self._ways = Ways(self._written, [[*way, *following] for way in ways])
+        self._ask(0)
+
+    def _ask(self, way: int) -> None:
+        self._way = way
+        self.ids, self.expected, self.asked = self._ways.task(way)
 
     def _actions(self, old: Sequence[int], new: Sequence[int]) -> list[int]:
         """What makes one of the other: tokens that both begin and end with stay."""
@@ -179,19 +190,17 @@ class Overtyped:
     def take(self, outlooks: Sequence[Outlook]) -> None:
         """Take down what the model says of one way, and go on to the next."""
         place = self.places[self._number]
-        chance = sum(one.expected for one in outlooks)
-        number = len(self._tasks)
-        if number == len(place.tokens) + 1:
-            place.kept = chance
-        else:
-            place.chances.append(chance)
-        self._tasks.pop(0)
-        if place.is_certain:
-            self._tasks = []
-        if self._tasks:
-            self.ids, self.expected = self._tasks[0]
-            return
-        chosen = self._choose(place)
+        self._ways.take(self._way, outlooks)
+        place.kept = self._ways.bound(0)
+        if not place.is_certain:
+            bounds = [self._ways.bound(number + 1) for number in range(len(place.tokens))]
+            read = [self._ways.is_known(number + 1) for number in range(len(place.tokens))]
+            following = self._judge.next_to_read(place, bounds, read)
+            if following is not None:
+                self._ask(following + 1)
+                return
+            place.chances = bounds
+        chosen = self._judge.choose(place)
         old = self._passage[place.span.start : place.span.end]
         self._written += old if chosen is None else self._actions(old, place.tokens[chosen])
         self._done = place.span.end
@@ -209,33 +218,31 @@ class LeftToRight:
         left: Sequence[int],
         places: Sequence[Place],
         doubtful: Sequence[Place],
-        choose: Choose,
+        judge: Judge,
         likeliest: int = LIKELIEST,
     ) -> None:
-        """Read `doubtful` ones of the places; in all others is what `choose` says."""
+        """Read `doubtful` ones of the places; in all others is what the judge chooses."""
         self.rules = rules
         self._passage = list(passage)
-        self._chosen = [(place, choose(place)) for place in places]
-        self._tasks: list[tuple[Place, int | None, _Task]] = []
+        self._chosen = [(place, judge.choose(place)) for place in places]
+        self._tasks: list[tuple[Place, Ways, int, int | None]] = []
         start = rules.vocabulary.start_id
         for place in doubtful:
             before = [*left, *self._text(0, place.span.start)][-_BEFORE:]
             end = min(len(passage), place.span.end + _BEHIND)
             behind = self._text(place.span.end, end)
-            ways = {None: self._passage[place.span.start : place.span.end]} | {
+            texts = {None: self._passage[place.span.start : place.span.end]} | {
                 number: place.tokens[number] for number in place.likeliest(likeliest)
             }
-            for number, way in ways.items():
-                wanted = [*way, *behind]
-                task = _Task([start, *before, *wanted[:-1]], wanted)
-                self._tasks.append((place, number, task))
+            ways = Ways([start, *before], [[*text, *behind] for text in texts.values()])
+            self._tasks += [(place, ways, at, number) for at, number in enumerate(texts)]
         self.canvas, _ = seed(rules.vocabulary, (), (), draft=passage)
         self.over = not self._tasks
-        self.longest = max((len(task.ids) for _, _, task in self._tasks), default=1)
+        self.longest = max((len(ways.task(at).ids) for _, ways, at, _ in self._tasks), default=1)
         self.ids: list[int] = []
         self.expected: list[int] = []
-        if self._tasks:
-            self.ids, self.expected = self._tasks[0][2]
+        self.asked: Questions = {}
+        self._ask()
 
     def _text(self, start: int, end: int) -> list[int]:
         """Tokens of the passage, with what was chosen for the places that are wholly in them."""
@@ -250,11 +257,19 @@ class LeftToRight:
         """End the reading: the model has no room for more."""
         self.over = True
 
+    def _ask(self) -> None:
+        """Read the next text of which not all is known."""
+        while self._tasks:
+            place, ways, at, number = self._tasks[0]
+            if not ways.is_known(at):
+                self.ids, self.expected, self.asked = ways.task(at)
+                return
+            place.readings[number] = ways.bound(at)
+            self._tasks.pop(0)
+        self.over = True
+
     def take(self, outlooks: Sequence[Outlook]) -> None:
         """Take down what the model says of one text, and go on to the next."""
-        place, number, _ = self._tasks.pop(0)
-        place.readings[number] = sum(one.expected for one in outlooks)
-        if self._tasks:
-            self.ids, self.expected = self._tasks[0][2]
-        else:
-            self.over = True
+        _, ways, at, _ = self._tasks[0]
+        ways.take(at, outlooks)
+        self._ask()

@@ -20,12 +20,14 @@ from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
 from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
+    LIKELIEST,
     LeftToRight,
     Overtyped,
     Place,
     as_opening,
     as_written,
     place_of,
+    rank,
 )
 from reviser.proofreading.spelling.dictionary import LARGEST, Dictionary, dictionary
 from reviser.proofreading.spelling.unknown import Unknown, unknown_words
@@ -60,6 +62,8 @@ It may say so without finding one of them likely, where other words beside it ar
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
 """Between these probabilities words are read from left to right too."""
+MARGIN: Final = 8.0
+"""A candidate whose score cannot come nearer than this to the best one's is not read: it would take less than a thousandth."""
 
 
 class Strange(NamedTuple):
@@ -90,10 +94,14 @@ def features(place: Place) -> list[Weights]:
     else:
         readings = [0.0] * len(place.chances)
     rows = [
-        Weights(chance, reading, one.distance, one.size / 10, float(one.is_split), 0.0)
+        _row(one, chance, reading)
         for one, chance, reading in zip(place.candidates, place.chances, readings, strict=True)
     ]
     return [*rows, Weights(place.kept, place.readings.get(None, 0.0), 0.0, 0.0, 0.0, 1.0)]
+
+
+def _row(one: Candidate, chance: float, reading: float) -> Weights:
+    return Weights(chance, reading, one.distance, one.size / 10, float(one.is_split), 0.0)
 
 
 def chances(place: Place) -> list[float]:
@@ -122,6 +130,47 @@ def _with_doubt(place: Place, found: list[float]) -> list[float]:
         return found
     share = doubt / (1 - kept)
     return [*(share * chance for chance in others), 1 - doubt]
+
+
+class Weighing:
+    """Decides about places by the weights; thoroughly, no candidate is left out."""
+
+    def __init__(self, *, thoroughly: bool = False) -> None:
+        self._thoroughly = thoroughly
+
+    def choose(self, place: Place) -> int | None:
+        """The best candidate, if it is likelier than the word."""
+        if not place.is_judged:
+            return None
+        *found, kept = chances(place)
+        best = max(range(len(found)), key=found.__getitem__)
+        return best if found[best] > kept else None
+
+    def next_to_read(
+        self, place: Place, bounds: Sequence[float], read: Sequence[bool]
+    ) -> int | None:
+        """The candidate that may be the best of those that were not read; None if those that were leave them no share."""
+        numbers = range(len(bounds))
+        unread = [number for number in numbers if not read[number]]
+        scores = [*map(_score, place.candidates, bounds)]
+        if not self._thoroughly:
+            ranks = [*map(rank, place.candidates, bounds)]
+            best = max((scores[number] for number in numbers if read[number]), default=-math.inf)
+            # Those that are likeliest are known exactly: they are read from left to right where there is doubt.
+            ranked = sorted((ranks[number] for number in numbers if read[number]), reverse=True)
+            least = ranked[LIKELIEST - 1] if len(ranked) >= LIKELIEST else -math.inf
+            unread = [
+                number
+                for number in unread
+                if scores[number] > best - MARGIN or ranks[number] >= least
+            ]
+        return max(unread, key=scores.__getitem__, default=None)
+
+
+def _score(candidate: Candidate, chance: float) -> float:
+    """The score of a candidate before words are read from left to right."""
+    row = _row(candidate, chance, 0.0)
+    return sum(weight * value for weight, value in zip(OVERTYPED, row, strict=True))
 
 
 class Speller:
@@ -176,11 +225,12 @@ class Speller:
 
     def judged(self, passages: Sequence[Strange], *, thoroughly: bool = False) -> list[list[Place]]:
         """What the model says of the unknown words of passages; thoroughly, also from left to right where there is no doubt."""
+        judge = Weighing(thoroughly=thoroughly)
         all_places = [self._places(*strange) for strange in passages]
         overtype(
             self._policy,
             [
-                Overtyped(self._rules, *strange.passage, places, self._choose)
+                Overtyped(self._rules, *strange.passage, places, judge)
                 for strange, places in zip(passages, all_places, strict=True)
             ],
         )
@@ -188,9 +238,7 @@ class Speller:
         for ((tokens, left, _), _, _), places in zip(passages, all_places, strict=True):
             doubtful = [place for place in places if self._is_doubtful(place, thoroughly)]
             if doubtful:
-                readers.append(
-                    LeftToRight(self._rules, tokens, left, places, doubtful, self._choose)
-                )
+                readers.append(LeftToRight(self._rules, tokens, left, places, doubtful, judge))
         overtype(self._policy, readers)
         return all_places
 
@@ -206,13 +254,6 @@ class Speller:
             return False
         *found, _ = chances(place)
         return thoroughly or CLEARLY_NOT < max(found) < CLEARLY
-
-    def _choose(self, place: Place) -> int | None:
-        if not place.is_judged:
-            return None
-        *found, kept = chances(place)
-        best = max(range(len(found)), key=found.__getitem__)
-        return best if found[best] > kept else None
 
     def _found(self, one: Unknown, place: Place) -> Found | None:
         if not place.is_judged:

@@ -36,7 +36,9 @@ def rules_for(config: ModelConfig) -> OvertypingRules:
     )
 
 
-def outlook(scores: np.ndarray, expected: int, rules: OvertypingRules) -> Outlook:
+def outlook(
+    scores: np.ndarray, expected: int, rules: OvertypingRules, asked: Sequence[int] = ()
+) -> Outlook:
     """What a row of scores says, by numpy."""
     wide = scores.astype(np.float64)
     chances = wide - wide.max() - np.log(np.exp(wide - wide.max()).sum())
@@ -49,6 +51,7 @@ def outlook(scores: np.ndarray, expected: int, rules: OvertypingRules) -> Outloo
         float(tokens[first]),
         second,
         float(tokens[second]),
+        tuple(chances[list(asked)].tolist()),
     )
 
 
@@ -66,17 +69,26 @@ def test_outlooks_are_those_of_the_scores(
         NativeBatch(decoder, 1) as single,
     ):
         expected = [random_ids(config, count, seed=count) for count in wanted]
-        found = batch.outlooks(range(len(texts)), texts, expected, rules)
+        # Of some places nothing more is asked, of others one id or many, the last of all among them.
+        asked = [
+            {
+                place: [config.vocab_size - 1, *random_ids(config, place % 7, seed=place)]
+                for place in range(0, count, 1 + number)
+            }
+            for number, count in enumerate(wanted)
+        ]
+        found = batch.outlooks(range(len(texts)), texts, expected, rules, asked)
         assert [len(some) for some in found] == list(wanted)
-        for text, ids, told in zip(texts, expected, found, strict=True):
+        for text, ids, told, questions in zip(texts, expected, found, asked, strict=True):
             single.clear(0)
             done = 0
             for number, (id, one) in enumerate(zip(ids, told, strict=True)):
                 end = len(text) - len(ids) + number + 1
                 scores = single.read([0], [text[done:end]])[0]
                 done = end
-                right = outlook(scores, id, rules)
-                assert one == pytest.approx(right, abs=1e-3)
+                right = outlook(scores, id, rules, questions.get(number, ()))
+                assert one[:-1] == pytest.approx(right[:-1], abs=1e-3)
+                assert one.asked == pytest.approx(right.asked, abs=1e-3)
                 assert (one.first, one.second) == (right.first, right.second)
 
 
@@ -141,6 +153,8 @@ def test_mistakes_are_refused(native: None) -> None:
         for wrong in (-1, WORDS.size):
             with pytest.raises(ReviserError, match="outside the vocabulary"):
                 batch.outlooks([0], [[1, 2]], [[wrong]], RULES)
+            with pytest.raises(ReviserError, match="outside the vocabulary"):
+                batch.outlooks([0], [[1, 2]], [[1]], RULES, [{0: [1, wrong]}])
         other = OvertypingRules(Vocabulary(500, kinds=KINDS, overtypes=True))
         with pytest.raises(ReviserError, match="outside the vocabulary"):
             batch.outlooks([0], [[1, 2]], [[1]], other)
@@ -236,9 +250,9 @@ def test_a_row_keeps_what_neighbours_begin_with(native: None) -> None:
         read: list[int] = []
         real = NativeBatch.outlooks
 
-        def counted(self: NativeBatch, rows, texts, expected, rules):  # type: ignore[no-untyped-def]
+        def counted(self: NativeBatch, rows, texts, expected, rules, asked):  # type: ignore[no-untyped-def]
             read.extend(map(len, texts))
-            return real(self, rows, texts, expected, rules)
+            return real(self, rows, texts, expected, rules, asked)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(NativeBatch, "outlooks", counted)
