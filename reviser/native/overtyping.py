@@ -56,8 +56,7 @@ def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | 
         else:
             row.reader = None
             break
-        if len(row.reader.ids) > room:
-            row.reader.give_up()
+        _give_up_beyond(row.reader, room)
     return row.reader
 
 
@@ -76,5 +75,10 @@ def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
     found = batch.outlooks(rows, texts, expected, readers[0].rules, asked)
     for reader, outlooks in zip(readers, found, strict=True):
         reader.take(outlooks)
-        if len(reader.ids) > batch.room:
-            reader.give_up()
+        _give_up_beyond(reader, batch.room)
+
+
+def _give_up_beyond(reader: Overtyper, room: int) -> None:
+    """End readings that there is no room for: a reader may have several."""
+    while not reader.over and len(reader.ids) > room:
+        reader.give_up()

@@ -16,7 +16,7 @@ that makes it, from its first action to the token of the draft that goes on behi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -119,6 +119,61 @@ class Overtyper(Protocol):
     def give_up(self) -> None: ...
 
 
+def longest_reading(written: int, left: int) -> int:
+    """Ids, at the most, of a reading that has `written` so many of them, with so many tokens of the draft `left`."""
+    return written + left + MOST_IN_A_CHANGE * (left + 1)
+
+
+class InTurn:
+    """Readers one after the other, for which the model keeps what it has read."""
+
+    def __init__(
+        self, first: Overtyper, then: Sequence[Callable[[], Overtyper | None]], longest: int
+    ) -> None:
+        """`then` make the later ones, or none, of what was found before; none of them reads more than `longest` ids."""
+        self._now = first
+        self._then = [*then]
+        self.longest = longest
+        self._turn()
+
+    def _turn(self) -> None:
+        while self._now.over and self._then:
+            self._now = self._then.pop(0)() or self._now
+
+    @property
+    def rules(self) -> OvertypingRules:
+        return self._now.rules
+
+    @property
+    def canvas(self) -> Canvas:
+        return self._now.canvas
+
+    @property
+    def ids(self) -> list[int]:
+        return self._now.ids
+
+    @property
+    def expected(self) -> list[int]:
+        return self._now.expected
+
+    @property
+    def asked(self) -> Questions:
+        return self._now.asked
+
+    @property
+    def over(self) -> bool:
+        return self._now.over
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        self._now.take(outlooks)
+        self._turn()
+
+    def give_up(self) -> None:
+        """End the reading that is under way: later ones may have room."""
+        self._now.give_up()
+        self._turn()
+
+
 @dataclass
 class _Change:
     """A change under way: the draft's tokens from `start` to `end`, replaced by `written`."""
@@ -141,6 +196,7 @@ class OvertypingReader:
 
     All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is the same. What
     is proposed behind a change is read in vain, so steps are best where reading is what costs, and all at once where rounds are.
+    What the model says of the first places of the draft, as they are, may be `told` before.
     """
 
     def __init__(
@@ -154,7 +210,10 @@ class OvertypingReader:
         least: float = LEAST,
         rousing: float = 0.0,
         in_steps: bool = False,
+        told: Sequence[Outlook] = (),
     ) -> None:
+        if len(told) > len(passage) + 1:
+            raise ReviserError("a reader is told of no more places than a passage has")
         self.rules = rules
         self.corrections: list[Correction] = []
         self.over = False
@@ -169,13 +228,19 @@ class OvertypingReader:
         self._place = 0
         # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens stay.
         self._first = 0
-        self._outlooks: list[Outlook] = []
+        self._outlooks: list[Outlook] = [*told]
+        # Places before this one were looked at.
+        self._unseen = 0
         self._step = STEP
         self._change: _Change | None = None
         self.ids: list[int] = []
         self.expected: list[int] = []
         self.asked: Questions = {}
-        self._propose()
+        # Whether anything is looked for is told by all of the draft.
+        if told and (len(told) == len(passage) + 1 or rousing <= self._least):
+            self._consider()
+        else:
+            self._propose()
 
     def _propose(self) -> None:
         """Let the model read more of the draft, as if it stayed; the reading is over if there is no more."""
@@ -197,8 +262,7 @@ class OvertypingReader:
     def longest(self) -> int:
         """As many ids, or fewer, the reading takes to its end."""
         # Behind a change a token of the draft stays, so there are no more changes than that.
-        left = len(self._passage) - self._place
-        return len(self._written) + left + MOST_IN_A_CHANGE * (left + 1)
+        return longest_reading(len(self._written), len(self._passage) - self._place)
 
     def give_up(self) -> None:
         """End the reading with what was found: the model has no room for more."""
@@ -209,15 +273,18 @@ class OvertypingReader:
         if len(outlooks) != len(self.expected):
             raise ReviserError("a reader takes one outlook for each id that it expects")
         if self._change is None:
-            known = self._first + len(self._outlooks)
             self._outlooks += outlooks
-            if self._rousing > self._least and not self._is_roused():
-                self.over = True
-                return
-            self._rousing = 0.0
-            self._scan(known)
+            self._consider()
         else:
             self._go_on(self._change, outlooks[0])
+
+    def _consider(self) -> None:
+        """Look at the places that are new, unless nothing is to be looked for."""
+        if self._rousing > self._least and not self._is_roused():
+            self.over = True
+            return
+        self._rousing = 0.0
+        self._scan(self._unseen)
 
     def _is_roused(self) -> bool:
         """Whether there is a place where something else than the draft's token has the probability that it takes."""
@@ -229,7 +296,8 @@ class OvertypingReader:
 
     def _scan(self, first: int) -> None:
         """Find the next place where something else than the draft's token is likely enough, and begin a change there."""
-        for place in range(first, self._first + len(self._outlooks)):
+        self._unseen = self._first + len(self._outlooks)
+        for place in range(first, self._unseen):
             id, chance = self._best_other(self._outlooks[place - self._first], place)
             if chance >= math.log(self._least):
                 change = _Change(place, place)
@@ -287,7 +355,7 @@ class OvertypingReader:
             self._written = list(self.ids)
             # Behind a change that was made, the draft's next token stays: the change ended there.
             self._place, self._first = change.end, change.end + 1
-            self._outlooks = []
+            self._unseen, self._outlooks = self._first, []
             self._step = STEP_AFTER_CHANGE
             self._propose()
         else:

@@ -20,10 +20,18 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.proofreading.calibration import RAW, THOROUGH, Calibration, Search, calibration_for
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
+from reviser.proofreading.overtyping import Outlook, OvertypingReader
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
-from reviser.proofreading.reading import AT_ONCE, Passage, find_corrections, rules_for
+from reviser.proofreading.reading import (
+    AT_ONCE,
+    Passage,
+    corrections_of,
+    find_corrections,
+    overtyping_reader,
+    rules_for,
+)
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.speller import Found, Speller, Strange, speller_for
 from reviser.proofreading.spelling.terms import as_names, terms_in
@@ -184,32 +192,50 @@ class Proofreader:
         ]
         search = self._calibration.search(self._confidence, self._kinds)
         done = 0
+        readings: _Readings = {}
         if self._speller is not None and self._kinds & _OF_SPELLING:
-            self._spell(self._speller, works)
+            self._spell(self._speller, works, search, readings)
         for _ in range(LOOKS):
-            done = self._look(works, search, done, tell)
+            done = self._look(works, search, done, tell, readings)
             if not sum([work.finish_look() for work in works]):
                 break
         tell(done, done)
         return [work.result() for work in works]
 
-    def _spell(self, speller: Speller, works: Sequence[_Work]) -> None:
-        """Correct the words of documents that are not in the list of words, before anything else is read."""
+    def _spell(
+        self, speller: Speller, works: Sequence[_Work], search: Search, readings: _Readings
+    ) -> None:
+        """Correct the words of documents that are not in the list of words, before anything else is read.
+
+        Where they seem to stay, the first look reads the same: its `readings` are made at once.
+        """
         found = [
-            (work, passage, unknown)
+            (work, misspelt)
             for work in works
-            for passage, unknown in work.misspelt(speller, self._tokenizer, self._longest)
+            for misspelt in work.misspelt(speller, self._tokenizer, self._longest)
         ]
         for at in range(0, len(found), AT_ONCE):
             some = found[at : at + AT_ONCE]
-            passages = [
-                Strange(self._with_sides(passage), passage.text, unknown)
-                for _, passage, unknown in some
-            ]
-            for (work, passage, _), corrections in zip(some, speller.find(passages), strict=True):
-                work.propose_spellings(passage, corrections)
-        for work in {id(work): work for work, _, _ in found}.values():
+            passages = [self._strange(one, search, readings) for _, one in some]
+            for (work, one), corrections in zip(some, speller.find(passages), strict=True):
+                work.propose_spellings(one.passage, corrections)
+        for work in {id(work): work for work, _ in found}.values():
             work.finish_spelling()
+
+    def _strange(self, misspelt: _Misspelt, search: Search, readings: _Readings) -> Strange:
+        """What the speller is shown."""
+        passage, unknown, seems_right = misspelt
+        shown = self._with_sides(passage)
+        if not seems_right:
+            # What stands behind the passage says little about its words.
+            return Strange(Passage(shown.tokens, shown.left), passage.text, unknown)
+
+        def read_on(told: Sequence[Outlook]) -> OvertypingReader:
+            reader = overtyping_reader(self._policy, shown, search, told)
+            readings[_key(shown)] = reader
+            return reader
+
+        return Strange(shown, passage.text, unknown, read_on)
 
     def candidates(
         self, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
@@ -219,14 +245,22 @@ class Proofreader:
         The places are those of the document. Nothing is made, so nothing is looked at again.
         """
         works = [_Work(draft, 0.0, self._kinds, RAW, calibrated=True) for draft in drafts]
-        done = self._look(works, THOROUGH, 0, tell)
+        done = self._look(works, THOROUGH, 0, tell, {})
         tell(done, done)
         return [work.proposed() for work in works]
 
     def _look(
-        self, works: Sequence[_Work], search: Search, done: int, tell: Callable[[int, int], None]
+        self,
+        works: Sequence[_Work],
+        search: Search,
+        done: int,
+        tell: Callable[[int, int], None],
+        readings: _Readings,
     ) -> int:
-        """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
+        """Read what documents want to have read, after `done` sentences; returns how many have been read then.
+
+        What `readings` has is not read again.
+        """
         found = [
             (work, passage)
             for work in works
@@ -236,18 +270,32 @@ class Proofreader:
         for at in range(0, len(found), AT_ONCE):
             tell(done, total)
             some = found[at : at + AT_ONCE]
-            corrections = find_corrections(
+            shown = [self._with_sides(passage) for _, passage in some]
+            corrections = self._find_corrections(shown, search, readings)
+            for (work, passage), found_there in zip(some, corrections, strict=True):
+                work.propose(passage, found_there)
+            done += len(some)
+        return done
+
+    def _find_corrections(
+        self, passages: Sequence[Passage], search: Search, readings: _Readings
+    ) -> list[list[Correction]]:
+        keys = [*map(_key, passages)]
+        unread = [one for one, key in zip(passages, keys, strict=True) if key not in readings]
+        found = iter(
+            find_corrections(
                 self._policy,
-                [self._with_sides(passage) for _, passage in some],
+                unread,
                 search.least,
                 self._actions,
                 followed=search.followed,
                 rousing=search.rousing,
             )
-            for (work, passage), found_there in zip(some, corrections, strict=True):
-                work.propose(passage, found_there)
-            done += len(some)
-        return done
+        )
+        return [
+            corrections_of(readings[key], search.least) if key in readings else next(found)
+            for key in keys
+        ]
 
     def _with_sides(self, passage: _Passage) -> Passage:
         """A passage as the model is shown it, between what stands beside it in its paragraph."""
@@ -258,6 +306,15 @@ class Proofreader:
         return Passage(
             passage.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side]
         )
+
+
+_Key = tuple[tuple[int, ...], ...]
+_Readings = dict[_Key, OvertypingReader]
+
+
+def _key(passage: Passage) -> _Key:
+    """All that decides what is found in a passage."""
+    return tuple(map(tuple, passage))
 
 
 def _space_after(text: str, place: int) -> int:
@@ -341,6 +398,28 @@ def _cut(text: str) -> int:
 
 def _shown(tokenizer: Tokenizer, tokens: Sequence[int]) -> bytes:
     return b"".join(map(tokenizer.token_bytes, tokens))
+
+
+class _Misspelt(NamedTuple):
+    """A passage with unknown words, which have their places in it, and whether they seem right."""
+
+    passage: _Passage
+    unknown: list[Unknown]
+    seems_right: bool
+
+
+def _words_inside(passage: _Passage, unknown: Sequence[Unknown]) -> list[Unknown]:
+    """Words of a paragraph that are wholly in a passage, with places in it."""
+    start, end = passage.span
+    return [
+        one._replace(start=one.start - start, end=one.end - start)
+        for one in unknown
+        if start <= one.start and one.end <= end
+    ]
+
+
+def _is_part(one: _Passage, of: _Passage) -> bool:
+    return of.span.start <= one.span.start and one.span.end <= of.span.end
 
 
 # Corrections become proposals --------------------------------------------------------------------
@@ -536,16 +615,25 @@ class _Work:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
             if last < start or first > end or not self._is_fresh(first, last):
                 continue
-            for passage in _passages(paragraph, tokenizer, longest):
-                first, last = (paragraph.source_offset(place) for place in passage.span)
-                if start <= last and first <= end and self._is_fresh(first, last):
-                    self._sentences += self._fresh is None
-                    yield passage
+            for passage in self._inside(paragraph, tokenizer, longest):
+                self._sentences += self._fresh is None
+                yield passage
 
-    def misspelt(
-        self, speller: Speller, tokenizer: Tokenizer, longest: int
-    ) -> Iterator[tuple[_Passage, list[Unknown]]]:
-        """The sentences with words that are not in the list, and these words, with places in the sentence."""
+    def _inside(
+        self, paragraph: Paragraph, tokenizer: Tokenizer, longest: int
+    ) -> Iterator[_Passage]:
+        """The sentences of a paragraph that are looked at."""
+        start, end = self._within
+        for passage in _passages(paragraph, tokenizer, longest):
+            first, last = (paragraph.source_offset(place) for place in passage.span)
+            if start <= last and first <= end and self._is_fresh(first, last):
+                yield passage
+
+    def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
+        """The passages with words that are not in the list.
+
+        Where these seem right, it is what the first look reads; else it is their sentences alone, neighbours together.
+        """
         start, end = self._within
         for paragraph in self._paragraphs:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
@@ -559,18 +647,17 @@ class _Work:
             )
             if not unknown:
                 continue
-            for passage in _passages(paragraph, tokenizer, longest):
-                low, high = passage.span
-                first, last = (paragraph.source_offset(place) for place in passage.span)
-                if last < start or end < first:
-                    continue
-                inside = [
-                    one._replace(start=one.start - low, end=one.end - low)
-                    for one in unknown
-                    if low <= one.start and one.end <= high
-                ]
-                if inside:
-                    yield passage, inside
+            whole = [*self._inside(paragraph, tokenizer, longest)]
+            for passage in _joined(whole, longest):
+                inside = _words_inside(passage, unknown)
+                if all(map(speller.seems_right, inside)):
+                    some = [passage] if inside else []
+                else:
+                    parts = [one for one in whole if _is_part(one, passage)]
+                    parts = [one for one in parts if _words_inside(one, unknown)]
+                    some = [*_joined(parts, longest)]
+                for one in some:
+                    yield _Misspelt(one, _words_inside(one, unknown), one is passage)
 
     def propose_spellings(self, passage: _Passage, corrections: Sequence[Found]) -> None:
         """Take down the corrections of unknown words that nothing speaks against."""

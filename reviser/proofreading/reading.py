@@ -10,7 +10,13 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.native.batch import read_batch
 from reviser.native.decoder import NativeDecoder
 from reviser.native.overtyping import read_overtyping
-from reviser.proofreading.overtyping import Overtyper, OvertypingReader, OvertypingRules
+from reviser.proofreading.calibration import Search
+from reviser.proofreading.overtyping import (
+    Outlook,
+    Overtyper,
+    OvertypingReader,
+    OvertypingRules,
+)
 from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
 from reviser.session.session import SessionPolicy
 
@@ -52,22 +58,11 @@ def find_corrections(
     A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`. The
     former goes on as if all were made, or those of at least `followed`, and leaves passages alone where nothing has a probability of `rousing`.
     """
-    least = max(LEAST_CONFIDENCE, confidence)
-    made = least if followed is None else max(least, followed)
     readers: Sequence[OvertypingReader | Reader]
     rules = rules_for(policy.vocabulary)
     if isinstance(rules, OvertypingRules):
-        readers = over = [
-            OvertypingReader(
-                rules,
-                *passage,
-                confidence=made,
-                least=least,
-                rousing=rousing,
-                in_steps=_keeps_cache(policy),
-            )
-            for passage in passages
-        ]
+        search = Search(confidence if followed is None else followed, confidence, rousing)
+        readers = over = [overtyping_reader(policy, passage, search) for passage in passages]
         overtype(policy, over)
     else:
         floor = max(LEAST_CONFIDENCE, min(FLOOR, confidence))
@@ -75,9 +70,30 @@ def find_corrections(
             Reader(rules, *passage, floor=floor, most_actions=most_actions) for passage in passages
         ]
         read(policy, back)
-    return [
-        [one for one in reader.corrections if one.confidence >= confidence] for reader in readers
-    ]
+    return [corrections_of(reader, confidence) for reader in readers]
+
+
+def corrections_of(reader: OvertypingReader | Reader, confidence: float) -> list[Correction]:
+    """What a reader has found with such a confidence."""
+    return [one for one in reader.corrections if one.confidence >= confidence]
+
+
+def overtyping_reader(
+    policy: SessionPolicy, passage: Passage, search: Search, told: Sequence[Outlook] = ()
+) -> OvertypingReader:
+    """A reader that looks for corrections of a passage, of whose first places something may be told."""
+    rules = rules_for(policy.vocabulary)
+    assert isinstance(rules, OvertypingRules)
+    least = max(LEAST_CONFIDENCE, search.least)
+    return OvertypingReader(
+        rules,
+        *passage,
+        confidence=max(least, search.followed),
+        least=least,
+        rousing=search.rousing,
+        in_steps=_keeps_cache(policy),
+        told=told,
+    )
 
 
 def _keeps_cache(policy: SessionPolicy) -> bool:
@@ -108,18 +124,23 @@ def _overtype_alone(policy: SessionPolicy, reader: Overtyper) -> None:
     # A canvas never has more tokens than there are ids.
     room = min(policy.context, policy.max_length or policy.context)
     while not reader.over:
-        if len(reader.ids) > room:
+        outlooks = _outlooks_alone(policy, reader) if len(reader.ids) <= room else None
+        if outlooks is None:
             reader.give_up()
-            return
-        outlooks = []
-        first = len(reader.ids) - len(reader.expected) + 1
-        for place, expected in enumerate(reader.expected):
-            scores = policy.scores(reader.ids[: first + place], reader.canvas)
-            if scores is None:
-                reader.give_up()
-                return
-            outlooks.append(reader.rules.outlook(scores, expected, reader.asked.get(place, ())))
-        reader.take(outlooks)
+        else:
+            reader.take(outlooks)
+
+
+def _outlooks_alone(policy: SessionPolicy, reader: Overtyper) -> list[Outlook] | None:
+    """What a policy says of the ids that a reader wants to know of; None if it has no scores for them."""
+    outlooks = []
+    first = len(reader.ids) - len(reader.expected) + 1
+    for place, expected in enumerate(reader.expected):
+        scores = policy.scores(reader.ids[: first + place], reader.canvas)
+        if scores is None:
+            return None
+        outlooks.append(reader.rules.outlook(scores, expected, reader.asked.get(place, ())))
+    return outlooks
 
 
 def read(policy: SessionPolicy, readers: Sequence[Reader]) -> None:

@@ -30,7 +30,7 @@ def read_overtyping(model: Reviser, readers: Sequence[Overtyper], rows: int = RO
 
 def _unfinished(model: Reviser, readers: Sequence[Overtyper]) -> list[Overtyper]:
     for reader in readers:
-        if len(reader.ids) > model.config.context:
+        while not reader.over and len(reader.ids) > model.config.context:
             reader.give_up()
     return [reader for reader in readers if not reader.over]
 

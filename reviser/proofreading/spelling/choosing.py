@@ -18,8 +18,10 @@ from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 from reviser.proofreading.spelling.ways import Ways
 
-# Tokens before a word and behind it that are read from left to right.
+# Tokens before a word and behind it that are read from left to right. As many as may be are read from the start of the text
+# on, as what is read for a word serves the next one; words that are further than the most begin anew.
 _BEFORE: Final = 48
+_MOST_BEFORE: Final = 2 * _BEFORE
 _BEHIND: Final = 6
 # No misspelling of those that the weights were fitted on was kept with so high a probability.
 _CERTAIN: Final = -0.05
@@ -116,7 +118,10 @@ def as_opening(word: str) -> str:
 
 
 class Overtyped:
-    """Reads by overtyping what becomes of the unknown words of a passage, one after the other."""
+    """Reads by overtyping what becomes of the unknown words of a passage, one after the other.
+
+    `is_kept` as long as no candidate was chosen; `outlooks` are then those of the first places of the passage, as far as it was read.
+    """
 
     def __init__(
         self,
@@ -126,9 +131,15 @@ class Overtyped:
         right: Sequence[int],
         places: Sequence[Place],
         judge: Judge,
+        *,
+        watching: bool = False,
     ) -> None:
+        """With `watching`, take down the outlooks of all that stays."""
         self.rules = rules
         self.over = False
+        self.is_kept = True
+        self.outlooks: list[Outlook] = []
+        self._watching = watching
         self.places = places
         self._passage = list(passage)
         self._judge = judge
@@ -152,6 +163,7 @@ class Overtyped:
     def give_up(self) -> None:
         """End the reading: the model has no room for more."""
         self.over = True
+        self.is_kept = False
 
     def _begin(self) -> None:
         """Go on to the next place."""
@@ -173,6 +185,18 @@ class Overtyped:
     def _ask(self, way: int) -> None:
         self._way = way
         self.ids, self.expected, self.asked = self._ways.task(way)
+        if self._watching and way == 0:
+            start = self.places[self._number].span.start
+            copied = self._passage[len(self.outlooks) : start]
+            self.expected = [*copied, *self.expected]
+            self.asked = {place + len(copied): ids for place, ids in self.asked.items()}
+
+    def _watch(self, outlooks: Sequence[Outlook]) -> Sequence[Outlook]:
+        """Take down the outlooks of what stays, and return those of the word."""
+        start = self.places[self._number].span.start
+        copied = max(start - len(self.outlooks), 0)
+        self.outlooks = [*self.outlooks[: start - copied], *outlooks]
+        return outlooks[copied:]
 
     def _actions(self, old: Sequence[int], new: Sequence[int]) -> list[int]:
         """What makes one of the other: tokens that both begin and end with stay."""
@@ -190,6 +214,8 @@ class Overtyped:
     def take(self, outlooks: Sequence[Outlook]) -> None:
         """Take down what the model says of one way, and go on to the next."""
         place = self.places[self._number]
+        if self._watching and self._way == 0:
+            outlooks = self._watch(outlooks)
         self._ways.take(self._way, outlooks)
         place.kept = self._ways.bound(0)
         if not place.is_certain:
@@ -201,6 +227,8 @@ class Overtyped:
                 return
             place.chances = bounds
         chosen = self._judge.choose(place)
+        if chosen is not None:
+            self.is_kept = self._watching = False
         old = self._passage[place.span.start : place.span.end]
         self._written += old if chosen is None else self._actions(old, place.tokens[chosen])
         self._done = place.span.end
@@ -227,18 +255,25 @@ class LeftToRight:
         self._chosen = [(place, judge.choose(place)) for place in places]
         self._tasks: list[tuple[Place, Ways, int, int | None]] = []
         start = rules.vocabulary.start_id
+        first = 0
         for place in doubtful:
-            before = [*left, *self._text(0, place.span.start)][-_BEFORE:]
+            before = [*left, *self._text(0, place.span.start)]
+            if len(before) - first > _MOST_BEFORE:
+                first = len(before) - _BEFORE
             end = min(len(passage), place.span.end + _BEHIND)
             behind = self._text(place.span.end, end)
             texts = {None: self._passage[place.span.start : place.span.end]} | {
                 number: place.tokens[number] for number in place.likeliest(likeliest)
             }
-            ways = Ways([start, *before], [[*text, *behind] for text in texts.values()])
-            self._tasks += [(place, ways, at, number) for at, number in enumerate(texts)]
+            ways = Ways([start, *before[first:]], [[*text, *behind] for text in texts.values()])
+            tasks = [(place, ways, at, number) for at, number in enumerate(texts)]
+            # What stands there for the time being is read last: then the row of the next word has it.
+            chosen = judge.choose(place)
+            self._tasks += sorted(tasks, key=lambda task: task[3] == chosen)
         self.canvas, _ = seed(rules.vocabulary, (), (), draft=passage)
         self.over = not self._tasks
-        self.longest = max((len(ways.task(at).ids) for _, ways, at, _ in self._tasks), default=1)
+        longest = max((len(ways.task(at).ids) for _, ways, at, _ in self._tasks), default=1)
+        self.longest = longest
         self.ids: list[int] = []
         self.expected: list[int] = []
         self.asked: Questions = {}

@@ -8,14 +8,21 @@ fitted on misspellings that were put into texts which the model has not seen (`p
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
 from itertools import accumulate
 from typing import Final, NamedTuple
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy
-from reviser.proofreading.overtyping import OvertypingRules
+from reviser.proofreading.overtyping import (
+    InTurn,
+    Outlook,
+    Overtyper,
+    OvertypingReader,
+    OvertypingRules,
+    longest_reading,
+)
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
 from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, Candidate, candidates
@@ -59,6 +66,9 @@ NEAR: Final = 1.25
 """If overtyping says with such a probability that a word does not stay, and a candidate is so near, one of the candidates has that probability.
 
 It may say so without finding one of them likely, where other words beside it are wrong as well ("our enviroment have")."""
+# How far a misspelling mostly is from what was meant, at the most, and what the size of a list counts there.
+_NEAR_ENOUGH: Final = 1.3
+_PER_SIZE: Final = 0.025
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
 """Between these probabilities words are read from left to right too."""
@@ -67,11 +77,15 @@ MARGIN: Final = 8.0
 
 
 class Strange(NamedTuple):
-    """A passage with unknown words, which have their places in its text."""
+    """A passage with unknown words, which have their places in its text.
+
+    If they all seem to stay, `read_on` makes a reader of the passage, which is told what is known of its first places.
+    """
 
     passage: Passage
     text: str
     unknown: Sequence[Unknown]
+    read_on: Callable[[Sequence[Outlook]], OvertypingReader] | None = None
 
 
 class Found(NamedTuple):
@@ -146,6 +160,13 @@ class Weighing:
         best = max(range(len(found)), key=found.__getitem__)
         return best if found[best] > kept else None
 
+    def is_doubtful(self, place: Place) -> bool:
+        """Whether a word is read from left to right."""
+        if not place.is_judged:
+            return False
+        *found, _ = chances(place)
+        return self._thoroughly or CLEARLY_NOT < max(found) < CLEARLY
+
     def next_to_read(
         self, place: Place, bounds: Sequence[float], read: Sequence[bool]
     ) -> int | None:
@@ -201,6 +222,15 @@ class Speller:
             if self._candidates(one)
         ]
 
+    def seems_right(self, one: Unknown) -> bool:
+        """Whether a word is in the list, or no common word is near to it: then it is seldom a misspelling."""
+        if not one.opens and self.known.size(one.text.lower()) is not None:
+            return one.text != "i"
+        return not any(
+            not each.is_split and each.distance + _PER_SIZE * each.size <= _NEAR_ENOUGH
+            for each in self._candidates(one)
+        )
+
     def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
         word = one.text.lower().replace("’", "'")
         size = self.known.size(word)
@@ -226,21 +256,29 @@ class Speller:
     def judged(self, passages: Sequence[Strange], *, thoroughly: bool = False) -> list[list[Place]]:
         """What the model says of the unknown words of passages; thoroughly, also from left to right where there is no doubt."""
         judge = Weighing(thoroughly=thoroughly)
-        all_places = [self._places(*strange) for strange in passages]
-        overtype(
-            self._policy,
-            [
-                Overtyped(self._rules, *strange.passage, places, judge)
-                for strange, places in zip(passages, all_places, strict=True)
-            ],
-        )
-        readers = []
-        for ((tokens, left, _), _, _), places in zip(passages, all_places, strict=True):
-            doubtful = [place for place in places if self._is_doubtful(place, thoroughly)]
-            if doubtful:
-                readers.append(LeftToRight(self._rules, tokens, left, places, doubtful, judge))
-        overtype(self._policy, readers)
+        all_places = [self._places(*strange[:3]) for strange in passages]
+        pairs = zip(passages, all_places, strict=True)
+        overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs])
         return all_places
+
+    def _reader(self, strange: Strange, places: list[Place], judge: Weighing) -> Overtyper:
+        """What reads all that is to be known of the words of a passage, in an order in which each begins with what was read before."""
+        (tokens, left, _), _, _, read_on = strange
+        reader = Overtyped(
+            self._rules, *strange.passage, places, judge, watching=read_on is not None
+        )
+
+        def corrections() -> Overtyper | None:
+            return read_on(reader.outlooks) if read_on and reader.is_kept else None
+
+        def left_to_right() -> Overtyper | None:
+            doubtful = [place for place in places if judge.is_doubtful(place)]
+            return LeftToRight(self._rules, tokens, left, places, doubtful, judge)
+
+        longest = reader.longest
+        if read_on:
+            longest = max(longest, longest_reading(len(reader.ids), len(tokens)))
+        return InTurn(reader, [corrections, left_to_right], longest)
 
     def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[Place]:
         ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
@@ -248,12 +286,6 @@ class Speller:
             place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one))
             for one in unknown
         ]
-
-    def _is_doubtful(self, place: Place, thoroughly: bool) -> bool:
-        if not place.is_judged:
-            return False
-        *found, _ = chances(place)
-        return thoroughly or CLEARLY_NOT < max(found) < CLEARLY
 
     def _found(self, one: Unknown, place: Place) -> Found | None:
         if not place.is_judged:
