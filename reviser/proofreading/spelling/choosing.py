@@ -18,8 +18,8 @@ from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 from reviser.proofreading.spelling.ways import Ways
 
-# Tokens before a word and behind it that are read from left to right. As many as may be are read from the start of the text
-# on, as what is read for a word serves the next one; words that are further than the most begin anew.
+# Tokens before a word and behind it that are read from left to right. What is read for a word serves the next one, so there may
+# be more before it; words that are further than the most begin anew.
 _BEFORE: Final = 48
 _MOST_BEFORE: Final = 2 * _BEFORE
 _BEHIND: Final = 6
@@ -258,7 +258,9 @@ class LeftToRight:
         first = 0
         for place in doubtful:
             before = [*left, *self._text(0, place.span.start)]
-            if len(before) - first > _MOST_BEFORE:
+            # The left side was read before, and costs nothing.
+            unread = len(before) - (first if self._tasks else len(left))
+            if unread > (_MOST_BEFORE if self._tasks else _BEFORE):
                 first = len(before) - _BEFORE
             end = min(len(passage), place.span.end + _BEHIND)
             behind = self._text(place.span.end, end)
