@@ -227,8 +227,7 @@ class Proofreader:
         passage, unknown, seems_right = misspelt
         shown = self._with_sides(passage)
         if not seems_right:
-            # What stands behind the passage says little about its words.
-            return Strange(Passage(shown.tokens, shown.left), passage.text, unknown)
+            return Strange(shown, passage.text, unknown)
 
         def read_on(told: Sequence[Outlook]) -> OvertypingReader:
             reader = overtyping_reader(self._policy, shown, search, told)
@@ -632,7 +631,7 @@ class _Work:
     def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
         """The passages with words that are not in the list.
 
-        Where these seem right, it is what the first look reads; else it is their sentences alone, neighbours together.
+        Where these seem right, it is what the first look reads; else it is each of their sentences by itself.
         """
         start, end = self._within
         for paragraph in self._paragraphs:
@@ -650,14 +649,10 @@ class _Work:
             whole = [*self._inside(paragraph, tokenizer, longest)]
             for passage in _joined(whole, longest):
                 inside = _words_inside(passage, unknown)
-                if all(map(speller.seems_right, inside)):
-                    some = [passage] if inside else []
-                else:
-                    parts = [one for one in whole if _is_part(one, passage)]
-                    parts = [one for one in parts if _words_inside(one, unknown)]
-                    some = [*_joined(parts, longest)]
-                for one in some:
-                    yield _Misspelt(one, _words_inside(one, unknown), one is passage)
+                right = all(map(speller.seems_right, inside))
+                for one in [passage] if right else whole:
+                    if _is_part(one, passage) and (words := _words_inside(one, unknown)):
+                        yield _Misspelt(one, words, right)
 
     def propose_spellings(self, passage: _Passage, corrections: Sequence[Found]) -> None:
         """Take down the corrections of unknown words that nothing speaks against."""
