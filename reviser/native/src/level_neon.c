@@ -106,9 +106,9 @@ INLINE uint8x16_t third_bytes(const int first) {
 
 /* What four rows have for one position, from their sums. */
 INLINE void finish_rows(const PanelHead *head, const int h, float32x4_t scaled, float32x4_t lowered, float *out) {
-    float32x4_t below = vmulq_f32(lowered, vld1q_f32(head->minima + 4 * h));
-    float32x4_t above = vmulq_f32(scaled, vld1q_f32(head->scales + 4 * h));
-    vst1q_f32(out + 4 * h, vmulq_n_f32(vsubq_f32(above, below), ROW_LIFT));
+    float32x4_t scales = vmulq_n_f32(vld1q_f32(head->scales + 4 * h), ROW_LIFT);
+    float32x4_t minima = vmulq_n_f32(vld1q_f32(head->minima + 4 * h), ROW_LIFT);
+    vst1q_f32(out + 4 * h, vfmsq_f32(vmulq_f32(scaled, scales), lowered, minima));
 }
 
 /* ---- One position: a decoding step ---- */
@@ -117,7 +117,7 @@ INLINE void finish_rows(const PanelHead *head, const int h, float32x4_t scaled, 
  * instructions. */
 #define LOAD(to, from, at) "ldr q" #to ", [%[" #from "], #" #at "]\n"
 #define DOT(sum, rows, codes, lane) "sdot v" #sum ".4s, v" #rows ".16b, v" #codes ".4b[" #lane "]\n"
-#define ZERO(to) "movi v" #to ".4s, #0\n"
+#define ZERO(to) "movi v" #to ".2d, #0\n"
 
 /* A panel times one position. sum(b a), which starts from MAGIC, and sum(l c) are summed up apart. To multiply the second by 16
  * costs nothing if it starts from MAGIC_16, whose last bit is worth 16 as a float. Then both become the group's product
@@ -257,282 +257,335 @@ INLINE void multiply_alone8(const unsigned char *panel, int groups, const Activa
 /* ---- Several positions: the same sums in the same order ----
  *
  * Inputs of four positions lie together group by group, so that they are read from one end to the other.
- * Panels are unpacked as far as all positions want it, and a few of them stay in the first-level cache
- * while positions pass. */
+ * A panel is unpacked as far as all positions want it, and stays in the first-level cache while they pass. */
 
 #define TOGETHER QUAD
 
-/* A group of four rows, unpacked. */
+/* A group of a panel, unpacked; halves are rows 0 to 3 and 4 to 7. */
 typedef struct {
-    int8_t low[GROUP / 8][4][4]; /* 16 (l - 8) */
-    float scales[4];
-    float shifts[4]; /* MAGIC_FLOAT times the scales, below zero */
-    float minima[4];
+    int8_t low[GROUP / 8][PANEL][4]; /* 16 (l - 8) */
+    float scales[2][4];
+    float minima[2][4];
+    float shifts[2][4]; /* MAGIC_FLOAT times the scales, below zero */
 } Unpacked;
 
-#define UNPACKED_BYTES (2 * sizeof(Unpacked)) /* of one group of a panel */
+#define UNPACKED_BYTES sizeof(Unpacked) /* of one group of a panel */
 
 INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
     const Tile4 *tile = (const Tile4 *)((const PanelHead *)panel + 1);
     const uint8x16_t sign = vdupq_n_u8(0x80);
     const uint8x16_t scale_bytes[2] = {third_bytes(0), third_bytes(4)};
     const uint8x16_t minimum_bytes[2] = {third_bytes(8), third_bytes(12)};
-    for (int group = 0; group < groups; group++, tile++) {
+    for (int group = 0; group < groups; group++, tile++, to++) {
         uint8x16_t bytes = vld1q_u8(tile->scales); /* and the minima after them */
-        for (int h = 0; h < 2; h++, to++) {
-            for (int j = 0; j < GROUP / 8; j++) {
+        for (int j = 0; j < GROUP / 8; j++)
+            for (int h = 0; h < 2; h++) {
                 uint8x16_t low = vshlq_n_u8(vld1q_u8(tile->codes[j][4 * h]), 4);
-                vst1q_s8(to->low[j][0], vreinterpretq_s8_u8(veorq_u8(low, sign)));
+                vst1q_s8(to->low[j][4 * h], vreinterpretq_s8_u8(veorq_u8(low, sign)));
             }
+        for (int h = 0; h < 2; h++) {
             float32x4_t scale = vreinterpretq_f32_u8(vqtbl1q_u8(bytes, scale_bytes[h]));
-            vst1q_f32(to->scales, scale);
-            vst1q_f32(to->shifts, vmulq_n_f32(scale, -MAGIC_FLOAT));
-            vst1q_f32(to->minima, vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h])));
+            vst1q_f32(to->scales[h], scale);
+            vst1q_f32(to->minima[h], vreinterpretq_f32_u8(vqtbl1q_u8(bytes, minimum_bytes[h])));
+            vst1q_f32(to->shifts[h], vmulq_n_f32(scale, -MAGIC_FLOAT));
         }
     }
 }
 
-/* Add the products of four rows with one four of each position's codes. `lane` is a constant of the
- * instruction, hence a macro. */
-#define ADD_FOUR(sum, rows, codes, lane)                                                     \
-    do {                                                                                     \
-        int8x16_t weights = vld1q_s8(rows);                                                  \
-        for (int p = 0; p < count; p++) sum[p] = vdotq_laneq_s32(sum[p], weights, codes[p], lane); \
-    } while (0)
-
-/* The sums of multiply_four4 for four positions, in assembler as those of one. Both halves of some panels follow one another
- * without a stop.
+/* A panel times four positions, in assembler as that of one. Units that have begun to multiply floats lose a cycle or two before they take
+ * up dot products again, so all 64 dot products of a group come first, and then its 24 products with scales and minima.
  *
- * v0 to v3: scaled; v4 to v7: lowered; v8 to v11: sums of a group; v16 to v19: codes of the four positions; v12 to v15 and v20
- * to v23: weights; v24 to v27: products; v28 to v31: scales and minima of the rows, scales and sums of the inputs. */
+ * v0 to v7: sums of a group, the first half of the rows for each position and then the other; v8 to v15: scaled, likewise; v16 to
+ * v23: lowered; v24 to v27: codes of the positions, and then products; v28 to v31: weights, and then scales and minima of
+ * the rows, and scales and sums of the inputs. */
+#define LOAD_PAIR(to, other, from, at) "ldp q" #to ", q" #other ", [%[" #from "], #" #at "]\n"
+#define DOT_EIGHT(first, second, lane)                                                              \
+    DOT(0, first, 24, lane) DOT(1, first, 25, lane) DOT(2, first, 26, lane) DOT(3, first, 27, lane) \
+    DOT(4, second, 24, lane) DOT(5, second, 25, lane) DOT(6, second, 26, lane) DOT(7, second, 27, lane)
 #define PRODUCT(to, dot) "fmla v" #to ".4s, v" #dot ".4s, v28.4s\n"
-#define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 #define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
+#define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 
-/* `between` comes when the last group is used up. */
-#define SUM_FOUR(between)                                                                                           \
-    LOAD(19, codes, 112) LOAD(17, codes, 48) LOAD(14, low, 32) PRODUCT(24, 8) PRODUCT(25, 9) PRODUCT(26, 10)        \
-    PRODUCT(27, 11) LOWER(5, 1) LOWER(6, 2) SCALE(0, 24, 0) SCALE(3, 27, 3) LOAD(18, codes, 80)                     \
-    LOAD(20, rows, 0) LOAD(9, starts, 16) LOAD(8, starts, 0) SCALE(1, 25, 1) LOAD(11, starts, 48)                   \
-    LOAD(10, starts, 32) LOWER(7, 3) LOAD(21, rows, 32) LOAD(22, rows, 64) LOWER(4, 0) LOAD(23, rows, 96)           \
-    LOAD(16, codes, 16) DOT(8, 20, 16, 0) DOT(9, 20, 17, 0) DOT(10, 20, 18, 0) LOAD(13, low, 16)                    \
-    DOT(11, 20, 19, 0) SCALE(2, 26, 2) between DOT(8, 21, 16, 1) DOT(9, 21, 17, 1) DOT(10, 21, 18, 1)               \
-    DOT(11, 21, 19, 1) DOT(8, 22, 16, 2) DOT(9, 22, 17, 2) DOT(10, 22, 18, 2) DOT(11, 22, 19, 2)                    \
-    DOT(8, 23, 16, 3) DOT(9, 23, 17, 3) DOT(10, 23, 18, 3) DOT(11, 23, 19, 3) LOAD(12, low, 0) LOAD(29, low, 96)    \
-    LOAD(15, low, 48) LOAD(16, codes, 0) LOAD(17, codes, 32) LOAD(18, codes, 64) LOAD(19, codes, 96)                \
-    "ldr q30, [%[scales]], #16\n" DOT(8, 12, 16, 0) DOT(9, 12, 17, 0) DOT(11, 12, 19, 0) DOT(10, 12, 18, 0)         \
-    "add %[codes], %[codes], #128\n" LOAD(25, low, 80) DOT(8, 13, 16, 1) DOT(9, 13, 17, 1) DOT(10, 13, 18, 1)       \
-    DOT(11, 13, 19, 1) DOT(8, 14, 16, 2) DOT(9, 14, 17, 2) DOT(10, 14, 18, 2) DOT(11, 14, 19, 2)                    \
-    DOT(8, 15, 16, 3) DOT(9, 15, 17, 3) DOT(10, 15, 18, 3) "add %[rows], %[rows], #144\n" DOT(11, 15, 19, 3)        \
-    LOAD(28, low, 64) LOAD(24, low, 80) LOAD(26, low, 80) LOAD(27, low, 80) "add %[starts], %[starts], #64\n"       \
-    "add %[low], %[low], #224\n" "ldr q31, [%[sums]], #16\n" "subs %w[groups], %w[groups], #1\n"
+#define SUM_FOUR                                                                                    \
+    LOAD(24, codes, 16) LOAD_PAIR(0, 1, starts, 0) LOAD_PAIR(28, 29, rows, 0) LOAD(25, codes, 48)   \
+    LOAD_PAIR(2, 3, starts, 32) LOAD(26, codes, 80) LOAD(27, codes, 112)                            \
+    LOAD_PAIR(4, 5, starts, 0) LOAD_PAIR(6, 7, starts, 32) LOAD_PAIR(30, 31, rows, 32)              \
+    DOT_EIGHT(28, 29, 0) LOAD_PAIR(28, 29, rows, 64)                                                \
+    DOT_EIGHT(30, 31, 1) LOAD_PAIR(30, 31, rows, 96)                                                \
+    DOT_EIGHT(28, 29, 2) LOAD_PAIR(28, 29, low, 0)                                                  \
+    DOT_EIGHT(30, 31, 3) LOAD_PAIR(30, 31, low, 32)                                                 \
+    LOAD(24, codes, 0) LOAD(25, codes, 32) LOAD(26, codes, 64) LOAD(27, codes, 96)                  \
+    DOT_EIGHT(28, 29, 0) LOAD_PAIR(28, 29, low, 64)                                                 \
+    DOT_EIGHT(30, 31, 1) LOAD_PAIR(30, 31, low, 96)                                                 \
+    DOT_EIGHT(28, 29, 2) LOAD(28, low, 128)                                                         \
+    DOT_EIGHT(30, 31, 3) LOAD(29, low, 160)                                                         \
+    "ldr q30, [%[scales]], #16\n ldr q31, [%[sums]], #16\n"                                         \
+    LOAD(24, low, 192) LOAD(25, low, 192) LOAD(26, low, 192) LOAD(27, low, 192)                     \
+    "subs %w[groups], %w[groups], #1\n add %[codes], %[codes], #128\n"                              \
+    PRODUCT(24, 0) PRODUCT(25, 1) PRODUCT(26, 2) PRODUCT(27, 3)                                     \
+    LOWER(16, 0) LOWER(17, 1) LOWER(18, 2) LOWER(19, 3) LOAD(28, low, 144) LOAD(29, low, 176)       \
+    SCALE(8, 24, 0) SCALE(9, 25, 1) SCALE(10, 26, 2) SCALE(11, 27, 3)                               \
+    LOAD(24, low, 208) LOAD(25, low, 208) LOAD(26, low, 208) LOAD(27, low, 208)                     \
+    "add %[starts], %[starts], #64\n add %[rows], %[rows], #144\n add %[low], %[low], #224\n"       \
+    PRODUCT(24, 4) PRODUCT(25, 5) PRODUCT(26, 6) PRODUCT(27, 7)                                     \
+    LOWER(20, 0) LOWER(21, 1) LOWER(22, 2) LOWER(23, 3)                                             \
+    SCALE(12, 24, 0) SCALE(13, 25, 1) SCALE(14, 26, 2) SCALE(15, 27, 3)
 
-#define FINISH_FOUR                                                                                                 \
-    PRODUCT(24, 8) PRODUCT(25, 9) PRODUCT(26, 10) PRODUCT(27, 11) LOWER(4, 0) LOWER(5, 1) LOWER(6, 2) LOWER(7, 3)   \
-    SCALE(0, 24, 0) SCALE(1, 25, 1) SCALE(2, 26, 2) SCALE(3, 27, 3)
+/* finish_rows for one position and one half. */
+#define LIFT(to) "fmul v" #to ".4s, v" #to ".4s, v24.4s\n"
+#define FINISH(scaled, lowered, scales, minima)                                                     \
+    "fmul v" #scaled ".4s, v" #scaled ".4s, v" #scales ".4s\n"                                      \
+    "fmls v" #scaled ".4s, v" #lowered ".4s, v" #minima ".4s\n"
 
-#define STORE_FOUR                                                                                                  \
-    "stp q0, q1, [%[to]], #32\n stp q2, q3, [%[to]], #32\n stp q4, q5, [%[to]], #32\n stp q6, q7, [%[to]], #32\n"
-
-#define NEXT_HALF STORE_FOUR ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7)
-
-/* `to` gets what is to be multiplied with the scales of the rows, four floats for each position, and as much for their minima:
- * for both halves of every panel, after as much again that means nothing. The first group of the inputs is `first`. */
-INLINE void sum_fours4(const unsigned char *panels, const Unpacked *unpacked, int count, int all_groups,
-                       const Activations *in, size_t first, float *to) {
-    const uint8_t *rows = ((const Tile4 *)((const PanelHead *)panels + 1))->codes[0][0];
+/* `count` panels times four positions from `position` on, one panel after the other without a stop; `apart` floats lie between
+ * what two panels make. */
+TARGET static void multiply_fours4(const unsigned char *panel, const Unpacked *unpacked, int count, int all_groups,
+                                   const Activations *in, int position, float *out, size_t apart) {
+    size_t first = (size_t)position * (size_t)all_groups;
+    const uint8_t *rows = ((const Tile4 *)((const PanelHead *)panel + 1))->codes[0][0];
     const int8_t *codes;
-    const float *scales, *sums;
+    const float *scales, *sums, lift = ROW_LIFT;
     const int32_t *starts;
-    int groups, halves = 2 * count;
-    /* From the end of a half to the start of the next, which is the panel's other half or the next panel's first. */
-    int64_t to_other = (int64_t)sizeof *unpacked, to_panel = sizeof(PanelHead) - 16;
-    int64_t row_step = 16 - (int64_t)sizeof(Tile4) * all_groups, low_step = to_other - 2 * to_other * all_groups;
-    int64_t both_rows = row_step + to_panel, both_low = low_step - to_other;
+    int groups;
     __asm__ volatile(
-        ZERO(0) ZERO(1) ZERO(2) ZERO(3) ZERO(4) ZERO(5) ZERO(6) ZERO(7) ZERO(8) ZERO(9) ZERO(10) ZERO(11)
-        ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30) ZERO(31)
         "1:\n"
         "mov %[codes], %[all_codes]\n mov %[starts], %[all_starts]\n mov %[scales], %[all_scales]\n"
         "mov %[sums], %[all_sums]\n mov %w[groups], %w[all_groups]\n"
-        SUM_FOUR(NEXT_HALF)
-        "b.eq 3f\n"
+        ZERO(8) ZERO(9) ZERO(10) ZERO(11) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
+        ZERO(16) ZERO(17) ZERO(18) ZERO(19) ZERO(20) ZERO(21) ZERO(22) ZERO(23)
         ".p2align 5\n"
         "2:\n"
-        SUM_FOUR()
+        SUM_FOUR
         "b.ne 2b\n"
-        "3:\n"
-        "add %[rows], %[rows], %[row_step]\n sub %[row_step], %[both_rows], %[row_step]\n"
-        "add %[low], %[low], %[low_step]\n sub %[low_step], %[both_low], %[low_step]\n"
-        "subs %w[halves], %w[halves], #1\n"
+        LOAD_PAIR(28, 29, panel, 0) LOAD_PAIR(30, 31, panel, 32) "ld1r {v24.4s}, [%[lift]]\n"
+        /* The head of a panel comes before its tiles, which begin with scales. */
+        "sub %[panel], %[rows], #16\n add %[rows], %[rows], #64\n subs %w[count], %w[count], #1\n"
+        LIFT(28) LIFT(29) LIFT(30) LIFT(31)
+        FINISH(8, 16, 28, 30) FINISH(12, 20, 29, 31) FINISH(9, 17, 28, 30) FINISH(13, 21, 29, 31)
+        FINISH(10, 18, 28, 30) FINISH(14, 22, 29, 31) FINISH(11, 19, 28, 30) FINISH(15, 23, 29, 31)
+        "stp q8, q12, [%[out]]\n stp q9, q13, [%[out], #32]\n stp q10, q14, [%[out], #64]\n stp q11, q15, [%[out], #96]\n"
+        "add %[out], %[out], %[apart]\n"
         "b.ne 1b\n"
-        FINISH_FOUR
-        STORE_FOUR
-        : [codes] "=&r"(codes), [scales] "=&r"(scales), [sums] "=&r"(sums), [starts] "=&r"(starts),
-          [groups] "=&r"(groups), [rows] "+r"(rows), [low] "+r"(unpacked), [row_step] "+r"(row_step),
-          [low_step] "+r"(low_step), [halves] "+r"(halves), [to] "+r"(to)
+        : [codes] "=&r"(codes), [scales] "=&r"(scales), [starts] "=&r"(starts), [sums] "=&r"(sums),
+          [groups] "=&r"(groups), [rows] "+r"(rows), [low] "+r"(unpacked), [panel] "+r"(panel),
+          [count] "+r"(count), [out] "+r"(out)
         : [all_codes] "r"(in->codes + first * GROUP), [all_scales] "r"(in->scales + first),
           [all_sums] "r"(in->sums + first), [all_starts] "r"(in->starts + 4 * first),
-          [all_groups] "r"(all_groups), [both_rows] "r"(both_rows), [both_low] "r"(both_low)
+          [all_groups] "r"(all_groups), [apart] "r"(apart * sizeof *out), [lift] "r"(&lift)
         : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
           "v29", "v30", "v31");
 }
 
-_Static_assert(sizeof(Tile4) == 144 && sizeof(Unpacked) == 112 && offsetof(Unpacked, scales) == 64 &&
-                   offsetof(Unpacked, shifts) == 80 && offsetof(Unpacked, minima) == 96,
-               "the numbers in sum_fours4");
+_Static_assert(sizeof(Tile4) == 144 && sizeof(Unpacked) == 224 && offsetof(Unpacked, scales) == 128 &&
+                   offsetof(Unpacked, minima) == 160 && offsetof(Unpacked, shifts) == 192 &&
+                   offsetof(PanelHead, minima) == 32 && sizeof(PanelHead) == 64 && offsetof(Tile4, codes) == 16,
+               "the numbers in multiply_fours4");
 
-/* Half h of a panel times `count` of four positions that lie together, one to three. */
-INLINE void multiply_four4(const unsigned char *panel, const Unpacked *unpacked, int groups,
-                           const Activations *in, int position, const int count, const int h,
-                           float *out) {
+/* ---- What is left over, one to three of four positions that lie together ---- */
+
+/* Add the products of eight rows with one four of each position's codes. `lane` is a constant of the
+ * instruction, hence a macro. */
+#define ADD_FOURS(sum, rows, codes, lane)                                                           \
+    for (int h = 0; h < 2; h++) {                                                                   \
+        int8x16_t weights = vld1q_s8((const int8_t *)(rows)[4 * h]);                                \
+        for (int p = 0; p < count; p++) sum[h][p] = vdotq_laneq_s32(sum[h][p], weights, codes[p], lane); \
+    }
+
+INLINE void multiply_some4(const unsigned char *panel, const Unpacked *unpacked, int groups, const Activations *in,
+                           int position, const int count, float *out) {
     const PanelHead *head = (const PanelHead *)panel;
     const Tile4 *tile = (const Tile4 *)(head + 1);
     size_t first = (size_t)position * (size_t)groups;
     const int8_t *codes = in->codes + first * GROUP;
     const float *scales = in->scales + first, *sums = in->sums + first;
     const int32_t *starts = in->starts + 4 * first;
-    float32x4_t scaled[QUAD], lowered[QUAD];
-    unpacked += h;
-    for (int p = 0; p < count; p++) scaled[p] = lowered[p] = vdupq_n_f32(0.0f);
-    for (int group = 0; group < groups; group++, tile++, unpacked += 2) {
-        int32x4_t sum[QUAD];
+    float32x4_t scaled[2][QUAD], lowered[2][QUAD];
+    for (int h = 0; h < 2; h++)
+        for (int p = 0; p < count; p++) scaled[h][p] = lowered[h][p] = vdupq_n_f32(0.0f);
+    for (int group = 0; group < groups; group++, tile++, unpacked++) {
+        int32x4_t sum[2][QUAD];
         int8x16_t fours[QUAD];
         for (int p = 0; p < count; p++) {
-            sum[p] = vld1q_s32(starts + 4 * p);
+            sum[0][p] = sum[1][p] = vld1q_s32(starts + 4 * p);
             fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
         }
-        ADD_FOUR(sum, (const int8_t *)tile->codes[0][4 * h], fours, 0);
-        ADD_FOUR(sum, (const int8_t *)tile->codes[1][4 * h], fours, 1);
-        ADD_FOUR(sum, (const int8_t *)tile->codes[2][4 * h], fours, 2);
-        ADD_FOUR(sum, (const int8_t *)tile->codes[3][4 * h], fours, 3);
+        ADD_FOURS(sum, tile->codes[0], fours, 0)
+        ADD_FOURS(sum, tile->codes[1], fours, 1)
+        ADD_FOURS(sum, tile->codes[2], fours, 2)
+        ADD_FOURS(sum, tile->codes[3], fours, 3)
         for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP);
-        ADD_FOUR(sum, unpacked->low[0][0], fours, 0);
-        ADD_FOUR(sum, unpacked->low[1][0], fours, 1);
-        ADD_FOUR(sum, unpacked->low[2][0], fours, 2);
-        ADD_FOUR(sum, unpacked->low[3][0], fours, 3);
-        float32x4_t scale = vld1q_f32(unpacked->scales), minimum = vld1q_f32(unpacked->minima);
-        float32x4_t in_scales = vld1q_f32(scales), in_sums = vld1q_f32(sums);
-#define FINISH(p)                                                                            \
-    if (p < count) {                                                                         \
-        /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */    \
-        float32x4_t dot = vreinterpretq_f32_s32(sum[p]);                                     \
-        float32x4_t product = vfmaq_f32(vld1q_f32(unpacked->shifts), dot, scale);            \
-        scaled[p] = vfmaq_laneq_f32(scaled[p], product, in_scales, p);                       \
-        lowered[p] = vfmaq_laneq_f32(lowered[p], minimum, in_sums, p);                       \
-    }
-        FINISH(0)
-        FINISH(1)
-        FINISH(2)
-        FINISH(3)
-#undef FINISH
+        ADD_FOURS(sum, unpacked->low[0], fours, 0)
+        ADD_FOURS(sum, unpacked->low[1], fours, 1)
+        ADD_FOURS(sum, unpacked->low[2], fours, 2)
+        ADD_FOURS(sum, unpacked->low[3], fours, 3)
+        for (int h = 0; h < 2; h++) {
+            float32x4_t scale = vld1q_f32(unpacked->scales[h]), minimum = vld1q_f32(unpacked->minima[h]);
+            float32x4_t shift = vld1q_f32(unpacked->shifts[h]);
+            for (int p = 0; p < count; p++) {
+                /* (MAGIC + dot) * scale - MAGIC * scale, rounded once: the product of the two */
+                float32x4_t product = vfmaq_f32(shift, vreinterpretq_f32_s32(sum[h][p]), scale);
+                scaled[h][p] = vfmaq_n_f32(scaled[h][p], product, scales[p]);
+                lowered[h][p] = vfmaq_n_f32(lowered[h][p], minimum, sums[p]);
+            }
+        }
         codes += QUAD * GROUP;
         scales += QUAD;
         sums += QUAD;
         starts += 4 * QUAD;
     }
-    for (int p = 0; p < count; p++) finish_rows(head, h, scaled[p], lowered[p], out + p * PANEL);
+    for (int h = 0; h < 2; h++)
+        for (int p = 0; p < count; p++) finish_rows(head, h, scaled[h][p], lowered[h][p], out + p * PANEL);
 }
 
-/* Some panels times four positions; `apart` floats lie between what two panels make. */
-TARGET static void multiply_fours4(const Matrix *matrix, const unsigned char *panels, int count,
-                                   const Activations *in, int position, float *out, size_t apart) {
-    float made[(2 * MOST_PANELS + 1) * 2 * QUAD * 4];
-    sum_fours4(panels, (const Unpacked *)in->unpacked, count, matrix->groups, in,
-               (size_t)position * (size_t)matrix->groups, made);
-    const float *sums = made;
-    for (int i = 0; i < count; i++, panels += matrix->panel_bytes, out += apart)
-        for (int h = 0; h < 2; h++) {
-            sums += 2 * QUAD * 4;
-            for (int p = 0; p < QUAD; p++)
-                finish_rows((const PanelHead *)panels, h, vld1q_f32(sums + 4 * p), vld1q_f32(sums + 4 * (QUAD + p)),
-                            out + p * PANEL);
-        }
-}
-
-INLINE void multiply_four8(const unsigned char *panel, int groups, const Activations *in, int position,
-                           const int count, const int h, float *out) {
+INLINE void multiply_some8(const unsigned char *panel, int groups, const Activations *in, int position, const int count,
+                           float *out) {
     const PanelHead *head = (const PanelHead *)panel;
     const Tile8 *tile = (const Tile8 *)(head + 1);
     size_t first = (size_t)position * (size_t)groups;
     const int8_t *codes = in->codes + first * GROUP;
     const float *scales = in->scales + first;
-    float32x4_t scaled[QUAD];
-    for (int p = 0; p < count; p++) scaled[p] = vdupq_n_f32(0.0f);
+    float32x4_t scaled[2][QUAD];
+    for (int h = 0; h < 2; h++)
+        for (int p = 0; p < count; p++) scaled[h][p] = vdupq_n_f32(0.0f);
     for (int group = 0; group < groups; group++, tile++, codes += QUAD * GROUP, scales += QUAD) {
-        int32x4_t dot[QUAD];
+        int32x4_t sum[2][QUAD];
         int8x16_t fours[QUAD];
         for (int p = 0; p < count; p++) {
-            dot[p] = vdupq_n_s32(MAGIC);
+            sum[0][p] = sum[1][p] = vdupq_n_s32(MAGIC);
             fours[p] = vld1q_s8(codes + p * GROUP);
         }
-        ADD_FOUR(dot, tile->codes[0][4 * h], fours, 0);
-        ADD_FOUR(dot, tile->codes[1][4 * h], fours, 1);
-        ADD_FOUR(dot, tile->codes[2][4 * h], fours, 2);
-        ADD_FOUR(dot, tile->codes[3][4 * h], fours, 3);
+        ADD_FOURS(sum, tile->codes[0], fours, 0)
+        ADD_FOURS(sum, tile->codes[1], fours, 1)
+        ADD_FOURS(sum, tile->codes[2], fours, 2)
+        ADD_FOURS(sum, tile->codes[3], fours, 3)
         for (int p = 0; p < count; p++) fours[p] = vld1q_s8(codes + p * GROUP + GROUP / 2);
-        ADD_FOUR(dot, tile->codes[4][4 * h], fours, 0);
-        ADD_FOUR(dot, tile->codes[5][4 * h], fours, 1);
-        ADD_FOUR(dot, tile->codes[6][4 * h], fours, 2);
-        ADD_FOUR(dot, tile->codes[7][4 * h], fours, 3);
-        float32x4_t in_scales = vld1q_f32(scales);
-#define FINISH(p) \
-    if (p < count) scaled[p] = vfmaq_laneq_f32(scaled[p], plain(dot[p]), in_scales, p);
-        FINISH(0)
-        FINISH(1)
-        FINISH(2)
-        FINISH(3)
-#undef FINISH
+        ADD_FOURS(sum, tile->codes[4], fours, 0)
+        ADD_FOURS(sum, tile->codes[5], fours, 1)
+        ADD_FOURS(sum, tile->codes[6], fours, 2)
+        ADD_FOURS(sum, tile->codes[7], fours, 3)
+        for (int h = 0; h < 2; h++)
+            for (int p = 0; p < count; p++) scaled[h][p] = vfmaq_n_f32(scaled[h][p], plain(sum[h][p]), scales[p]);
     }
-    for (int p = 0; p < count; p++)
-        vst1q_f32(out + p * PANEL + 4 * h, vmulq_f32(scaled[p], vld1q_f32(head->scales + 4 * h)));
+    for (int h = 0; h < 2; h++)
+        for (int p = 0; p < count; p++)
+            vst1q_f32(out + p * PANEL + 4 * h, vmulq_f32(scaled[h][p], vld1q_f32(head->scales + 4 * h)));
 }
 
+/* The same sums for four positions and several panels, as in multiply_fours4: 64 dot products, and 16 other instructions.
+ *
+ * v0 to v7: sums of a group, as there; v8 to v15: scaled; v16 to v19 and v20 to v23: codes of the positions, the first and the last
+ * 16; v24 to v27: weights; v28: MAGIC_FLOAT; v30: scales of the inputs. */
+#define DOT_BYTES(first, second, k, l, m, n, lane)                                                  \
+    DOT(0, first, k, lane) DOT(1, first, l, lane) DOT(2, first, m, lane) DOT(3, first, n, lane)     \
+    DOT(4, second, k, lane) DOT(5, second, l, lane) DOT(6, second, m, lane) DOT(7, second, n, lane)
+#define PLAIN(sum) "fsub v" #sum ".4s, v" #sum ".4s, v28.4s\n"
+#define TIMES_SCALE(to, by) "fmul v" #to ".4s, v" #to ".4s, v" #by ".4s\n"
+
+#define SUM_FOUR_BYTES                                                                              \
+    LOAD_PAIR(16, 20, codes, 0) LOAD_PAIR(0, 1, magic, 0) LOAD_PAIR(24, 25, rows, 0)                \
+    LOAD_PAIR(17, 21, codes, 32) LOAD_PAIR(2, 3, magic, 0) LOAD_PAIR(18, 22, codes, 64)             \
+    LOAD_PAIR(19, 23, codes, 96) LOAD_PAIR(4, 5, magic, 0) LOAD_PAIR(6, 7, magic, 0)                \
+    LOAD_PAIR(26, 27, rows, 32)                                                                     \
+    DOT_BYTES(24, 25, 16, 17, 18, 19, 0) LOAD_PAIR(24, 25, rows, 64)                                \
+    DOT_BYTES(26, 27, 16, 17, 18, 19, 1) LOAD_PAIR(26, 27, rows, 96)                                \
+    DOT_BYTES(24, 25, 16, 17, 18, 19, 2) LOAD_PAIR(24, 25, rows, 128)                               \
+    DOT_BYTES(26, 27, 16, 17, 18, 19, 3) LOAD_PAIR(26, 27, rows, 160)                               \
+    DOT_BYTES(24, 25, 20, 21, 22, 23, 0) LOAD_PAIR(24, 25, rows, 192)                               \
+    DOT_BYTES(26, 27, 20, 21, 22, 23, 1) LOAD_PAIR(26, 27, rows, 224)                               \
+    DOT_BYTES(24, 25, 20, 21, 22, 23, 2) "ldr q30, [%[scales]], #16\n"                              \
+    DOT_BYTES(26, 27, 20, 21, 22, 23, 3)                                                            \
+    "subs %w[groups], %w[groups], #1\n add %[codes], %[codes], #128\n add %[rows], %[rows], #256\n" \
+    PLAIN(0) PLAIN(1) PLAIN(2) PLAIN(3) PLAIN(4) PLAIN(5) PLAIN(6) PLAIN(7)                         \
+    SCALE(8, 0, 0) SCALE(9, 1, 1) SCALE(10, 2, 2) SCALE(11, 3, 3)                                   \
+    SCALE(12, 4, 0) SCALE(13, 5, 1) SCALE(14, 6, 2) SCALE(15, 7, 3)
+
+TARGET static void multiply_fours8(const unsigned char *panel, int count, int all_groups, const Activations *in,
+                                   int position, float *out, size_t apart) {
+    size_t first = (size_t)position * (size_t)all_groups;
+    const int8_t *rows = ((const Tile8 *)((const PanelHead *)panel + 1))->codes[0][0], *codes;
+    const float *scales;
+    const int32x4_t magic[2] = {vdupq_n_s32(MAGIC), vdupq_n_s32(MAGIC)};
+    int groups;
+    __asm__ volatile(
+        LOAD(28, magic, 0)
+        "1:\n"
+        "mov %[codes], %[all_codes]\n mov %[scales], %[all_scales]\n mov %w[groups], %w[all_groups]\n"
+        ZERO(8) ZERO(9) ZERO(10) ZERO(11) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
+        ".p2align 5\n"
+        "2:\n"
+        SUM_FOUR_BYTES
+        "b.ne 2b\n"
+        LOAD_PAIR(24, 25, panel, 0)
+        "mov %[panel], %[rows]\n add %[rows], %[rows], #64\n subs %w[count], %w[count], #1\n"
+        TIMES_SCALE(8, 24) TIMES_SCALE(12, 25) TIMES_SCALE(9, 24) TIMES_SCALE(13, 25)
+        TIMES_SCALE(10, 24) TIMES_SCALE(14, 25) TIMES_SCALE(11, 24) TIMES_SCALE(15, 25)
+        "stp q8, q12, [%[out]]\n stp q9, q13, [%[out], #32]\n stp q10, q14, [%[out], #64]\n stp q11, q15, [%[out], #96]\n"
+        "add %[out], %[out], %[apart]\n"
+        "b.ne 1b\n"
+        : [codes] "=&r"(codes), [scales] "=&r"(scales), [groups] "=&r"(groups), [rows] "+r"(rows),
+          [panel] "+r"(panel), [count] "+r"(count), [out] "+r"(out)
+        : [all_codes] "r"(in->codes + first * GROUP), [all_scales] "r"(in->scales + first),
+          [all_groups] "r"(all_groups), [apart] "r"(apart * sizeof *out), [magic] "r"(magic)
+        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",
+          "v30");
+}
+
+_Static_assert(sizeof(Tile8) == 256 && sizeof(PanelHead) == 64, "the numbers in multiply_fours8");
+
 /* `count` is a constant in each call, so that sums stay in registers. */
-#define EIGHT_BITS(count)                                                                    \
-    {                                                                                        \
-        multiply_four8(panel, groups, in, position, count, 0, to);                           \
-        multiply_four8(panel, groups, in, position, count, 1, to);                           \
+#define SOME_LEFT(count)                                                                     \
+    if (matrix->bits == 4)                                                                   \
+        multiply_some4(panel, unpacked, groups, in, position, count, to);                    \
+    else                                                                                     \
+        multiply_some8(panel, groups, in, position, count, to);
+
+/* What panels that pass together take of the first-level cache at most: the rest is for the inputs. */
+#define SWEEP_BYTES (32 << 10)
+
+/* `count` panels times several positions; they are unpacked if they have to be. */
+TARGET static void multiply_several(const Matrix *matrix, const unsigned char *panels, int count, const Activations *in,
+                                    int n, float *out) {
+    int groups = matrix->groups, position = 0;
+    const Unpacked *unpacked = (const Unpacked *)in->unpacked;
+    size_t apart = (size_t)n * PANEL;
+    for (; n - position >= QUAD; position += QUAD)
+        if (matrix->bits == 4)
+            multiply_fours4(panels, unpacked, count, groups, in, position, out + position * PANEL, apart);
+        else
+            multiply_fours8(panels, count, groups, in, position, out + position * PANEL, apart);
+    for (int i = 0; i < count; i++, unpacked += groups) {
+        const unsigned char *panel = panels + (size_t)i * matrix->panel_bytes;
+        float *to = out + (size_t)i * apart + position * PANEL;
+        switch (n - position) {
+            case 1: SOME_LEFT(1) break;
+            case 2: SOME_LEFT(2) break;
+            case 3: SOME_LEFT(3) break;
+        }
     }
-#define FOUR_STEP(count)                                                                     \
-    if (matrix->bits == 4) {                                                                 \
-        multiply_four4(panel, unpacked, groups, in, position, count, 0, to);                 \
-        multiply_four4(panel, unpacked, groups, in, position, count, 1, to);                 \
-    } else                                                                                   \
-        EIGHT_BITS(count)
+}
 
 TARGET static void multiply_codes(const Matrix *matrix, int first, int count, const Activations *in, int n,
                                   float *out) {
-    int groups = matrix->groups;
-    const unsigned char *panels = matrix->data + (size_t)first * matrix->panel_bytes;
+    int groups = matrix->groups, some;
+    const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
     if (n == 1) {
         if (matrix->bits == 4)
             multiply_alone4(matrix, first, count, in, out);
         else
-            for (int i = 0; i < count; i++)
-                multiply_alone8(panels + (size_t)i * matrix->panel_bytes, groups, in, out + i * PANEL);
+            for (int i = 0; i < count; i++, panel += matrix->panel_bytes)
+                multiply_alone8(panel, groups, in, out + i * PANEL);
         return;
     }
-    if (matrix->bits == 4)
-        for (int i = 0; i < count; i++)
-            unpack(panels + (size_t)i * matrix->panel_bytes, groups, (Unpacked *)in->unpacked + 2 * i * groups);
-    for (int position = 0; position < n; position += QUAD) {
-        if (matrix->bits == 4 && n - position >= QUAD) {
-            multiply_fours4(matrix, panels, count, in, position, out + position * PANEL, (size_t)n * PANEL);
-            continue;
-        }
-        for (int i = 0; i < count; i++) {
-            const unsigned char *panel = panels + (size_t)i * matrix->panel_bytes;
-            const Unpacked *unpacked = (const Unpacked *)in->unpacked + 2 * i * groups;
-            float *to = out + (size_t)(i * n + position) * PANEL;
-            switch (n - position) {
-                case 1: FOUR_STEP(1) break;
-                case 2: FOUR_STEP(2) break;
-                case 3: FOUR_STEP(3) break;
-                default: EIGHT_BITS(4) break;
-            }
-        }
+    size_t bytes = matrix->panel_bytes + (matrix->bits == 4 ? (size_t)groups * sizeof(Unpacked) : 0);
+    int most = bytes < SWEEP_BYTES ? (int)(SWEEP_BYTES / bytes) : 1;
+    for (; count > 0; count -= some, panel += (size_t)some * matrix->panel_bytes, out += some * n * PANEL) {
+        some = most < count ? most : count;
+        if (matrix->bits == 4)
+            for (int i = 0; i < some; i++)
+                unpack(panel + (size_t)i * matrix->panel_bytes, groups, (Unpacked *)in->unpacked + i * groups);
+        multiply_several(matrix, panel, some, in, n, out);
     }
 }
 

@@ -30,6 +30,7 @@ TARGET static inline v8 v8_fma_scalar(v8 a, float b, v8 c) {
 TARGET static inline v8 v8_round(v8 a) {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+TARGET static inline v8 v8_round_product(v8 a, float b) { return v8_round(v8_mul(a, v8_splat(b))); }
 TARGET static inline v8 v8_power_of_two(v8 a) {
     __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(a), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));

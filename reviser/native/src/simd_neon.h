@@ -58,6 +58,11 @@ TARGET static inline v8 v8_round(v8 a) {
     v8 rounder = v8_splat(ROUNDER);
     return v8_sub(v8_add(a, rounder), rounder);
 }
+/* The same of a times b, which is rounded once. */
+TARGET static inline v8 v8_round_product(v8 a, float b) {
+    v8 rounder = v8_splat(ROUNDER);
+    return v8_sub(v8_fma_scalar(a, b, rounder), rounder);
+}
 /* Whole numbers from -126 to 127. */
 TARGET static inline v8 v8_power_of_two(v8 a) {
     v8 shifted = v8_add(a, v8_splat(ROUNDER + 127.0f));

@@ -40,6 +40,7 @@ static inline float round_even(float x) {
     return shifted - 12582912.0f;
 }
 static inline v8 v8_round(v8 a) { V8_LANES(round_even(a.lane[i])); }
+static inline v8 v8_round_product(v8 a, float b) { V8_LANES(round_even(a.lane[i] * b)); }
 
 /* 2 to the power of a whole number from -126 to 127, by writing the exponent bits. */
 static inline v8 v8_power_of_two(v8 a) {
