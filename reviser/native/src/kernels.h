@@ -132,9 +132,11 @@ typedef struct {
     void (*rms_norm)(const float *x, const float *weight, int width, float eps, float *out);
     void (*layer_norm)(const float *x, const float *weight, const float *bias, int width, float eps,
                        float *out);
-    /* Eight values each. */
-    void (*swiglu)(const float *gate, const float *up, float *out);
-    void (*gelu)(const float *x, const float *bias, float *out);
+    /* What becomes of n positions' products with some panels, as `multiply` leaves them; positions of the outcome lie `stride`
+     * floats apart. Panels of gates and of what they let through come by turns, in `pairs` pairs. */
+    void (*swiglu)(const float *products, int pairs, int n, float *out, size_t stride);
+    /* One panel. */
+    void (*gelu)(const float *products, const float *bias, int n, float *out, size_t stride);
 
     /* Attend from `queries` rows (at most `most_queries`, each `stride` floats after the last) to cached
      * positions [from, limits[row]), where from is a multiple of POSITION_STEP. Row r's outcome is

@@ -84,29 +84,37 @@ TARGET static void fold(const float *scores, int panels, int n, Fold *folds, flo
     }
 }
 
-TARGET static void swiglu(const float *gate, const float *up, float *out) {
-    v8 x = v8_load(gate);
-    v8 one = v8_splat(1.0f);
-    v8 sigmoid = v8_div(one, v8_add(one, v8_exp(v8_sub(v8_splat(0.0f), x))));
-    v8_store(out, v8_mul(v8_mul(x, sigmoid), v8_load(up)));
+TARGET static void swiglu(const float *products, int pairs, int n, float *out, size_t stride) {
+    size_t apart = (size_t)n * PANEL;
+    v8 one = v8_splat(1.0f), zero = v8_splat(0.0f);
+    /* A position's outcomes lie side by side: all of them are written before the next position's. */
+    for (int p = 0; p < n; p++, products += PANEL, out += stride)
+        for (int i = 0; i < pairs; i++) {
+            const float *gate = products + 2 * (size_t)i * apart;
+            v8 x = v8_load(gate);
+            v8 divisor = v8_add(one, v8_exp(v8_sub(zero, x)));
+            v8_store(out + i * PANEL, v8_div(v8_mul(x, v8_load(gate + apart)), divisor));
+        }
 }
 
 /* x times the normal distribution's cumulative probability, from erf by Abramowitz and Stegun's
  * formula 7.1.26, which is within 1.5e-7. */
-TARGET static void gelu(const float *values, const float *bias, float *out) {
-    v8 x = v8_add(v8_load(values), v8_load(bias));
-    v8 z = v8_mul(v8_abs(x), v8_splat(0.70710678f));
-    v8 one = v8_splat(1.0f);
-    v8 t = v8_div(one, v8_fma(z, v8_splat(0.3275911f), one));
-    v8 series = v8_splat(1.061405429f);
-    series = v8_fma(series, t, v8_splat(-1.453152027f));
-    series = v8_fma(series, t, v8_splat(1.421413741f));
-    series = v8_fma(series, t, v8_splat(-0.284496736f));
-    series = v8_fma(series, t, v8_splat(0.254829592f));
-    v8 tail = v8_mul(v8_mul(series, t), v8_exp(v8_sub(v8_splat(0.0f), v8_mul(z, z))));
-    /* x Phi(x) = max(x, 0) - |x| tail / 2, for both signs of x. */
-    v8 half = v8_mul(v8_abs(x), v8_mul(tail, v8_splat(0.5f)));
-    v8_store(out, v8_sub(v8_max(x, v8_splat(0.0f)), half));
+TARGET static void gelu(const float *values, const float *bias, int n, float *out, size_t stride) {
+    v8 biases = v8_load(bias), one = v8_splat(1.0f), zero = v8_splat(0.0f);
+    for (int p = 0; p < n; p++, values += PANEL, out += stride) {
+        v8 x = v8_add(v8_load(values), biases);
+        v8 z = v8_mul(v8_abs(x), v8_splat(0.70710678f));
+        v8 t = v8_div(one, v8_fma(z, v8_splat(0.3275911f), one));
+        v8 series = v8_splat(1.061405429f);
+        series = v8_fma(series, t, v8_splat(-1.453152027f));
+        series = v8_fma(series, t, v8_splat(1.421413741f));
+        series = v8_fma(series, t, v8_splat(-0.284496736f));
+        series = v8_fma(series, t, v8_splat(0.254829592f));
+        v8 tail = v8_mul(v8_mul(series, t), v8_exp_below(v8_sub(zero, v8_mul(z, z))));
+        /* x Phi(x) = max(x, 0) - |x| tail / 2, for both signs of x. */
+        v8 half = v8_mul(v8_abs(x), v8_mul(tail, v8_splat(0.5f)));
+        v8_store(out, v8_sub(v8_max(x, zero), half));
+    }
 }
 
 TARGET static void rms_norm(const float *x, const float *weight, int width, float eps, float *out) {

@@ -50,12 +50,25 @@ static bool has_dot_product(void) {
  * takes both; 128 sum(c) makes up for that. */
 #define NIBBLE_MASK 0x80
 
-/* Inputs of a group's bytes: a and c of the comment above. */
-INLINE void pair_inputs(const float *values, v8 *a, v8 *c) {
-    for (int i = 0; i < 2; i++) {
-        a[i] = v8_load(values + GROUP / 2 + 8 * i);
-        c[i] = v8_fma_scalar(a[i], -1.0f / 16, v8_load(values + 8 * i));
+/* Inputs of a group's bytes, four vectors each: a and c of the comment above. */
+INLINE void pair_inputs(const float *values, float32x4_t *a, float32x4_t *c) {
+    for (int i = 0; i < 4; i++) {
+        a[i] = vld1q_f32(values + GROUP / 2 + 4 * i);
+        c[i] = vfmaq_n_f32(vld1q_f32(values + 4 * i), a[i], -1.0f / 16);
     }
+}
+
+INLINE float32x4_t larger_size(float32x4_t one, float32x4_t other) { return vmaxq_f32(vabsq_f32(one), vabsq_f32(other)); }
+
+/* Sixteen values times `inverse`, rounded to bytes: added to ROUNDER, a number has its whole part in the low bits. */
+INLINE int8x16_t round_bytes(const float32x4_t *values, float inverse) {
+    int16x8_t words[2];
+    for (int i = 0; i < 2; i++) {
+        float32x4_t first = vfmaq_n_f32(vdupq_n_f32(ROUNDER), values[2 * i], inverse);
+        float32x4_t second = vfmaq_n_f32(vdupq_n_f32(ROUNDER), values[2 * i + 1], inverse);
+        words[i] = vuzp1q_s16(vreinterpretq_s16_f32(first), vreinterpretq_s16_f32(second));
+    }
+    return vuzp1q_s8(vreinterpretq_s8_s16(words[0]), vreinterpretq_s8_s16(words[1]));
 }
 
 TARGET static void quantise_pairs(const Activations *in, int position) {
@@ -64,30 +77,29 @@ TARGET static void quantise_pairs(const Activations *in, int position) {
     int8_t *codes = in->codes + first * GROUP;
     float *scales = in->scales + first, *sums = in->sums + first;
     int32_t *starts = in->starts + 4 * first;
-    v8 a[2], c[2];
+    float32x4_t a[4], c[4];
     /* In two rounds, so that groups need not wait for one another's divisions. */
     for (int group = 0; group < in->groups; group++) {
         pair_inputs(values + group * GROUP, a, c);
-        v8 high = v8_max(v8_abs(a[0]), v8_abs(a[1])), low = v8_max(v8_abs(c[0]), v8_abs(c[1]));
-        scales[(size_t)group * apart] = v8_largest(v8_max(high, low)) * (1.0f / 127);
+        float32x4_t high = vmaxq_f32(larger_size(a[0], a[1]), larger_size(a[2], a[3]));
+        float32x4_t low = vmaxq_f32(larger_size(c[0], c[1]), larger_size(c[2], c[3]));
+        scales[(size_t)group * apart] = vmaxvq_f32(vmaxq_f32(high, low)) * (1.0f / 127);
     }
+    const int8x16_t ones = vdupq_n_s8(1);
     for (int group = 0; group < in->groups; group++) {
         size_t at = (size_t)group * apart;
-        float scale = scales[at];
-        v8 inverse = v8_splat(scale > TINY ? 1.0f / scale : 0.0f);
+        float scale = scales[at], inverse = scale > TINY ? 1.0f / scale : 0.0f;
         pair_inputs(values + group * GROUP, a, c);
-        for (int i = 0; i < 2; i++) {
-            a[i] = v8_round(v8_mul(a[i], inverse));
-            c[i] = v8_round(v8_mul(c[i], inverse));
-            v8_store_int8(codes + at * GROUP + GROUP / 2 + 8 * (size_t)i, a[i]);
-            v8_store_int8(codes + at * GROUP + 8 * (size_t)i, c[i]);
-        }
-        float a_sum = v8_sum(v8_add(a[0], a[1])), c_sum = v8_sum(v8_add(c[0], c[1]));
-        float shifted = in->together == 1 ? a_sum : a_sum + c_sum;
+        int8x16_t a_codes = round_bytes(a, inverse), c_codes = round_bytes(c, inverse);
+        vst1q_s8(codes + at * GROUP, c_codes);
+        vst1q_s8(codes + at * GROUP + GROUP / 2, a_codes);
+        int32_t a_sum = vaddvq_s32(vdotq_s32(vdupq_n_s32(0), a_codes, ones));
+        int32_t c_sum = vaddvq_s32(vdotq_s32(vdupq_n_s32(0), c_codes, ones));
         scales[at] = scale * (INPUT_LIFT / 16);
         /* x + y = a + (c + a / 16) */
-        sums[at] = scale * INPUT_LIFT * (c_sum + a_sum * (17.0f / 16));
-        vst1q_s32(starts + 4 * at, vdupq_n_s32(MAGIC + 128 * (int32_t)shifted));
+        sums[at] = scale * (INPUT_LIFT / 16) * (float)(16 * c_sum + 17 * a_sum);
+        int32_t shifted = in->together == 1 ? a_sum : a_sum + c_sum;
+        vst1q_s32(starts + 4 * at, vdupq_n_s32(MAGIC + 128 * shifted));
     }
 }
 
@@ -614,10 +626,11 @@ INLINE void v8_turn_many(const float *rows, int width, int count, float *out) {
             float32x4x2_t a = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + width));
             float32x4x2_t b = vtrnq_f32(vld1q_f32(from + 2 * width), vld1q_f32(from + 3 * width));
             float *to = out + t * MANY + r;
-            vst1q_f32(to, vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0])));
-            vst1q_f32(to + MANY, vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1])));
-            vst1q_f32(to + 2 * MANY, vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0])));
-            vst1q_f32(to + 3 * MANY, vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1])));
+            for (int i = 0; i < 2; i++) {
+                float64x2_t first = vreinterpretq_f64_f32(a.val[i]), second = vreinterpretq_f64_f32(b.val[i]);
+                vst1q_f32(to + i * MANY, vreinterpretq_f32_f64(vtrn1q_f64(first, second)));
+                vst1q_f32(to + (i + 2) * MANY, vreinterpretq_f32_f64(vtrn2q_f64(first, second)));
+            }
         }
 }
 

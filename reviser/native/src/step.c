@@ -93,23 +93,35 @@ static inline void use_some(const Target *target, int row, int count, float *to,
         for (int i = 0; i < count; i++) to[i] += products[i];
 }
 
-/* Use eight products of one position; `panel` counts panels of the outcome. */
-static inline void use_products(const Decoder *d, const Target *target, int panel, int limit, float *to,
-                                const float *products, const float *second) {
-    int row = panel * PANEL;
-    to += row;
+/* Use the products of `count` panels from `first` on with n positions, as `multiply` leaves them; rows from `limit` on are there
+ * to fill the last panel. */
+static void use_products(const Decoder *d, const Target *target, int first, int count, int limit, int n,
+                         const float *products) {
+    size_t stride = (size_t)target->stride, apart = (size_t)n * PANEL;
     switch (target->use) {
         case STORE:
-        case ADD:
-            /* A constant count is a few instructions. */
-            if (limit - row >= PANEL)
-                use_some(target, row, PANEL, to, products);
-            else
-                use_some(target, row, limit - row, to, products);
+        case ADD: {
+            int whole = limit / PANEL - first < count ? limit / PANEL - first : count;
+            for (int p = 0; p < n; p++, products += PANEL) {
+                float *to = target->to + (size_t)p * stride + first * PANEL;
+                /* A constant count is a few instructions. */
+                for (int i = 0; i < whole; i++)
+                    use_some(target, (first + i) * PANEL, PANEL, to + i * PANEL, products + (size_t)i * apart);
+                if (whole < count)
+                    use_some(target, (first + whole) * PANEL, limit % PANEL, to + whole * PANEL,
+                             products + (size_t)whole * apart);
+            }
             break;
+        }
         /* Rows past the limit are zeros here: their weights and biases are. */
-        case SWIGLU: d->kernels->swiglu(products, second, to); break;
-        case GELU: d->kernels->gelu(products, target->bias + row, to); break;
+        case SWIGLU:
+            d->kernels->swiglu(products, count / 2, n, target->to + first / 2 * PANEL, stride);
+            break;
+        case GELU:
+            for (int i = 0; i < count; i++, products += apart)
+                d->kernels->gelu(products, target->bias + (first + i) * PANEL, n,
+                                 target->to + (first + i) * PANEL, stride);
+            break;
     }
 }
 
@@ -175,14 +187,7 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
             int first = at * item, end = (at + batch < to ? at + batch : to) * item;
             int count = (end < matrix->panels ? end : matrix->panels) - first;
             d->kernels->multiply(matrix, first, count, &view, n, scratch->products);
-            for (int p = 0; p < n; p++) {
-                float *row = target.to + (size_t)p * (size_t)target.stride;
-                for (int i = 0; i < count; i += each) {
-                    const float *products = scratch->products + (size_t)(i * n + p) * PANEL;
-                    use_products(d, &target, (first + i) / each, limit, row, products,
-                                 products + (size_t)n * PANEL);
-                }
-            }
+            use_products(d, &target, first, count, limit, n, scratch->products);
         }
         phase_done(place, to - from);
     }

@@ -1,0 +1,96 @@
+"""Numbers of ids, rows and positions that fill no whole tile of the kernels give what whole tiles give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from reviser.model import ModelConfig, Reviser, preset
+from reviser.native import NativeBatch, NativeDecoder
+from tests.reviser.native.conftest import random_ids
+from tests.reviser.native.test_decoder import error
+
+Build = Callable[[ModelConfig], Reviser]
+
+# Around the four positions that products take at once, the blocks of 64 that attention takes, and the 128 of a pass.
+COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 126, 127, 128)
+
+
+@pytest.mark.parametrize("bits", [4, 8, 32])
+@pytest.mark.parametrize("shape", [(40, 77, 101), (96, 160, 83), (64, 72, 96)])
+def test_any_number_of_ids_at_once_changes_no_bit(
+    bits: int, shape: tuple[int, int, int], level: str, build: Build
+) -> None:
+    """Every text has one id, so that products meet as many positions as there are texts, and attention has one."""
+    width, ff, vocab = shape
+    config = preset("tiny", width=width, heads=4, kv_heads=2, ff=ff, vocab_size=vocab, layers=2)
+    ids = random_ids(config, max(COUNTS))
+    with (
+        NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder,
+        NativeBatch(decoder, max(COUNTS), 2) as batch,
+    ):
+        wanted = []
+        for id in ids:
+            batch.clear(0)
+            wanted.append(batch.read([0], [[id]])[0].copy())
+        for count in COUNTS:
+            for row in range(count):
+                batch.clear(row)
+            found = batch.read(range(count), [[id] for id in ids[:count]])
+            assert np.array_equal(found, np.array(wanted[:count])), count
+
+
+@pytest.mark.parametrize("bits", [8, 32])
+@pytest.mark.parametrize(("heads", "kv_heads"), [(3, 1), (6, 2), (5, 5), (7, 1)])
+def test_contexts_of_any_length_are_as_in_plain_c(
+    bits: int, heads: int, kv_heads: int, level: str, build: Build
+) -> None:
+    """Queries come in sets and keys in blocks; heads of 12 dimensions fill no vector."""
+    config = preset(
+        "tiny", width=12 * heads, heads=heads, kv_heads=kv_heads, ff=64, vocab_size=50, context=150
+    )
+    model = build(config)
+    ids = random_ids(config, 150)
+    with (
+        NativeDecoder.from_model(model, bits, threads=2, level=level) as decoder,
+        NativeDecoder.from_model(model, bits, threads=1, level="portable") as plain,
+    ):
+        for count in (*COUNTS, 129, 143, 144, 145, 150):
+            decoder.truncate(0)
+            plain.truncate(0)
+            found, wanted = decoder.prefill(ids[:count]), plain.prefill(ids[:count])
+            assert error(found, wanted) < (0.002 if bits == 32 else 0.05), count
+
+
+def test_pieces_of_any_length_change_no_bit_of_a_batch(level: str, build: Build) -> None:
+    """A text that goes on after a context has other blocks than one that is read at once."""
+    config = preset("tiny", width=48, heads=6, kv_heads=2, ff=64, vocab_size=50, context=140)
+    ids = random_ids(config, 140)
+    with (
+        NativeDecoder.from_model(build(config), 4, threads=2, level=level) as decoder,
+        NativeBatch(decoder, 2) as batch,
+    ):
+        whole = batch.read([0], [ids])[0].copy()
+        for first in (1, 2, 5, 12, 47, 48, 49, 63, 64, 65, 127, 128, 129, 139):
+            batch.clear(1)
+            batch.read([1], [ids[:first]])
+            assert np.array_equal(batch.read([1], [ids[first:]])[0], whole), first
+
+
+def test_scores_stay_finite_where_activations_are_extreme(level: str, build: Build) -> None:
+    """Gates far below zero and far above, which exponentials must not overflow at."""
+    for kind in ("tiny", "tiny-paper"):
+        config = preset(kind, vocab_size=50)
+        model = build(config)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if "mlp" in name and parameter.ndim == 2:
+                    parameter.mul_(200)
+        with NativeDecoder.from_model(model, 32, level=level) as decoder:
+            scores = decoder.prefill(random_ids(config, 21)).copy()
+            wanted = model(torch.tensor([random_ids(config, 21)]))[0, -1].detach().numpy()
+            assert np.isfinite(scores).all()
+            assert error(scores, wanted) < 0.05
