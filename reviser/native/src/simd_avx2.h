@@ -56,4 +56,28 @@ TARGET static inline void v8_store_int8(int8_t *p, v8 a) {
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(words, words));
 }
 
+#define MANY 12 /* a register of sums for each: enough that none waits for its last sum, and four are left */
+
+/* Add `a` times one of twelve numbers to each of twelve sums. */
+TARGET static inline __attribute__((always_inline)) void v8_fma_many(v8 a, const float *numbers, v8 *sum) {
+    _Pragma("GCC unroll 12") for (int r = 0; r < MANY; r++)
+        sum[r] = _mm256_fmadd_ps(a, _mm256_broadcast_ss(numbers + r), sum[r]);
+}
+
+/* Twelve rows of `count` numbers, `width` apart, number by number. Reads whole fours, which rows have. */
+TARGET static inline void v8_turn_many(const float *rows, int width, int count, float *out) {
+    for (int t = 0; t < count; t += 4)
+        for (int r = 0; r < MANY; r += 4) {
+            const float *from = rows + r * width + t;
+            __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + width);
+            __m128 c = _mm_loadu_ps(from + 2 * width), d = _mm_loadu_ps(from + 3 * width);
+            float *to = out + t * MANY + r;
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(to, a);
+            _mm_storeu_ps(to + MANY, b);
+            _mm_storeu_ps(to + 2 * MANY, c);
+            _mm_storeu_ps(to + 3 * MANY, d);
+        }
+}
+
 #endif
