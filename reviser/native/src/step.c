@@ -83,14 +83,44 @@ typedef struct {
     const float *bias;
 } Target;
 
-/* Use up to eight products of one position, of rows from `row` on. */
-static inline void use_some(const Target *target, int row, int count, float *to, const float *products) {
-    if (target->use == STORE)
-        memcpy(to, products, (size_t)count * sizeof(float));
-    else if (target->bias)
-        for (int i = 0; i < count; i++) to[i] += products[i] + target->bias[row + i];
-    else
-        for (int i = 0; i < count; i++) to[i] += products[i];
+typedef float Four __attribute__((vector_size(16)));
+
+/* Add the eight products of one position; `bias` may be NULL. */
+static inline void add_eight(const float *products, const float *bias, float *to) {
+    for (int i = 0; i < PANEL; i += 4) {
+        Four sum, four;
+        memcpy(&sum, products + i, sizeof sum);
+        if (bias) {
+            memcpy(&four, bias + i, sizeof four);
+            sum += four;
+        }
+        memcpy(&four, to + i, sizeof four);
+        four += sum;
+        memcpy(to + i, &four, sizeof four);
+    }
+}
+
+/* Store or add products with panels [first, first + count) for n positions; `use` is a constant in each call. */
+static inline void use_rows(Use use, const Target *target, int first, int count, int limit, int n,
+                            const float *products) {
+    enum { AHEAD = 6 }; /* positions; where products go lies in the second-level cache at best */
+    size_t apart = (size_t)n * PANEL, stride = (size_t)target->stride;
+    const float *bias = target->bias ? target->bias + first * PANEL : NULL;
+    int whole = limit / PANEL - first < count ? limit / PANEL - first : count;
+    for (int p = 0; p < n; p++, products += PANEL) {
+        float *to = target->to + (size_t)p * stride + first * PANEL;
+        if (p + AHEAD < n)
+            for (int i = 0; i < whole; i += 2) __builtin_prefetch(to + AHEAD * stride + i * PANEL, 1);
+        for (int i = 0; i < whole; i++)
+            if (use == STORE)
+                memcpy(to + i * PANEL, products + (size_t)i * apart, PANEL * sizeof(float));
+            else
+                add_eight(products + (size_t)i * apart, bias ? bias + i * PANEL : NULL, to + i * PANEL);
+        if (whole == count) continue;
+        const float *last = products + (size_t)whole * apart;
+        for (int i = whole * PANEL; i < limit - first * PANEL; i++, last++)
+            to[i] = use == STORE ? *last : to[i] + (bias ? *last + bias[i] : *last);
+    }
 }
 
 /* Use the products of `count` panels from `first` on with n positions, as `multiply` leaves them; rows from `limit` on are there
@@ -99,20 +129,8 @@ static void use_products(const Decoder *d, const Target *target, int first, int 
                          const float *products) {
     size_t stride = (size_t)target->stride, apart = (size_t)n * PANEL;
     switch (target->use) {
-        case STORE:
-        case ADD: {
-            int whole = limit / PANEL - first < count ? limit / PANEL - first : count;
-            for (int p = 0; p < n; p++, products += PANEL) {
-                float *to = target->to + (size_t)p * stride + first * PANEL;
-                /* A constant count is a few instructions. */
-                for (int i = 0; i < whole; i++)
-                    use_some(target, (first + i) * PANEL, PANEL, to + i * PANEL, products + (size_t)i * apart);
-                if (whole < count)
-                    use_some(target, (first + whole) * PANEL, limit % PANEL, to + whole * PANEL,
-                             products + (size_t)whole * apart);
-            }
-            break;
-        }
+        case STORE: use_rows(STORE, target, first, count, limit, n, products); break;
+        case ADD: use_rows(ADD, target, first, count, limit, n, products); break;
         /* Rows past the limit are zeros here: their weights and biases are. */
         case SWIGLU:
             d->kernels->swiglu(products, count / 2, n, target->to + first / 2 * PANEL, stride);
