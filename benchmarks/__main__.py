@@ -17,6 +17,7 @@ COMMANDS = {
         "studies.training.drafts",
         "short training runs whose steps back write other pieces",
     ),
+    "deciding": ("proofreading.deciding.command", "which evidence tells right changes from wrong"),
     "edits": ("studies.edit_cost", "what real edits cost in actions"),
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "generation": ("speed.generation", "how fast batched generation is"),

@@ -26,6 +26,8 @@ SHIPPED: Final = Path(__file__).with_name("calibration.json")
 """The calibration of the bundled model; it may be missing."""
 LEAST_CHANCE: Final = 0.05
 """Changes of less probability than this are not looked for, however often their kind is right."""
+LEAST_READ: Final = 0.15
+"""The same where a calibration says how sentences read, unless the dial is lower."""
 FOLLOWED: Final = 0.5
 """From this probability on, a reading goes on as if a change were made, whatever the dial says."""
 MOST_OTHERS: Final = 3.0
@@ -83,7 +85,7 @@ class Calibration:
     """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the probability as it is.
 
     `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most, other changes in
-    the sentence aside. It has the kinds that are not rare.
+    the sentence aside. It has the kinds that are not rare. `reading` is the weight of how much better a sentence reads with a change, from left to right.
     """
 
     model: str = ""
@@ -92,6 +94,7 @@ class Calibration:
     kinds: Mapping[Kind, float] = field(default_factory=dict)
     weights: tuple[float, ...] = (0.0,) * len(FEATURES)
     usual: Mapping[Kind, float] = field(default_factory=dict)
+    reading: float = 0.0
 
     def __post_init__(self) -> None:
         numbers = (
@@ -100,6 +103,7 @@ class Calibration:
             *self.kinds.values(),
             *self.weights,
             *self.usual.values(),
+            self.reading,
         )
         if len(self.weights) != len(FEATURES) or not all(map(math.isfinite, numbers)):
             raise ReviserError("a calibration has a finite coefficient for each feature")
@@ -111,10 +115,22 @@ class Calibration:
         """Whether the confidence is the probability itself."""
         return not self.model
 
-    def confidence(self, chance: float, kind: Kind, features: Sequence[float]) -> float:
+    @property
+    def reads(self) -> bool:
+        """Whether sentences are read from left to right, with and without the changes."""
+        return self.reading != 0
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the confidence says how often a change is right, whatever its kind."""
+        return bool(self.kinds)
+
+    def confidence(
+        self, chance: float, kind: Kind, features: Sequence[float], reading: float = 0.0
+    ) -> float:
         """The calibrated confidence of a change."""
         weighed = sum(a * b for a, b in zip(self.weights, features, strict=True))
-        offset = self.intercept + self.kinds.get(kind, 0.0) + weighed
+        offset = self.intercept + self.kinds.get(kind, 0.0) + weighed + self.reading * reading
         return logistic(offset + self.slope * log_odds(chance))
 
     def judged(self, proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -124,8 +140,10 @@ class Calibration:
         for one in proposals:
             others = max(total - one.confidence, 0.0)
             sure = one.confidence
-            if not self.is_raw:
-                sure = self.confidence(sure, one.kind, features_of(one.old, one.new, others))
+            # What could not be read keeps the model's own chance.
+            if not self.is_raw and (one.reading is not None or not self.reads):
+                features = features_of(one.old, one.new, others)
+                sure = self.confidence(sure, one.kind, features, one.reading or 0.0)
             found.append(replace(one, confidence=sure, others=others))
         return found
 
@@ -136,6 +154,9 @@ class Calibration:
         """
         if self.is_raw:
             return Search(confidence, confidence)
+        if self.reads:
+            # Other changes have a say in each, so the same ones are found whatever the dial says.
+            return Search(FOLLOWED, max(LEAST_CHANCE, min(LEAST_READ, confidence)))
         best = max((self._best(kind) for kind in kinds), default=0.0)
         beside = max(0.0, self.weights[0] * math.log1p(MOST_OTHERS))
         least = max(LEAST_CHANCE, self._needed(confidence, best + beside))
@@ -166,6 +187,7 @@ class Calibration:
             "kinds": {str(kind): offset for kind, offset in self.kinds.items()},
             "features": dict(zip(FEATURES, self.weights, strict=True)),
             "usual": {str(kind): added for kind, added in self.usual.items()},
+            "reading": self.reading,
         }
 
     @classmethod
@@ -179,6 +201,7 @@ class Calibration:
                 {Kind(kind): float(offset) for kind, offset in data["kinds"].items()},
                 tuple(float(data["features"][name]) for name in FEATURES),
                 {Kind(kind): float(added) for kind, added in data["usual"].items()},
+                float(data.get("reading", 0.0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ReviserError("this is no calibration of a proofreader") from None

@@ -17,10 +17,19 @@ from typing import Final, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
-from reviser.proofreading.calibration import RAW, THOROUGH, Calibration, Search, calibration_for
+from reviser.proofreading.calibration import (
+    FOLLOWED,
+    RAW,
+    THOROUGH,
+    Calibration,
+    Search,
+    calibration_for,
+)
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.changes import changes as changes_between
-from reviser.proofreading.overtyping import Outlook, OvertypingReader
+from reviser.proofreading.evidence.readings import Question
+from reviser.proofreading.evidence.readings import readings as sentence_readings
+from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reader import MOST_ACTIONS, Correction
@@ -106,6 +115,23 @@ class Proofread:
     text: str
     changes: tuple[Change, ...]
     sentences: int
+
+
+class Undecided(NamedTuple):
+    """A proposal, the confidence that it needs, and its sentence before and after it."""
+
+    proposal: Proposal
+    needed: float
+    question: Question
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A text whose unknown words are corrected, the corrections, and what the first look at the rest proposes."""
+
+    text: str
+    spelled: tuple[Change, ...]
+    undecided: tuple[Undecided, ...]
 
 
 def with_changes(text: str, changes: Sequence[Change]) -> str:
@@ -196,7 +222,7 @@ class Proofreader:
         if self._speller is not None and self._kinds & _OF_SPELLING:
             self._spell(self._speller, works, search, readings)
         for _ in range(LOOKS):
-            done = self._look(works, search, done, tell, readings)
+            done = self._look(works, search, done, tell, readings, reads=self._calibration.reads)
             if not sum([work.finish_look() for work in works]):
                 break
         tell(done, done)
@@ -248,6 +274,47 @@ class Proofreader:
         tell(done, done)
         return [work.proposed() for work in works]
 
+    def examined(self, drafts: Sequence[Draft], least: float) -> list[Examined]:
+        """Documents with what only the dial could speak against, down to a probability of `least`; a model that overtypes is needed.
+
+        Unknown words are corrected, and nothing else is. The places are those of a paragraph of the corrected text.
+        """
+        listed = self._speller.known if self._speller else None
+        works = [
+            _Work(draft, self._confidence, self._kinds, RAW, listed=listed) for draft in drafts
+        ]
+        search = Search(FOLLOWED, least)
+        known: _Readings = {}
+        if self._speller is not None and self._kinds & _OF_SPELLING:
+            self._spell(self._speller, works, search, known)
+        found = [
+            (work, passage)
+            for work in works
+            for passage in work.passages(self._tokenizer, self._longest, self._together)
+        ]
+        shown = [self._with_sides(passage) for _, passage in found]
+        corrections = self._find_corrections(shown, search, known)
+        undecided: dict[int, list[Undecided]] = {id(work): [] for work in works}
+        for (work, passage), some in zip(found, corrections, strict=True):
+            proposed = work.found(passage, some)
+            # Probabilities of the other changes in a sentence count whatever speaks against them.
+            judged = [
+                one
+                for _, group in _by_sentence(passage.sentences, proposed)
+                for one in RAW.judged(group)
+            ]
+            open_ones = work.undecided(passage, judged)
+            for span, group in _by_sentence(passage.sentences, open_ones):
+                for one in group:
+                    question = self._question(passage, span, [one])
+                    needed = work.needed(passage, one)
+                    undecided[id(work)].append(Undecided(one, needed, question))
+        return [
+            Examined(result.text, result.changes, tuple(undecided[id(work)]))
+            for work in works
+            for result in [work.result()]
+        ]
+
     def _look(
         self,
         works: Sequence[_Work],
@@ -255,10 +322,12 @@ class Proofreader:
         done: int,
         tell: Callable[[int, int], None],
         readings: _Readings,
+        *,
+        reads: bool = False,
     ) -> int:
         """Read what documents want to have read, after `done` sentences; returns how many have been read then.
 
-        What `readings` has is not read again.
+        What `readings` has is not read again. With `reads`, sentences are also read from left to right with what is proposed for them.
         """
         found = [
             (work, passage)
@@ -271,8 +340,12 @@ class Proofreader:
             some = found[at : at + AT_ONCE]
             shown = [self._with_sides(passage) for _, passage in some]
             corrections = self._find_corrections(shown, search, readings)
-            for (work, passage), found_there in zip(some, corrections, strict=True):
-                work.propose(passage, found_there)
+            proposed = [
+                (work, passage, work.found(passage, there))
+                for (work, passage), there in zip(some, corrections, strict=True)
+            ]
+            for work, passage, there in self._with_readings(proposed) if reads else proposed:
+                work.propose(passage, there)
             done += len(some)
         return done
 
@@ -295,6 +368,39 @@ class Proofreader:
             corrections_of(readings[key], search.least) if key in readings else next(found)
             for key in keys
         ]
+
+    def _with_readings(
+        self, proposed: Sequence[tuple[_Work, _Passage, list[Proposal]]]
+    ) -> list[tuple[_Work, _Passage, list[Proposal]]]:
+        """What was proposed; of all that only the dial can speak against, it is told how the sentence reads with it."""
+        rules = rules_for(self._policy.vocabulary)
+        if not isinstance(rules, OvertypingRules):
+            return list(proposed)
+        asked = [
+            (number, span, some)
+            for number, (work, passage, found) in enumerate(proposed)
+            for span, some in _by_sentence(passage.sentences, work.undecided(passage, found))
+        ]
+        questions = [self._question(proposed[one][1], span, some) for one, span, some in asked]
+        answers = sentence_readings(self._policy, rules, questions)
+        known = [dict[Proposal, float | None]() for _ in proposed]
+        for (number, _, some), read in zip(asked, answers, strict=True):
+            known[number].update(zip(some, read, strict=True))
+        return [
+            (work, passage, [replace(one, reading=said.get(one)) for one in found])
+            for (work, passage, found), said in zip(proposed, known, strict=True)
+        ]
+
+    def _question(self, passage: _Passage, span: Span, some: Sequence[Proposal]) -> Question:
+        """How a sentence reads with each of some changes."""
+        paragraph, encode = passage.paragraph, self._tokenizer.encode
+        text = paragraph.text
+        sentence = _Passage(paragraph, (span,), encode(text[span.start : span.end]))
+        changed = [
+            encode(text[span.start : one.start] + one.new + text[one.end : span.end])
+            for one in some
+        ]
+        return Question(self._with_sides(sentence), changed)
 
     def _with_sides(self, passage: _Passage) -> Passage:
         """A passage as the model is shown it, between what stands beside it in its paragraph."""
@@ -583,7 +689,7 @@ class _Work:
         known = listed.knows if listed else None
         names = names_in(self._paragraphs)
         terms = terms_in(draft.text, self._paragraphs, draft.format, known)
-        even = not calibration.is_raw if calibrated is None else calibrated
+        even = calibration.is_even if calibrated is None else calibrated
         self._guard = Guard(
             confidence,
             kinds,
@@ -594,6 +700,7 @@ class _Work:
             known,
             listed.is_name if listed else None,
         )
+        self._open = replace(self._guard, confidence=0.0)
         self._proposed: dict[int, list[Proposal]] = {}
         self._former: set[str] = set()
         # Changes of unknown words, which may be changed further.
@@ -670,11 +777,28 @@ class _Work:
         self._fresh = None
         self._spelled = set(self._changes)
 
-    def propose(self, passage: _Passage, corrections: Sequence[Correction]) -> None:
-        """Take down the corrections of a passage that nothing speaks against."""
+    def found(self, passage: _Passage, corrections: Sequence[Correction]) -> list[Proposal]:
+        """The corrections of a passage as proposals."""
         assert self._tokenizer is not None
         edits = _edits(passage, self._tokenizer, corrections)
-        found = [*proposals(passage.paragraph, passage.span, edits)]
+        return [*proposals(passage.paragraph, passage.span, edits)]
+
+    def undecided(self, passage: _Passage, found: Sequence[Proposal]) -> list[Proposal]:
+        """The proposals that nothing but the dial can speak against."""
+        paragraph = passage.paragraph
+        return [
+            one
+            for one in found
+            if self._open.objection(one, paragraph) is None
+            if self._is_within(paragraph, one) and not self._was_changed(paragraph, one)
+        ]
+
+    def needed(self, passage: _Passage, proposal: Proposal) -> float:
+        """The confidence that a proposal needs."""
+        return self._guard.needed(proposal, passage.paragraph)
+
+    def propose(self, passage: _Passage, found: Sequence[Proposal]) -> None:
+        """Take down the proposals for a passage that nothing speaks against."""
         self._take_down(passage, self._judged(passage, found))
 
     def _take_down(self, passage: _Passage, found: Sequence[Proposal]) -> None:

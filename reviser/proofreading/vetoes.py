@@ -75,7 +75,8 @@ _NEAR = 60
 class Proposal:
     """A change of a paragraph's text from `start` to `end`, from word to word, with its confidence and kind.
 
-    `others` is the sum of the model's chances of the other changes in the sentence.
+    `others` is the sum of the model's chances of the other changes in the sentence. `reading` says by how much the sentence reads better, or
+    worse, with the change (`reviser.proofreading.evidence.readings`); None if that was not asked.
     """
 
     start: int
@@ -85,6 +86,7 @@ class Proposal:
     confidence: float
     kind: Kind
     others: float = 0.0
+    reading: float | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Guard:
         old, new = _with_surroundings(proposal, paragraph.text)
         if proposal.kind not in self.kinds:
             reason = "its kind is not wanted"
-        elif proposal.confidence < self._needed(proposal, paragraph):
+        elif proposal.confidence < self.needed(proposal, paragraph):
             reason = "it is not sure enough"
         elif abs(len(_words(proposal.new)) - len(_words(proposal.old))) > MOST_WORDS:
             reason = "it writes or erases too much"
@@ -132,7 +134,7 @@ class Guard:
             return _matter_of_style(proposal, paragraph)
         return reason
 
-    def _needed(self, proposal: Proposal, paragraph: Paragraph) -> float:
+    def needed(self, proposal: Proposal, paragraph: Paragraph) -> float:
         """The confidence that a change needs in its document."""
         if not self.confidence:
             return 0.0

@@ -35,7 +35,7 @@ def fitted(candidates: Sequence[Candidate], model: str) -> Calibration:
             f"a calibration needs at least {_LEAST} changes that are right and {_LEAST} that are wrong: give more texts"
         )
     inputs = _matrix(candidates)
-    weights = _regression(inputs, right)
+    weights = regression(inputs, right)
     intercept, slope = weights[:2]
     if slope <= 0:
         raise ReviserError("the likelier changes are no more often right: give more texts")
@@ -76,7 +76,8 @@ def _matrix(candidates: Sequence[Candidate]) -> Floats:
     )
 
 
-def _regression(inputs: Floats, right: Floats) -> Floats:
+def regression(inputs: Floats, right: Floats) -> Floats:
+    """The weights of a logistic regression; those of the first two columns, a one and the chance, have no penalty."""
     weights = np.zeros(inputs.shape[1])
     penalty = np.full(inputs.shape[1], PENALTY)
     penalty[:2] = 1e-6

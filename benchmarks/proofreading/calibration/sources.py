@@ -21,7 +21,7 @@ from reviser.proofreading.vetoes import Proposal
 from training.data.sources import documents
 from training.edits.files import read_edits
 
-_PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _LONGEST = 600
 """Characters of a finished text or of a pair, at the most: longer ones are no passages."""
 
@@ -44,10 +44,10 @@ class Text:
         made = self.text[: proposal.start] + proposal.new + self.text[proposal.end :]
         if self.annotated is not None:
             return _is_annotated(*self.annotated, made)
-        before, after = _PIECE.findall(self.text), _PIECE.findall(made)
+        before, after = PIECE.findall(self.text), PIECE.findall(made)
         return any(
             distance(after, wanted) < distance(before, wanted)
-            for wanted in map(_PIECE.findall, self.references)
+            for wanted in map(PIECE.findall, self.references)
         )
 
 
@@ -151,5 +151,5 @@ def _is_passage(text: str) -> bool:
 
 def _is_corrected(before: str, after: str) -> bool:
     """Whether one text is a correction of the other and not another text: two in three words and marks stay."""
-    one, other = _PIECE.findall(before), _PIECE.findall(after)
+    one, other = PIECE.findall(before), PIECE.findall(after)
     return 3 * distance(one, other) <= max(len(one), len(other))

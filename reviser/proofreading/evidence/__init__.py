@@ -1,0 +1,1 @@
+"""What else the model says of a change that it proposes."""

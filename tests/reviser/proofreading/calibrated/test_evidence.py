@@ -1,0 +1,223 @@
+"""How sentences read with and without changes, by the bundled model, and what that does to the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reviser.proofreading.calibration import (
+    FOLLOWED,
+    LEAST_CHANCE,
+    LEAST_READ,
+    RAW,
+    SHIPPED,
+    Calibration,
+    Search,
+    calibration_for,
+)
+from reviser.proofreading.changes import Kind
+from reviser.proofreading.evidence.readings import (
+    BEHIND,
+    BETTER,
+    WORSE,
+    LeftToRight,
+    Question,
+    readings,
+    shared,
+)
+from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
+from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.reading import Passage, overtype, rules_for
+from reviser.proofreading.vetoes import Proposal
+from reviser.session.engine import Engine, load_engine
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
+
+TEXT = "He go to school every day, and he like it."
+CHANGED = (
+    "He goes to school every day, and he like it.",
+    "He go to the a school every day, and he like it.",
+    "He go to school every day, and he likes it.",
+    "He go to school every day, and he like it",
+)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return load_engine(threads=1)
+
+
+def rules_of(engine: Engine) -> OvertypingRules:
+    rules = rules_for(engine.policy.vocabulary)
+    assert isinstance(rules, OvertypingRules)
+    return rules
+
+
+def question(engine: Engine, *changed: str) -> Question:
+    encode = engine.tokenizer.encode
+    sides = encode("I know the boy."), encode(" So do I.")
+    return Question(Passage(encode(TEXT), *sides), [encode(one) for one in changed])
+
+
+def test_what_two_lists_share() -> None:
+    assert shared([1, 2, 3], [1, 2, 3, 4]) == (3, 0)
+    assert shared([1, 2, 3], [1, 9, 3]) == (1, 1)
+    assert shared([1, 1], [1, 1, 1]) == (2, 0)
+    assert shared([], [1]) == (0, 0)
+
+
+class Whole:
+    """Reads one text from its start, and nothing else."""
+
+    over = False
+
+    def __init__(self, engine: Engine, ids: list[int]) -> None:
+        self.rules = rules_of(engine)
+        self.canvas = LeftToRight(self.rules, question(engine)).canvas
+        self.ids, self.expected, self.longest = ids[:-1], ids[1:], len(ids)
+        self.asked: Questions = {}
+        self.chances: list[float] = []
+
+    def give_up(self) -> None:
+        raise AssertionError("there is room for it")
+
+    def take(self, outlooks: Sequence[Outlook]) -> None:
+        self.chances = [one.expected for one in outlooks]
+        self.over = True
+
+
+def log_probability(engine: Engine, before: list[int], tokens: list[int]) -> float:
+    """The log-probability of tokens behind others."""
+    reader = Whole(engine, [*before, *tokens])
+    overtype(engine.policy, [reader])
+    return sum(reader.chances[len(before) - 1 :])
+
+
+def test_a_reading_is_the_difference_of_two_texts(engine: Engine) -> None:
+    asked = question(engine, *CHANGED)
+    tokens, left, right = asked.sentence
+    (found,) = readings(engine.policy, rules_of(engine), [asked])
+    stop = engine.policy.vocabulary.stop_id
+    start = engine.policy.vocabulary.start_id
+    for changed, reading in zip(asked.changed, found, strict=True):
+        front, back = shared(tokens, changed)
+        old, new = (
+            log_probability(
+                engine,
+                [start, *left, *text[:front]],
+                [*text, *right[:BEHIND], stop][front : len(text) - back + BEHIND],
+            )
+            for text in (tokens, changed)
+        )
+        assert reading == pytest.approx(max(WORSE, min(BETTER, new - old)), abs=0.02)
+    # What is right reads better, what is wrong reads worse.
+    assert found[0] == found[2] == BETTER
+    assert found[1] is not None
+    assert found[1] < -1
+
+
+def test_neighbours_and_order_do_not_matter(engine: Engine) -> None:
+    rules = rules_of(engine)
+    alone = [readings(engine.policy, rules, [question(engine, one)])[0][0] for one in CHANGED]
+    together = readings(
+        engine.policy, rules, [question(engine, *CHANGED[::-1]), question(engine, CHANGED[1])]
+    )
+    assert together[0] == pytest.approx(alone[::-1], abs=1e-3)
+    assert together[1] == pytest.approx(alone[1:2], abs=1e-3)
+    assert readings(engine.policy, rules, [question(engine)]) == [[]]
+
+
+def test_a_reading_that_has_no_room_says_nothing(engine: Engine) -> None:
+    reader = LeftToRight(rules_of(engine), question(engine, *CHANGED))
+    reader.give_up()
+    assert reader.over
+    assert reader.found == [None] * len(CHANGED)
+
+
+# The calibration ---------------------------------------------------------------------------------
+
+READING = Calibration("a model", -0.5, 0.8, reading=0.6)
+
+
+def test_what_reads_worse_needs_more() -> None:
+    change = Proposal(0, 2, "go", "goes", 0.7, Kind.AGREEMENT)
+    sure = [
+        READING.judged([replace(change, reading=reading)])[0].confidence
+        for reading in (WORSE, -1.0, 0.0, BETTER)
+    ]
+    assert sure == sorted(sure)
+    assert sure[0] < 0.1
+    assert sure[-1] > 0.5
+    # What could not be read keeps the model's chance.
+    assert READING.judged([change])[0].confidence == 0.7
+    assert READING.reads
+    assert not RAW.reads
+    assert Calibration.from_dict(READING.to_dict()) == READING
+
+
+def test_the_same_is_looked_for_whatever_the_dial_says() -> None:
+    searches = {READING.search(dial) for dial in (LEAST_READ, 0.3, 0.5, 0.9, 1.0)}
+    assert searches == {Search(FOLLOWED, LEAST_READ)}
+    assert READING.search(0.1).least == 0.1
+    assert READING.search(0.0).least == LEAST_CHANCE
+
+
+def test_a_model_that_does_not_overtype_reads_nothing() -> None:
+    known: Known = {"teh": ("the", 0.9)}
+    reader = Proofreader(Scripted(known), GPT2, calibration=READING)
+    done = reader.proofread(Draft("I like teh house."))
+    assert done.text == "I like the house."
+    assert done.changes[0].confidence == pytest.approx(0.9, abs=0.01)
+
+
+# The proofreader ---------------------------------------------------------------------------------
+
+
+def test_a_change_is_vetoed_by_how_the_sentence_reads(engine: Engine) -> None:
+    text = "He go to school every day."
+    loose = Proofreader(engine.policy, engine.tokenizer, calibration=RAW).proofread(Draft(text))
+    assert loose.changes
+    against = Calibration("a model", 0.0, 1.0, reading=-20.0)
+    strict = Proofreader(engine.policy, engine.tokenizer, calibration=against)
+    assert strict.proofread(Draft(text)).text == text
+    for_it = Calibration("a model", 0.0, 1.0, reading=0.5)
+    done = Proofreader(engine.policy, engine.tokenizer, calibration=for_it).proofread(Draft(text))
+    assert done.changes[0].new == loose.changes[0].new
+    assert done.changes[0].confidence > loose.changes[0].confidence
+
+
+def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
+    texts = ["He go to school every day.", "I has a car, and she like it.", "All is well here."]
+    reader = Proofreader(engine.policy, engine.tokenizer, confidence=0.3, calibration=READING)
+    together = reader.proofread_all([Draft(text) for text in texts])
+    for text, done in zip(texts, together, strict=True):
+        alone = reader.proofread(Draft(text))
+        assert alone.text == done.text
+        assert [one.confidence for one in alone.changes] == pytest.approx(
+            [one.confidence for one in done.changes], abs=1e-3
+        )
+
+
+def test_what_is_undecided_is_told_and_not_made(engine: Engine) -> None:
+    reader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW)
+    (found,) = reader.examined([Draft("He go to shcool every day.")], 0.15)
+    assert found.text == "He go to school every day."
+    assert [(one.old, one.new) for one in found.spelled] == [("shcool", "school")]
+    one = next(one for one in found.undecided if one.proposal.old == "go")
+    assert one.proposal.confidence >= 0.15
+    assert one.needed == 0.5
+    decoded = [
+        b"".join(map(engine.tokenizer.token_bytes, tokens)).decode()
+        for tokens in (one.question.sentence.tokens, one.question.changed[0])
+    ]
+    assert decoded == [
+        "He go to school every day.",
+        f"He {one.proposal.new} to school every day.",
+    ]
+
+
+def test_the_bundled_model_has_its_calibration(engine: Engine) -> None:
+    found = calibration_for(engine.policy)
+    assert found.reads == Path(SHIPPED).is_file()
