@@ -33,6 +33,10 @@ FOLLOWED: Final = 0.5
 MOST_OTHERS: Final = 3.0
 """More other changes in a sentence say no more."""
 
+BETTER: Final = 1.0
+WORSE: Final = -8.0
+"""What reads better or worse by more than this says no more: common words read better than the terms of a subject, and are not what was meant."""
+
 FEATURES: Final = ("others", "insertion", "deletion", "likeness", "capital", "comma", "words")
 """What has a weight besides the probability and the kind; see `features_of`."""
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -155,8 +159,15 @@ class Calibration:
         if self.is_raw:
             return Search(confidence, confidence)
         if self.reads:
-            # Other changes have a say in each, so the same ones are found whatever the dial says.
-            return Search(FOLLOWED, max(LEAST_CHANCE, min(LEAST_READ, confidence)))
+            # Other changes have a say in each, so the same ones are found whatever the dial says. Where none of them could be
+            # accepted, however well it reads and however many others there are, there is nothing to find.
+            least = max(LEAST_CHANCE, min(LEAST_READ, confidence))
+            most = max(self.weights[0], 0.0) * math.log1p(MOST_OTHERS)
+            most += max(self.reading * BETTER, self.reading * WORSE)
+            best = max((self._best(kind) for kind in kinds), default=0.0)
+            # What cannot be read is judged by its probability.
+            rousing = min(confidence, self._needed(confidence, best + most))
+            return Search(FOLLOWED, least, max(least, rousing))
         best = max((self._best(kind) for kind in kinds), default=0.0)
         beside = max(0.0, self.weights[0] * math.log1p(MOST_OTHERS))
         least = max(LEAST_CHANCE, self._needed(confidence, best + beside))

@@ -31,7 +31,8 @@ from benchmarks.proofreading.deciding.weighing import (
 )
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.proofreading.evidence.readings import BEHIND, BETTER
+from reviser.proofreading.calibration import BETTER
+from reviser.proofreading.evidence.readings import BEHIND
 
 SETTINGS: Final = (0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9)
 _READING: Final = (0.0, 0.4, READING, 1.2)

@@ -14,15 +14,17 @@ from benchmarks.proofreading.calibration.fitting import Floats, regression
 from benchmarks.proofreading.deciding.collecting import Judged
 from reviser.core.errors import ReviserError
 from reviser.proofreading.calibration import (
+    BETTER,
     FEATURES,
     MOST_OTHERS,
+    WORSE,
     Calibration,
     features_of,
     log_odds,
     logistic,
 )
 from reviser.proofreading.changes import Kind
-from reviser.proofreading.evidence.readings import BEHIND, BETTER, WORSE
+from reviser.proofreading.evidence.readings import BEHIND
 from reviser.proofreading.spelling.dictionary import LARGEST, dictionary
 
 _FURTHEST: Final = 12.0

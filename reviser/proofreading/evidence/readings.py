@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from reviser.decoding.rollout import seed
+from reviser.proofreading.calibration import BETTER, WORSE
 from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
 from reviser.proofreading.reading import Passage, overtype
 from reviser.session.session import SessionPolicy
 
 BEHIND: Final = 6
 """Tokens behind a change that are read, at the most."""
-BETTER: Final = 1.0
-WORSE: Final = -8.0
-"""What reads better or worse by more than this says no more: common words read better than the terms of a subject, and are not what was meant."""
 
 
 class Question(NamedTuple):

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from reviser.proofreading.calibration import (
+    BETTER,
     FOLLOWED,
     LEAST_CHANCE,
     LEAST_READ,
     RAW,
     SHIPPED,
+    WORSE,
     Calibration,
     Search,
     calibration_for,
@@ -21,8 +23,6 @@ from reviser.proofreading.calibration import (
 from reviser.proofreading.changes import Kind
 from reviser.proofreading.evidence.readings import (
     BEHIND,
-    BETTER,
-    WORSE,
     LeftToRight,
     Question,
     readings,
@@ -158,10 +158,23 @@ def test_what_reads_worse_needs_more() -> None:
 
 
 def test_the_same_is_looked_for_whatever_the_dial_says() -> None:
-    searches = {READING.search(dial) for dial in (LEAST_READ, 0.3, 0.5, 0.9, 1.0)}
-    assert searches == {Search(FOLLOWED, LEAST_READ)}
+    searches = {READING.search(dial)[:2] for dial in (LEAST_READ, 0.3, 0.5, 0.9, 1.0)}
+    assert searches == {Search(FOLLOWED, LEAST_READ)[:2]}
     assert READING.search(0.1).least == 0.1
     assert READING.search(0.0).least == LEAST_CHANCE
+
+
+@pytest.mark.parametrize("dial", [0.15, 0.3, 0.5, 0.6, 0.9, 0.99])
+def test_where_nothing_is_looked_for_nothing_could_be_accepted(dial: float) -> None:
+    for found in (READING, replace(READING, weights=(1.0, *READING.weights[1:]))):
+        rousing = found.search(dial).rousing
+        assert LEAST_READ <= rousing <= max(dial, LEAST_READ)
+        # As likely as a change can be there, among as many others, and read as well as can be, or not at all.
+        change = Proposal(0, 2, "go", "goes", rousing - 1e-6, Kind.AGREEMENT, reading=BETTER)
+        if rousing > LEAST_READ:
+            assert max(one.confidence for one in found.judged([change] * 20)) < dial
+        unread = replace(change, reading=None)
+        assert found.judged([unread])[0].confidence < max(dial, LEAST_READ)
 
 
 def test_a_model_that_does_not_overtype_reads_nothing() -> None:
