@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from reviser.core.canvas import Canvas
-from reviser.core.tokenizer import Tokenizer
+from reviser.core.tokenizer import Tokenizer, first_bytes
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.spacing import ends_sentence
@@ -21,17 +21,17 @@ LEAST: Final = 64
 """A run of fewer actions than this is cut off where it is: it is meant to be short."""
 # Tokens that are looked at to see whether a sentence ends.
 _TAIL: Final = 12
-# A list's mark without an item, a mark that something follows, or a word that goes on.
+_EMPTY_ITEM = re.compile(r"\n[ \t]*(?:\d{1,3}[.)]|[-*+•])[ \t]*$")
+# A mark that something follows, or a word that goes on.
 _UNFINISHED = re.compile(
-    r"""\n[ \t]*(?:\d{1,3}[.)]|[-*+•])\s*$
-    | [,;:(\[{“‘–—]\s*$
+    r"""[,;:(\[{“‘–—]\s*$
     | \b(?:an?|the|and|or|but|of|to|with|for|from|by|my|your|our|their)\s*$""",
     re.VERBOSE,
 )
 
 
 class Ending:
-    """A policy that does not stop in a text that is plainly not finished, and stops at the first end of a sentence once most of its actions are used up.
+    """A policy that does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the first end of a sentence once most of its actions are used up.
 
     What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history before the run, `limit` the actions that it may take.
     """
@@ -53,9 +53,17 @@ class Ending:
             stopping = np.full_like(scores, -np.inf)
             stopping[self.vocabulary.stop_id] = 0.0
             return stopping
-        if not canvas.suffix and self._is_unfinished(canvas):
+        if canvas.suffix or canvas.high == canvas.low:
+            return scores
+        tail = self._tail(canvas)
+        empty = _EMPTY_ITEM.search(tail) is not None
+        if empty or _UNFINISHED.search(tail):
             scores = scores.copy()
             scores[self.vocabulary.stop_id] = -np.inf
+        if empty and canvas.cursor == canvas.high:
+            # Else lists of marks without items would be written in place of the stop.
+            breaks = np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8) == ord("\n")
+            scores[: len(breaks)][breaks] = -np.inf
         return scores
 
     def _ends(self, canvas: Canvas) -> bool:
@@ -63,9 +71,6 @@ class Ending:
         if canvas.cursor != canvas.high or canvas.cursor == canvas.low:
             return False
         return ends_sentence(self._tail(canvas))
-
-    def _is_unfinished(self, canvas: Canvas) -> bool:
-        return canvas.high > canvas.low and _UNFINISHED.search(self._tail(canvas)) is not None
 
     def _tail(self, canvas: Canvas) -> str:
         """The end of what was written."""

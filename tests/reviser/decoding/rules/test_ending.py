@@ -81,3 +81,16 @@ def test_no_run_stops_where_the_text_plainly_goes_on(text: str, may_stop: bool) 
         assert scores is not None
         # What fills a gap may end anywhere.
         assert np.isfinite(scores[VOCABULARY.stop_id]) == (may_stop or bool(suffix))
+
+
+def test_no_item_of_a_list_stays_empty() -> None:
+    tokenizer = ToyTokenizer()
+    (line,) = tokenizer.encode("\n")
+    for text, may_break in (("one.\n2.", False), ("one.\n- ", False), ("one.\n- two", True)):
+        canvas, history = seed(VOCABULARY, [])
+        for token in tokenizer.encode(text):
+            canvas.apply(Insert(token))
+        policy = Ending(Saying(tokenizer, "well"), tokenizer, len(history), 1000)
+        scores = policy.scores(history, canvas)
+        assert scores is not None
+        assert np.isfinite(scores[line]) == may_break
