@@ -16,7 +16,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from benchmarks.contestants.continuation_models import load_contestant
 from benchmarks.contestants.own_models import DecodingOptions
@@ -29,16 +29,16 @@ from benchmarks.protocol.runs import Bars, Cache
 from benchmarks.protocol.setup import BUILTIN, Setup
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
+from benchmarks.studies.training.short_runs import train_once
 from reviser.checkpoints.home import load
 from reviser.checkpoints.importing import import_model
 from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words, words_of
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.scoring.loading import default_device
 from training.samples.mixture import Mixture
 from training.trainer.options import RunOptions
-from training.trainer.run import run as train
 
 RECIPES = Path(__file__).parents[3] / "training" / "recipes"
 LENGTH = 145
@@ -105,37 +105,18 @@ class DraftsOptions:
 
 def train_one(variant: Variant, chosen: DraftsOptions) -> Path:
     """Train a variant, unless that was done; returns the folder of its model."""
-    out = chosen.out / variant.folder
-    model = out / "model"
-    if model.is_dir():
-        return model
-    out.mkdir(parents=True, exist_ok=True)
-    mixture = out / "mixture.json"
-    mixture.write_text(json.dumps(variant.mixture.to_dict()))
-    changes: dict[str, Any] = {
-        "history": chosen.history,
-        "steps": chosen.steps,
-        "evaluate_every": chosen.steps + 1,
-        "checkpoint_every": chosen.steps + 1,
-        "warmup_steps": chosen.steps // 5,
-        "peak_rate": 4e-4,
-        "final_rate": 2e-5,
-        "accumulate": chosen.accumulate,
-        "after_moves": 3,
-        **({"rows": chosen.rows} if chosen.rows else {}),
-        **variant.changes,
-    }
+    changes: dict[str, object] = {"accumulate": chosen.accumulate, "after_moves": 3}
+    if chosen.rows:
+        changes["rows"] = chosen.rows
     options = RunOptions(
         preset=chosen.preset,
         data=chosen.data,
-        out=out,
-        mixture=mixture,
+        out=chosen.out / variant.folder,
         init=chosen.init,
         workers=chosen.workers,
-        changes=changes,
+        changes=changes | variant.changes,
     )
-    train(replace(options, words=words_of(options)))
-    return model
+    return train_once(options, variant.mixture, history=chosen.history, steps=chosen.steps)
 
 
 def forgotten(folder: Path, chosen: DraftsOptions) -> list[Ratio]:

@@ -25,20 +25,19 @@ from benchmarks.proofreading.mistakes import read_mistakes
 from benchmarks.proofreading.scores import Interval
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
+from benchmarks.studies.training.short_runs import train_once
 from reviser.cli.arguments import run_with
-from reviser.cli.options import Argument, Option, Words, words_of
+from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from training.edits.mistakes.kinds import Recipe
 from training.samples.mixture import Mixture
 from training.trainer.metrics import read_metrics
 from training.trainer.options import RunOptions
-from training.trainer.run import run as train
 
 RECIPES = Path(__file__).parents[3] / "training" / "recipes"
 STAGES = ("train", "correct", "score")
 JFLEG = "jfleg-dev"
-_RATE = 4e-4
 _OF_LETTERS = ("spelling", "case", "split", "joined", "apostrophe", "hyphen", "doubled")
 
 
@@ -119,36 +118,21 @@ def train_one(variant: Variant, chosen: VariantOptions) -> None:
     if chosen.data is None or chosen.mistakes is None:
         raise ReviserError("to train, name --data and --mistakes")
     out = chosen.out / variant.folder
-    if (out / "model").is_dir():
-        return
     out.mkdir(parents=True, exist_ok=True)
-    mixture, recipe = out / "mixture.json", out / "recipe.json"
-    mixture.write_text(json.dumps(variant.mixture.to_dict()))
+    recipe = out / "recipe.json"
     recipe.write_text(json.dumps(variant.recipe.to_dict()))
-    steps = max(2, round(chosen.steps * variant.longer))
-    changes: dict[str, object] = {
-        "history": chosen.history,
-        "steps": steps,
-        "evaluate_every": steps + 1,
-        "checkpoint_every": steps + 1,
-        "warmup_steps": steps // 5,
-        "peak_rate": _RATE,
-        "final_rate": _RATE / 20,
-        "operators": "delete",
-        **variant.changes,
-    }
     options = RunOptions(
         preset=chosen.preset,
         data=chosen.data,
         out=out,
         mistakes=chosen.mistakes,
         recipe=recipe,
-        mixture=mixture,
         init=chosen.init,
         workers=chosen.workers,
-        changes=changes,
+        changes={"operators": "delete", **variant.changes},
     )
-    train(replace(options, words=words_of(options)))
+    steps = max(2, round(chosen.steps * variant.longer))
+    train_once(options, variant.mixture, history=chosen.history, steps=steps)
 
 
 def correct(wanted: Sequence[Variant], chosen: VariantOptions) -> None:

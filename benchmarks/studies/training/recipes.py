@@ -24,15 +24,15 @@ from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import written_by
 from benchmarks.protocol.setup import Setup, held_out_prompts
 from benchmarks.report.provenance import provenance
+from benchmarks.studies.training.short_runs import train_once
 from reviser.checkpoints.home import load
 from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words, words_of
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.scoring.loading import default_device, dtype_for
 from training.samples.mixture import Mixture
 from training.trainer.options import RunOptions
-from training.trainer.run import run as train
 from training.trainer.settings import preset_settings
 
 RECIPE = Path(__file__).parents[3] / "training" / "recipes" / "embedded.json"
@@ -79,38 +79,19 @@ def recipes() -> list[Recipe]:
 
 def train_one(recipe: Recipe, chosen: RecipesOptions) -> Path:
     """Run the recipe, unless that was done; returns the folder of its model."""
-    out: Path = chosen.out / recipe.name.replace(" ", "-").replace(",", "")
-    model = out / "model"
-    if model.is_dir():
-        return model
-    out.mkdir(parents=True, exist_ok=True)
-    mixture = out / "mixture.json"
-    mixture.write_text(json.dumps(recipe.mixture.to_dict()))
-    changes: dict[str, object] = {
-        "history": chosen.history,
-        "steps": chosen.steps,
-        "evaluate_every": chosen.steps + 1,
-        "checkpoint_every": chosen.steps + 1,
-        "warmup_steps": chosen.steps // 5,
-        "peak_rate": 4e-4,
-        "final_rate": 2e-5,
-        "accumulate": chosen.accumulate,
-        **recipe.changes,
-    }
+    changes = {"accumulate": chosen.accumulate, **recipe.changes}
     if chosen.accumulate > 1:
         # The same batch in smaller passes, so that several runs find room on one GPU.
         changes["rows"] = preset_settings(chosen.preset).rows // chosen.accumulate
     options = RunOptions(
         preset=chosen.preset,
         data=chosen.data,
-        out=out,
-        mixture=mixture,
+        out=chosen.out / recipe.name.replace(" ", "-").replace(",", ""),
         init=str(chosen.init),
         workers=chosen.workers,
         changes=changes,
     )
-    train(replace(options, words=words_of(options)))
-    return model
+    return train_once(options, recipe.mixture, history=chosen.history, steps=chosen.steps)
 
 
 def table(reports: Sequence[continuation.Report]) -> str:
