@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, first_bytes
@@ -45,6 +47,11 @@ class Ending:
     def vocabulary(self) -> Vocabulary:
         return self._policy.vocabulary
 
+    @cached_property
+    def _breaks(self) -> NDArray[np.bool_]:
+        """Which tokens begin with a line break."""
+        return np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8) == ord("\n")
+
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
         if scores is None or "stop" not in self.vocabulary.kinds:
@@ -62,8 +69,7 @@ class Ending:
             scores[self.vocabulary.stop_id] = -np.inf
         if empty and canvas.cursor == canvas.high:
             # Else lists of marks without items would be written in place of the stop.
-            breaks = np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8) == ord("\n")
-            scores[: len(breaks)][breaks] = -np.inf
+            scores[: self._tokenizer.size][self._breaks] = -np.inf
         return scores
 
     def _ends(self, canvas: Canvas) -> bool:
