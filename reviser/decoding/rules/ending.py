@@ -50,7 +50,9 @@ class Ending:
     @cached_property
     def _breaks(self) -> NDArray[np.bool_]:
         """Which tokens begin with a line break."""
-        return np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8) == ord("\n")
+        starts = np.frombuffer(first_bytes(self._tokenizer), dtype=np.uint8)
+        breaks: NDArray[np.bool_] = starts == ord("\n")
+        return breaks
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
