@@ -7,7 +7,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 
+import reviser.decoding
 from benchmarks.protocol.records import Generation, Progress, Prompt
 from benchmarks.protocol.runs import key_of
 from benchmarks.protocol.setup import Setup
@@ -58,6 +61,18 @@ def stream_of(prompt: Prompt, seed: int) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
+_RULES = Path(reviser.decoding.__file__).parent
+
+
+@cache
+def code_digest(folder: Path = _RULES) -> str:
+    """A digest of the code in a folder; that of the rules decides how a model writes, so a text is known by it."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        found.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
 class OwnModel(ABC):
     """What our models have in common, a Reviser or one trained to insert and stop alone: the AR baseline."""
 
@@ -96,7 +111,9 @@ class OwnModel(ABC):
                 basis=self.fingerprint, move_temperature=decoding.move_temperature
             )
         if decoding.rules:
-            self.fingerprint = key_of(basis=self.fingerprint, rules=True, checked=decoding.checked)
+            self.fingerprint = key_of(
+                basis=self.fingerprint, rules=code_digest(), checked=decoding.checked
+            )
 
     @abstractmethod
     def generate(

@@ -15,7 +15,12 @@ from benchmarks.contestants.continuation_models import (
     named_source,
     pick,
 )
-from benchmarks.contestants.own_models import BatchedReviser, DecodingOptions, stream_of
+from benchmarks.contestants.own_models import (
+    BatchedReviser,
+    DecodingOptions,
+    code_digest,
+    stream_of,
+)
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
@@ -145,6 +150,17 @@ def test_moves_at_a_low_temperature_write_other_texts(reviser_folder: str) -> No
     assert [one.actions for one in written(usual).values()] != [
         one.actions for one in written(surer).values()
     ]
+
+
+def test_what_was_written_by_other_rules_is_not_taken_for_the_same(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "ending.py").write_text("NEAR = 0.75\n")
+    before = code_digest(tmp_path)
+    code_digest.cache_clear()
+    assert code_digest(tmp_path) == before
+    (tmp_path / "rules" / "ending.py").write_text("NEAR = 0.5\n")
+    code_digest.cache_clear()
+    assert code_digest(tmp_path) != before
 
 
 def test_a_model_that_never_moves_is_not_called_plain(tmp_path: Path) -> None:
