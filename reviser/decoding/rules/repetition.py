@@ -23,17 +23,17 @@ LONGEST_REPEAT: Final = 8
 SECOND: Final = 1.0
 """By how many nats a word becomes less likely that would be the second of a phrase in the run's own text: so many if the two stand
 there once, and as many more each time that they stand there twice as often."""
-THIRD: Final = 3.0
+THIRD: Final = 4.0
 """The same for the third word, for each time that the three stand there already."""
 DOUBTFUL: Final = 4
 """The word that would be this one of such a phrase is not written, unless the model is `SURE` of it and it stands there once."""
-SURE: Final = 0.4
+SURE: Final = 0.5
 """The chance of a word from which there is no other good way to go on, as after "by the end"."""
 PHRASE: Final = 6
 """So many words in a row are not written twice by one run."""
-OPENING_LINES: Final = 2.0
-"""By how many nats a word becomes less likely that would open another line of the run: so many each time that twice as many lines open so."""
-OPENING_SENTENCES: Final = 0.7
+OPENING_LINES: Final = 1.5
+"""By how many nats a word becomes less likely that would open another line of the run: so many if one line opens so, twice as many if three do, and on with the logarithm."""
+OPENING_SENTENCES: Final = 0.5
 """The same for sentences."""
 
 
@@ -68,11 +68,11 @@ class Unrepeated:
 
 
 class UnrepeatedPhrases:
-    """A policy that is kept from writing phrases twice in one run: words in a row, each of them a token.
+    """A policy that is kept from writing phrases twice in one run: words in a row.
 
-    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made. Marks and line breaks
-    between words do not matter, and may be repeated themselves; a number, or a word of several tokens, ends a phrase. What stands around the run may be repeated.
-    A word that opens two lines or sentences of the run or more becomes less likely at the start of another one.
+    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made: the first token of it. Marks and line breaks
+    between words do not matter, and may be repeated themselves; a number ends a phrase. What stands around the run may be repeated.
+    A word that opens a line or sentence of the run becomes less likely at the start of another one.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
@@ -115,8 +115,8 @@ class UnrepeatedPhrases:
             return found
         # What stands at the cursor itself repeats nothing.
         all_words = [*said, _END, *self._in_a_row(own[cursor:])]
-        for at, (token, word) in enumerate(pairwise(all_words)):
-            if token == said[-1] and word != _END:
+        for at, (one, word) in enumerate(pairwise(all_words)):
+            if one == said[-1] and word != _END:
                 size = 1
                 while (
                     size < PHRASE - 1
@@ -124,7 +124,7 @@ class UnrepeatedPhrases:
                     and all_words[at - size] == said[-1 - size] != _END
                 ):
                     size += 1
-                found.setdefault(word, []).append(size + 1)
+                found.setdefault(word[0], []).append(size + 1)
         return found
 
     def _openings(self, own: Sequence[int], cursor: int) -> dict[int, float]:
@@ -150,27 +150,32 @@ class UnrepeatedPhrases:
             here = opens
         if not here:
             return {}
-        found = {token: OPENING_SENTENCES * math.log2(n) for token, n in sentences.items() if n > 1}
+        found = {token: OPENING_SENTENCES * math.log2(1 + n) for token, n in sentences.items()}
         if here is _Opening.LINE:
-            of_lines = {token: OPENING_LINES * math.log2(n) for token, n in lines.items() if n > 1}
+            # What opens a line opens a sentence, too.
+            of_lines = {token: OPENING_LINES * math.log2(1 + n) for token, n in lines.items()}
             found |= {token: max(nats, found[token]) for token, nats in of_lines.items()}
         return found
 
-    def _in_a_row(self, tokens: Sequence[int]) -> list[int]:
+    def _in_a_row(self, tokens: Sequence[int]) -> list[_Word]:
         """The words among some tokens, with `_END` where a phrase ends."""
-        found: list[int] = []
+        found: list[_Word] = []
         before = _Token.OTHER
         for token in tokens:
             kind = self._kinds[token]
             if kind is _Token.WORD or (kind is _Token.PIECE and before is _Token.MARK):
-                found.append(token)
+                found.append((token,))
+            elif kind is _Token.PIECE and found and found[-1] != _END:
+                found[-1] = (*found[-1], token)
             elif kind is not _Token.MARK and (not found or found[-1] != _END):
-                if kind is _Token.PIECE and found:
-                    # It goes on the word before.
-                    found.pop()
                 found.append(_END)
             before = kind
         return found
+
+
+_Word = tuple[int, ...]
+"""Its tokens."""
+_END: Final[_Word] = ()
 
 
 def _chances(scores: Scores) -> Scores:
@@ -225,9 +230,6 @@ def _opening(mark: str) -> _Opening:
     if "\n" in mark:
         return _Opening.LINE
     return _Opening.SENTENCE if any(end in mark for end in ".!?…") else _Opening.NOTHING
-
-
-_END: Final = -1
 
 
 def completions(tokens: Sequence[int], cursor: int, size: int) -> Iterator[int]:

@@ -152,11 +152,12 @@ def test_the_more_often_a_phrase_was_said_the_less_likely_it_is_said_again() -> 
 def test_a_word_that_opens_lines_becomes_less_likely_at_the_start_of_another() -> None:
     # Lines end with numbers, which end phrases.
     text = "\n the cat 1\n the mat 2\n\n on the 3"
-    assert change_of(text, "\n", " on") == 0
-    assert change_of(text, "\n", " the") == pytest.approx(OPENING_LINES)
-    assert change_of(text, "\n- ", " the") == pytest.approx(OPENING_LINES)
+    assert change_of(text, "\n", " mat") == 0
+    assert change_of(text, "\n", " on") == pytest.approx(OPENING_LINES)
+    assert change_of(text, "\n", " the") == pytest.approx(OPENING_LINES * np.log2(3))
+    assert change_of(text, "\n- ", " the") == pytest.approx(OPENING_LINES * np.log2(3))
     often = change_of(text + "\n the 4" + text, "\n", " the")
-    assert often == pytest.approx(OPENING_LINES * np.log2(5))
+    assert often == pytest.approx(OPENING_LINES * np.log2(6))
     # In the middle of a line it is as likely as before.
     assert change_of(text, "\n- cat", " the") == 0
     assert change_of(text, " on", " the") == pytest.approx(SECOND)
@@ -164,11 +165,23 @@ def test_a_word_that_opens_lines_becomes_less_likely_at_the_start_of_another() -
 
 def test_a_word_that_opens_sentences_becomes_less_likely_at_the_start_of_another() -> None:
     text = " on 1. the cat 2! the mat 3.\n the 4"
-    assert change_of(text, ".", " the") == pytest.approx(OPENING_SENTENCES * np.log2(3))
-    # Only one line opens so, but three sentences.
-    assert change_of(text, "\n", " the") == pytest.approx(OPENING_SENTENCES * np.log2(3))
+    assert change_of(text, ".", " the") == pytest.approx(OPENING_SENTENCES * 2)
+    # Only one line opens so, which counts more than three sentences.
+    assert change_of(text, "\n", " the") == pytest.approx(max(OPENING_LINES, OPENING_SENTENCES * 2))
     assert change_of(text, ",", " the") == 0
     assert change_of(text, ".", " on") == 0
+
+
+def test_a_word_of_several_tokens_belongs_to_a_phrase() -> None:
+    assert change_of(" catx sat on the mat.", " catx", " sat") == pytest.approx(SECOND)
+    assert change_of(" the catx sat.", " the catx", " sat") == pytest.approx(THIRD)
+    # Another word that begins so, or the same one before it is ended, begins no phrase.
+    assert change_of(" catx sat.", " caty", " sat") == 0
+    assert change_of(" catx sat.", " cat", " sat") == 0
+    # Its own next token is never held back.
+    assert change_of(" the catx.", " the cat", "x") == 0
+    # What would begin it is.
+    assert change_of(" the matx.", " the", " mat") == pytest.approx(SECOND)
 
 
 def test_marks_between_the_words_of_a_phrase_do_not_matter() -> None:
