@@ -11,11 +11,20 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
 from training.data.corpus import Corpus
-from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task
+from training.samples.obfuscation import (
+    CORRECTED,
+    ELABORATED,
+    LOCAL,
+    PAPER,
+    PLAIN,
+    STRUCTURED,
+    Task,
+)
 
 BASE = 40
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")
 PAPER_VOCABULARY = Vocabulary(BASE, kinds=frozenset({"insert", "move", "stop"}))
+DELETING_VOCABULARY = Vocabulary(BASE, kinds=frozenset({"insert", "move", "stop", "delete"}))
 RICH_VOCABULARY = Vocabulary(BASE, extensions=EXTENSIONS)
 
 
@@ -35,11 +44,13 @@ def small_corpus(documents: int = 200, seed: int = 0) -> Corpus:
 
 
 @st.composite
-def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Task]:
+def texts_and_tasks(
+    draw: st.DrawFn, kinds: Sequence[int] = (PLAIN, PAPER, STRUCTURED, LOCAL, ELABORATED)
+) -> tuple[list[int], Task]:
     text = draw(st.lists(st.integers(0, BASE - 1), min_size=1, max_size=90))
     first, last = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     given_ends = draw(st.booleans())
-    kind = RICH if rich else draw(st.sampled_from([PLAIN, PAPER, STRUCTURED, LOCAL, ELABORATED]))
+    kind = draw(st.sampled_from(kinds))
     task = Task(
         kind,
         first,
@@ -48,8 +59,16 @@ def texts_and_tasks(draw: st.DrawFn, rich: bool = False) -> tuple[list[int], Tas
         draw(st.sampled_from([0.0, 3.0, 25.0])),
         draw(st.sampled_from([(5, 3, 2), (1, 0, 0), (0, 4, 1)])),
         draw(st.lists(st.sampled_from([0, 0, 1, 7]), min_size=len(text), max_size=len(text))),
+        draw(worse_words(text)) if kind == CORRECTED else (),
     )
     return text, task
+
+
+@st.composite
+def worse_words(draw: st.DrawFn, text: Sequence[int]) -> list[int]:
+    """The text with some tokens exchanged for others; one in three, or fewer."""
+    steps = draw(st.lists(st.integers(-2 * BASE, BASE - 1), min_size=len(text), max_size=len(text)))
+    return [(token + max(step, 0)) % BASE for token, step in zip(text, steps, strict=True)]
 
 
 def written(vocabulary: Vocabulary, ids: Sequence[int], task: Task) -> list[int]:

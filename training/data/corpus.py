@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,12 +107,14 @@ class Shard:
     """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1].
 
     `optional`, where it was measured, has for each token the length of a piece that ends before it and that the text can do
-    without, or 0 (see `training.data.optional_pieces`).
+    without, or 0 (see `training.data.optional_pieces`). `worse`, where it was looked for, has for each token a worse word in
+    its place, or the token itself (see `training.data.worse_words`).
     """
 
     tokens: Tokens
     offsets: NDArray[np.int64]
     optional: NDArray[np.uint8] | None = None
+    worse: Tokens | None = None
 
 
 def tokens_path(folder: Path, name: str) -> Path:
@@ -124,6 +127,10 @@ def offsets_path(folder: Path, name: str) -> Path:
 
 def optional_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.optional.npy"
+
+
+def worse_path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.worse.npy"
 
 
 def shard_is_whole(folder: Path, entry: ShardEntry) -> bool:
@@ -139,13 +146,21 @@ def _open_shard(folder: Path, name: str) -> Shard:
     try:
         # A plain array over the map: the compiled code does not know memory maps as such.
         tokens = np.asarray(np.load(tokens_path(folder, name), mmap_mode="r"))
-        found = optional_path(folder, name)
-        optional = np.asarray(np.load(found, mmap_mode="r")) if found.exists() else None
-        if optional is not None and (optional.shape != tokens.shape or optional.dtype != np.uint8):
-            raise ReviserError(f"{found} was not made for the tokens beside it")
-        return Shard(tokens, np.load(offsets_path(folder, name)), optional)
+        optional = _beside(tokens, optional_path(folder, name), np.dtype(np.uint8))
+        worse = _beside(tokens, worse_path(folder, name), tokens.dtype)
+        return Shard(tokens, np.load(offsets_path(folder, name)), optional, worse)
     except (OSError, ValueError) as error:
         raise ReviserError(f"shard {name} in {folder} cannot be read: {error}") from None
+
+
+def _beside(tokens: Tokens, path: Path, kind: np.dtype[Any]) -> NDArray[Any] | None:
+    """What a file says of each token, if there is such a file."""
+    if not path.exists():
+        return None
+    found = np.asarray(np.load(path, mmap_mode="r"))
+    if found.shape != tokens.shape or found.dtype != kind:
+        raise ReviserError(f"{path} was not made for the tokens beside it")
+    return found
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,13 @@ class Mixture:
     rich: float = 0.0
     local: float = 0.0
     elaborated: float = 0.0
+    corrected: float = 0.0
 
     p_delete: Weighted = ((1.0, 0.8),)
     """(weight, probability of Delete), one drawn for each sample."""
 
     revisions: float = 3.0
-    """Mean number of revisions in 100 tokens of a structured, local or elaborated sample."""
+    """Mean number of revisions in 100 tokens of a structured, local, elaborated or corrected sample."""
 
     pieces: Pieces = PIECES
     """How often such a revision writes some words, a clause or a sentence; whole numbers."""
@@ -128,7 +129,7 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        return (*self.writing, self.infill, self.rich, self.elaborated)
+        return (*self.writing, self.infill, self.rich, self.elaborated, self.corrected)
 
     @property
     def writing(self) -> tuple[float, ...]:

@@ -15,10 +15,19 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
 from training.data.boundaries import Classes
 from training.data.randomness import Random
-from training.samples.policies import PIECES, Pieces, elaborated, local, paper, plain, structured
+from training.samples.policies import (
+    PIECES,
+    Pieces,
+    corrected,
+    elaborated,
+    local,
+    paper,
+    plain,
+    structured,
+)
 from training.samples.rich import rich
 
-PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED = range(6)
+PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED, CORRECTED = range(7)
 ATTEMPTS = 16
 
 Policy = Callable[[Canvas], Iterator[Action]]
@@ -30,7 +39,7 @@ class Task:
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
     `revisions` and `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the
-    text, for the elaborated one.
+    text, for the elaborated one, `revisions` and `worse`, a token for each, for the corrected one.
     """
 
     kind: int = PAPER
@@ -40,6 +49,7 @@ class Task:
     revisions: float = 3.0
     pieces: Pieces = PIECES
     optional: Sequence[int] = ()
+    worse: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -139,17 +149,17 @@ def make_sample(
 
 
 def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes) -> Policy:
-    if task.kind == PLAIN:
-        return plain
-    if task.kind == PAPER:
-        return lambda canvas: paper(canvas, random, task.p_delete)
-    if task.kind == STRUCTURED:
-        return lambda canvas: structured(canvas, random, classes, task.revisions, task.pieces)
-    if task.kind == LOCAL:
-        return lambda canvas: local(canvas, random, classes, task.revisions, task.pieces)
-    if task.kind == ELABORATED:
-        return lambda canvas: elaborated(canvas, random, classes, task.revisions, task.optional)
-    return lambda canvas: rich(canvas, random, vocabulary, task.p_delete)
+    revisions, pieces = task.revisions, task.pieces
+    policies: dict[int, Policy] = {
+        PLAIN: plain,
+        PAPER: lambda canvas: paper(canvas, random, task.p_delete),
+        STRUCTURED: lambda canvas: structured(canvas, random, classes, revisions, pieces),
+        LOCAL: lambda canvas: local(canvas, random, classes, revisions, pieces),
+        ELABORATED: lambda canvas: elaborated(canvas, random, classes, revisions, task.optional),
+        CORRECTED: lambda canvas: corrected(canvas, random, classes, revisions, task.worse),
+        RICH: lambda canvas: rich(canvas, random, vocabulary, task.p_delete),
+    }
+    return policies[task.kind]
 
 
 def _encoded(

@@ -133,7 +133,7 @@ def test_any_text_is_restored(drawn: tuple[list[int], Task], name: int) -> None:
 
 
 @settings(deadline=None)
-@given(texts_and_tasks(rich=True), st.integers(0, 2**64 - 1))
+@given(texts_and_tasks(kinds=(RICH,)), st.integers(0, 2**64 - 1))
 def test_any_text_is_restored_with_every_operator(drawn: tuple[list[int], Task], name: int) -> None:
     text, task = drawn
     sample = make_sample(RICH_VOCABULARY, text, task, name, CLASSES, 8 * len(text) + 64)
