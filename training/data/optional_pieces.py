@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from reviser.model import Reviser
+from training.data.base_reading import ROW, BaseReader
 from training.data.boundaries import (
     CLAUSE,
     CLAUSE_END,
@@ -47,8 +45,6 @@ _MOST_WORDS = 3
 # What the base reads before a piece, and what it is asked about after it.
 _BEFORE, _AFTER = 64, 16
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
-_ROW = 1024
-_CHUNK = 8192
 
 _strength = compiled(strength)
 
@@ -199,12 +195,8 @@ def candidates(shard: Shard, classes: Classes, search: Search, number: int = 0) 
 class Pricing:
     """A base model that says how much less likely a text becomes without a piece."""
 
-    def __init__(self, base: Reviser, base_size: int, device: torch.device) -> None:
-        self._base = base.to(device).eval().requires_grad_(False)
-        self._kind = torch.bfloat16 if device.type == "cuda" else torch.float32
-        head = base.embedding if base.head is None else base.head
-        self._table = head.weight[:base_size].to(self._kind)
-        self._device = device
+    def __init__(self, reader: BaseReader) -> None:
+        self._reader = reader
 
     def __call__(self, tokens: Tokens, pieces: Pieces, rows: int) -> NDArray[np.float64]:
         """The price of each candidate."""
@@ -217,34 +209,21 @@ class Pricing:
                 read = after
         return prices
 
-    @torch.no_grad()
     def _surprise(
         self, tokens: Tokens, pieces: Pieces, first: int, without: bool, rows: int
     ) -> tuple[int, NDArray[np.float64]]:
         """The summed surprise, in nats, at what follows each of some candidates from `first` on, and where to go on."""
-        ids = np.zeros((rows, _ROW), dtype=np.int64)
+        ids = np.zeros((rows, ROW), dtype=np.int64)
         positions = np.zeros_like(ids)
         places, targets, owners = (np.empty(ids.size, dtype=np.int64) for _ in range(3))
         after, asked = _lay_out(
             tokens, pieces, first, without, ids, positions, places, targets, owners
         )
-        half = torch.autocast(self._device.type, torch.bfloat16, self._kind == torch.bfloat16)
-        with half:
-            states = self._base.hidden_packed(self._there(ids), self._there(positions))
-        states = states.flatten(0, 1).to(self._kind)
-        of_each = []
-        for start in range(0, asked, _CHUNK):
-            chunk = slice(start, min(start + _CHUNK, asked))
-            scores = (states[self._there(places[chunk])] @ self._table.T).float()
-            wanted = scores.gather(1, self._there(targets[chunk])[:, None])[:, 0]
-            of_each.append(scores.logsumexp(dim=-1) - wanted)
-        surprise = torch.cat(of_each).cpu().numpy()
+        states = self._reader.states(ids, positions)
+        surprise = self._reader.surprise(states, places[:asked], targets[:asked])
         summed = np.zeros(after - first)
         np.add.at(summed, owners[:asked] - first, surprise)
         return after, summed
-
-    def _there(self, array: NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(array).to(self._device)
 
 
 def chosen_pieces(
@@ -288,11 +267,7 @@ def run(chosen: SearchOptions) -> None:
         raise ReviserError("--per-hundred is above 0, and --rows is 1 or more")
     search = Search(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
     corpus = Corpus.open(chosen.shards)
-    base = import_model(chosen.base)
-    if base.vocabulary.base_size < corpus.tokenizer.size:
-        raise ReviserError("the base has fewer tokens than the shards")
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    pricing = Pricing(base.model, corpus.tokenizer.size, device)
+    pricing = Pricing(BaseReader.of(import_model(chosen.base), corpus))
     manifest = Manifest.load(chosen.shards)
     names = [shard.name for source in manifest.sources for shard in source.shards]
     told = []

@@ -13,6 +13,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import load_tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import Reviser, preset
+from training.data.base_reading import BaseReader
 from training.data.boundaries import SENTENCE, strength
 from training.data.corpus import Corpus, Manifest, optional_path
 from training.data.optional_pieces import (
@@ -79,7 +80,8 @@ def test_prices_are_the_difference_of_two_readings(shards: Path) -> None:
     torch.manual_seed(3)
     model = Reviser(preset("tiny", vocab_size=corpus.tokenizer.size, dropout=0.0)).eval()
     pieces = candidates(corpus.shards[0], corpus.classes, Search(per_hundred=40.0))
-    prices = Pricing(model, corpus.tokenizer.size, torch.device("cpu"))(tokens, pieces, 2)
+    reader = BaseReader(model, corpus.tokenizer.size, torch.device("cpu"))
+    prices = Pricing(reader)(tokens, pieces, 2)
 
     def surprise(before: np.ndarray, after: np.ndarray) -> float:
         ids = torch.tensor([[0, *before.tolist(), *after.tolist()]])
