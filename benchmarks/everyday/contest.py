@@ -47,6 +47,7 @@ class Run:
     nats: float
     read_tokens: int
     joins: tuple[JudgedJoin, ...]
+    deletes: int
 
     @property
     def broken(self) -> bool:
@@ -58,7 +59,7 @@ class Figures:
     """One contestant over all openings and seeds.
 
     `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote;
-    both are None for one that does not write by actions. `perplexity` is that of its tokens under the reader.
+    both are None for one that does not write by actions, as is `takes_back`, the share of the runs that delete something they wrote. `perplexity` is that of its tokens under the reader.
     `broken_by_chance` is the share of runs that would be called broken if their joins were places of real text.
     """
 
@@ -75,6 +76,7 @@ class Figures:
     broken_joins: int
     broken_runs: Interval | None
     broken_by_chance: float | None
+    takes_back: float | None
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class _RunMeasurer:
     def key(self, entry: Generation) -> str:
         contestant = self.contestant
         return key_of(
-            kind="everyday run",
+            kind="everyday run with deletions",
             reader=self.reader.fingerprint,
             threshold=self.threshold,
             opening=self.openings[entry.prompt_id].text,
@@ -169,11 +171,12 @@ class _RunMeasurer:
         opening, contestant = self.openings[entry.prompt_id], self.contestant
         reading = self.reader.read(opening.text + entry.continuation)
         joins: list[Join] = []
-        moves = actions = 0
+        moves = actions = deletes = 0
         if entry.actions is not None and isinstance(contestant, Editing):
             given = contestant.prompt_ids(*as_prompts([opening]))
             joins = joins_of(contestant.vocabulary, contestant.tokenizer, given, entry.actions)
             moves, actions = _moves(contestant.vocabulary, entry.actions)
+            deletes = entry.actions.count(contestant.vocabulary.delete_id)
         tokens = Gpt2Tokenizer().encode(entry.continuation)
         costs = reading.costs(len(opening.text))
         return Run(
@@ -192,6 +195,7 @@ class _RunMeasurer:
             nats=math.fsum(costs),
             read_tokens=len(costs),
             joins=tuple(judged(self.reader, reading, joins, self.threshold)),
+            deletes=deletes,
         )
 
 
@@ -226,6 +230,7 @@ def figures_of(name: str, runs: Sequence[Run]) -> Figures:
         broken_joins=sum(join.broken for join in joins),
         broken_runs=wilson(sum(run.broken for run in runs), len(runs)) if acts else None,
         broken_by_chance=fmean(1 - QUANTILE ** len(run.joins) for run in runs) if acts else None,
+        takes_back=fmean(run.deletes > 0 for run in runs) if acts else None,
     )
 
 

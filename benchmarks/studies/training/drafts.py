@@ -5,7 +5,8 @@
 
 A draft is what a text looks like before a step back: the text without the piece that the step writes. The former pieces are words, clauses and
 sentences wherever they are; optional pieces are those that the text can do without (`python -m training optional_pieces SHARDS`
-must have found them). All runs go on from the everyday openings by plain sampling, without the rules and the checks of `reviser continue`.
+must have found them). A further run, trained only if `--only` names it, also takes words back: it writes a worse word, goes back later, deletes it and
+writes the better one (`python -m training worse_words SHARDS` must have found such words). All runs go on from the everyday openings by plain sampling, without the rules and the checks of `reviser continue`.
 A run that is already in RUNS is not trained again.
 """
 
@@ -37,12 +38,16 @@ from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.scoring.loading import default_device
+from training.data.corpus import Corpus
 from training.samples.mixture import Mixture
+from training.samples.samples import check_texts
 from training.trainer.options import RunOptions
 
 RECIPES = Path(__file__).parents[3] / "training" / "recipes"
 LENGTH = 145
 KEEP = 2.0
+# Of the samples with optional pieces, the share that takes words back instead.
+CORRECTED = 0.3
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Variant:
     name: str
     mixture: Mixture
     changes: dict[str, object] = field(default_factory=dict)
+    by_default: bool = True
 
     @property
     def folder(self) -> str:
@@ -59,18 +65,35 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    """The embedded model's way to write first; then it is not held to its base, or has the former pieces, or both."""
+    """The embedded model's way to write first; then it is not held to its base, or has the former pieces, or both; last, it takes words back."""
     # Proofreading is left out: it is the same in all runs.
     optional = replace(Mixture.load(RECIPES / "writing.json"), edits=0.0)
     former = Mixture.load(RECIPES / "embedded.json")
     anywhere = replace(optional, elaborated=0.0, local=optional.elaborated, pieces=former.pieces)
+    steps_back = optional.elaborated
+    corrected = replace(
+        optional,
+        elaborated=round((1 - CORRECTED) * steps_back, 6),
+        corrected=round(CORRECTED * steps_back, 6),
+    )
     held: dict[str, object] = {"keep": KEEP}
     return [
         Variant("optional pieces, held to the base", optional, held),
         Variant("optional pieces", optional),
         Variant("former pieces, held to the base", anywhere, held),
         Variant("former pieces", anywhere),
+        Variant(
+            "optional pieces and corrected words",
+            corrected,
+            {"operators": "delete"},
+            by_default=False,
+        ),
     ]
+
+
+def wanted(only: Sequence[str]) -> list[Variant]:
+    """The variants that are named, or those that need no worse words."""
+    return [one for one in variants() if (one.name in only if only else one.by_default)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +101,7 @@ class DraftsOptions:
     """From what and on what the variants are trained, and who reads what they write."""
 
     init: Annotated[str, Option("start and reader: a GGUF file, a folder or a name")]
-    data: Annotated[Path, Option("token shards with optional pieces")]
+    data: Annotated[Path, Option("token shards with optional pieces, and worse words")]
     out: Annotated[Path, Option("folder of the runs")]
     preset: Annotated[str, Option("a preset of training")] = "smol"
     history: Annotated[int, Option("longest history of a sample, in ids")] = 1024
@@ -139,8 +162,11 @@ def forgotten(folder: Path, chosen: DraftsOptions) -> list[Ratio]:
 
 def compare(chosen: DraftsOptions) -> tuple[Outcome, dict[str, list[Ratio]]]:
     """Train all that is wanted, let it write, and look at what it wrote."""
-    wanted = [one for one in variants() if not chosen.only or one.name in chosen.only]
-    models = {variant.name: train_one(variant, chosen) for variant in wanted}
+    chosen_ones = wanted(chosen.only)
+    corpus = Corpus.open(chosen.data)
+    for variant in chosen_ones:
+        check_texts(corpus, variant.mixture)
+    models = {variant.name: train_one(variant, chosen) for variant in chosen_ones}
     if chosen.train_only:
         return Outcome([], []), {}
     base = Setup()
@@ -177,9 +203,10 @@ def compare(chosen: DraftsOptions) -> tuple[Outcome, dict[str, list[Ratio]]]:
 def tables(outcome: Outcome, kept: dict[str, list[Ratio]], sources: Sequence[str]) -> str:
     """What the runs wrote and forgot, and what the critic prefers."""
     names = [Path(source).name.partition(".")[0] for source in sources]
-    heads = ("run", "perplexity", "repeated", "stopped", "moves", "steps back", "joins")
+    heads = ("run", "perplexity", "repeated", "stopped", "moves", "steps back", "takes back")
     rows = [_row(entry, kept[entry.contestant]) for entry in outcome.figures]
-    text = Table((*heads, "broken joins", "broken runs", *names), tuple(rows)).markdown()
+    joins = ("joins", "broken joins", "broken runs")
+    text = Table((*heads, *joins, *names), tuple(rows)).markdown()
     if outcome.standings:
         columns = ("first", "second", "first is preferred", "wins", "ties", "losses")
         text += "\n" + Table(columns, tuple(map(_standing, outcome.standings))).markdown()
@@ -196,6 +223,7 @@ def _row(entry: Figures, kept: Sequence[Ratio]) -> tuple[str, ...]:
         f"{entry.stopped:.0%}",
         f"{entry.moves or 0.0:.1%}",
         f"{entry.steps_back or 0.0:.0%}",
+        f"{entry.takes_back or 0.0:.0%}",
         f"{entry.joins}",
         f"{broken:.1%}",
         f"{runs.share:.1%} ({runs.low:.1%} to {runs.high:.1%})" if runs else "–",
@@ -211,7 +239,7 @@ def _standing(entry: Standing) -> tuple[str, ...]:
 
 _EXPLAINED = """Runs differ in the pieces that a step back writes, and in whether they are held to the base where a text is written from left to right.
 They go on from the everyday openings by plain sampling, without rules and checks. Perplexity is that of the continuations under the
-base; a join is broken where what follows an insertion is stranger than 98 % of the places of real text; the last columns are perplexities of texts that no run saw,
+base; takes back is the share of the runs that delete something they wrote; a join is broken where what follows an insertion is stranger than 98 % of the places of real text; the last columns are perplexities of texts that no run saw,
 read from left to right, as multiples of the base's.
 """
 
