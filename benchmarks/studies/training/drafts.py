@@ -163,9 +163,10 @@ def forgotten(folder: Path, chosen: DraftsOptions) -> list[Ratio]:
 def compare(chosen: DraftsOptions) -> tuple[Outcome, dict[str, list[Ratio]]]:
     """Train all that is wanted, let it write, and look at what it wrote."""
     chosen_ones = wanted(chosen.only)
-    corpus = Corpus.open(chosen.data)
+    # Before the first run, and not when its turn comes, hours later.
     for variant in chosen_ones:
-        check_texts(corpus, variant.mixture)
+        if not (chosen.out / variant.folder / "model").is_dir():
+            check_texts(Corpus.open(chosen.data), variant.mixture)
     models = {variant.name: train_one(variant, chosen) for variant in chosen_ones}
     if chosen.train_only:
         return Outcome([], []), {}
