@@ -4,7 +4,7 @@
 
 A person who takes a word back wrote one that seemed right there, and saw later that it does not fit. For some words of the
 texts, the base says which other words are likely in their place; one of them is drawn. It is worse if it makes what
-follows in the text less likely, by some nats. Such words are written beside the tokens of each shard; corrected samples write them
+follows in the text less likely, by some nats, and can be overlooked at first if that is not so of the very next tokens. Such words are written beside the tokens of each shard; corrected samples write them
 first and then take them back (see `training.samples.policies.corrected`).
 """
 
@@ -78,7 +78,7 @@ class Words:
 class Search:
     """How many words are looked at, and which others are taken for worse."""
 
-    per_hundred: float = 6.0
+    per_hundred: float = 8.0
     """Words that are looked at, in 100 tokens, about."""
     likely: float = 0.02
     """The least probability of the other word in this place."""
@@ -86,6 +86,8 @@ class Search:
     """How much less likely what follows must become with it, in nats."""
     most: float = 10.0
     """How much less likely it may become."""
+    at_once: float = 2.0
+    """How much less likely each of the next two tokens may become: else nobody would have gone on like this."""
     rows: int = 64
     """Rows of 1,024 tokens that the base reads at once."""
     seed: int = 0
@@ -222,10 +224,23 @@ def _lay_out(
 
 
 @dataclass(frozen=True)
+class Judged:
+    """For each candidate another word, or its own where no other is likely; and what it costs, in nats.
+
+    `at_once` is how much less likely it makes one of the next two tokens, `whole` how much less all that was read behind it.
+    """
+
+    others: NDArray[np.int64]
+    at_once: NDArray[np.float64]
+    whole: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class _Found:
     """What the base said of some candidates: the surprise at what follows, and after which states their words come."""
 
-    surprise: NDArray[np.float64]
+    next_two: NDArray[np.float64]
+    whole: NDArray[np.float64]
     states: torch.Tensor
     slots: NDArray[np.int64]
 
@@ -247,10 +262,10 @@ class Finder:
         places: Places,
         draws: NDArray[np.float64],
         say: Callable[[int], None] = lambda done: None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """For each candidate another word, or its own where none is likely, and its price; `say` is told how many are done."""
+    ) -> Judged:
+        """Another word for each candidate, and what it costs; `say` is told how many are done."""
         others = tokens[places[:, 1]].astype(np.int64)
-        prices = np.zeros(len(places))
+        judged = Judged(others, np.zeros(len(places)), np.zeros(len(places)))
         read = 0
         while read < len(places):
             after, found = self._read(tokens, places, others, read)
@@ -261,10 +276,12 @@ class Finder:
             if len(changed):
                 # With another word of one token, a candidate takes as much room as before.
                 _, again = self._read(tokens, places[changed], others[changed], 0)
-                prices[changed] = again.surprise - found.surprise[changed - read]
+                next_two = again.next_two - found.next_two[changed - read]
+                judged.at_once[changed] = next_two.max(axis=1)
+                judged.whole[changed] = again.whole - found.whole[changed - read]
             read = after
             say(read)
-        return others, prices
+        return judged
 
     def _read(
         self, tokens: Tokens, places: Places, written: NDArray[np.int64], first: int
@@ -278,9 +295,11 @@ class Finder:
         used = 1 + int(slots[after - first - 1]) // ROW
         states = self._reader.states(ids[:used], positions[:used])
         surprise = self._reader.surprise(states, asked[:count], targets[:count])
-        summed = np.zeros(after - first)
-        np.add.at(summed, owners[:count] - first, surprise)
-        return after, _Found(summed, states, slots[: after - first])
+        # Every candidate has at least four tokens behind its word, and they come in order.
+        begins = np.flatnonzero(np.diff(owners[:count], prepend=first - 1))
+        whole = np.add.reduceat(surprise, begins)
+        next_two = surprise[begins[:, None] + np.arange(2)]
+        return after, _Found(next_two, whole, states, slots[: after - first])
 
     def other_words(
         self, found: _Found, own: NDArray[np.int64], draws: NDArray[np.float64]
@@ -305,18 +324,13 @@ class Finder:
         return chosen
 
 
-def with_worse_words(
-    tokens: Tokens,
-    places: Places,
-    others: NDArray[np.int64],
-    prices: NDArray[np.float64],
-    search: Search,
-) -> Tokens:
+def with_worse_words(tokens: Tokens, places: Places, judged: Judged, search: Search) -> Tokens:
     """The tokens, with the other word in each place where it is worse, by no less and no more than it may be."""
     worse: Tokens = tokens.copy()
     at = places[:, 1]
-    kept = (others != tokens[at]) & (prices >= search.least) & (prices <= search.most)
-    worse[at[kept]] = others[kept]
+    kept = (judged.others != tokens[at]) & (judged.at_once <= search.at_once)
+    kept &= (judged.whole >= search.least) & (judged.whole <= search.most)
+    worse[at[kept]] = judged.others[kept]
     return worse
 
 
@@ -335,12 +349,23 @@ class SearchOptions:
     )
     least: Annotated[float, Option("least loss of what follows it, in nats")] = Search.least
     most: Annotated[float, Option("highest loss of what follows it, in nats")] = Search.most
+    at_once: Annotated[float, Option("highest loss of each of the next two tokens")] = (
+        Search.at_once
+    )
     rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = Search.rows
     seed: Annotated[int, Option("random seed of the words")] = 0
     show: Annotated[int, Option("print so many of the worse words, with what is around them")] = 0
 
     def search(self) -> Search:
-        return Search(self.per_hundred, self.likely, self.least, self.most, self.rows, self.seed)
+        return Search(
+            self.per_hundred,
+            self.likely,
+            self.least,
+            self.most,
+            self.at_once,
+            self.rows,
+            self.seed,
+        )
 
 
 @dataclass(frozen=True)
@@ -403,8 +428,8 @@ def run(chosen: SearchOptions) -> None:
             continue
         began = time.perf_counter()
         places, draws = candidates(shard, words, usable, search, number)
-        others, prices = find(shard.tokens, places, draws, _progress(entry.name, len(places)))
-        worse = with_worse_words(shard.tokens, places, others, prices, search)
+        judged = find(shard.tokens, places, draws, _progress(entry.name, len(places)))
+        worse = with_worse_words(shard.tokens, places, judged, search)
         write_array(worse_path(chosen.shards, entry.name), worse)
         taken = int((worse != shard.tokens).sum())
         print(
@@ -417,7 +442,7 @@ def run(chosen: SearchOptions) -> None:
                 "shard": entry.name,
                 "sha256": entry.sha256,
                 "candidates": len(places),
-                "likely": int((others != shard.tokens[places[:, 1]]).sum()),
+                "likely": int((judged.others != shard.tokens[places[:, 1]]).sum()),
                 "worse": taken,
             }
         )

@@ -34,7 +34,8 @@ def test_runs_are_trained_once_and_looked_at(
     assert main([*options, "--only", taking_back]) == 2
     assert "worse words were not looked for" in capsys.readouterr().err
     found = [str(tmp_path / "data"), "--base", str(base), "--likely", "1e-6", "--least", "-1000"]
-    assert find_words([*found, "--most", "1000", "--per-hundred", "3"]) == 0
+    found += ["--most", "1000", "--at-once", "1000", "--per-hundred", "3"]
+    assert find_words(found) == 0
     names = ["optional pieces, held to the base", "former pieces", taking_back]
     options += ["--only", *names]
     assert main([*options, "--write", str(page)]) == 0
