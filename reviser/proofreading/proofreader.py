@@ -127,7 +127,7 @@ class Undecided(NamedTuple):
 
 @dataclass(frozen=True)
 class Examined:
-    """A text whose unknown words are corrected, the corrections, and what the first look at the rest proposes."""
+    """A text whose unknown words and sure mistakes are corrected, the corrections, and what the first look at the rest proposes."""
 
     text: str
     spelled: tuple[Change, ...]
@@ -174,7 +174,9 @@ class Proofreader:
         kinds: Collection[Kind] = frozenset(Kind),
         max_actions: int = MOST_ACTIONS,
         calibration: Calibration | None = None,
+        phrases: bool = True,
     ) -> None:
+        """Without `phrases`, mistakes that are sure from the words alone are left to the model."""
         if policy.vocabulary.base_size < tokenizer.size:
             raise ReviserError("the model and the tokenizer do not belong together")
         if not 0 <= confidence <= 1:
@@ -189,6 +191,7 @@ class Proofreader:
         third = min(policy.context, policy.max_length or policy.context) // 3
         self._actions = max(1, min(max_actions, third))
         self._speller = speller_for(policy, tokenizer)
+        self._phrases = phrases
         self._longest = max(1, min(PASSAGE, third - _MARKERS))
         self._side = max(0, min(NEIGHBOURS, third)) // 2
         # A model that overtypes was trained on passages of several sentences, each of which it reads twice.
@@ -219,14 +222,21 @@ class Proofreader:
         search = self._calibration.search(self._confidence, self._kinds)
         done = 0
         readings: _Readings = {}
-        if self._speller is not None and self._kinds & _OF_SPELLING:
-            self._spell(self._speller, works, search, readings)
+        self._prepare(works, search, readings)
         for _ in range(LOOKS):
             done = self._look(works, search, done, tell, readings, reads=self._calibration.reads)
             if not sum([work.finish_look() for work in works]):
                 break
         tell(done, done)
         return [work.result() for work in works]
+
+    def _prepare(self, works: Sequence[_Work], search: Search, readings: _Readings) -> None:
+        """Correct unknown words and sure mistakes, so that the model reads the rest as it was meant."""
+        if self._speller is not None and self._kinds & _OF_SPELLING:
+            self._spell(self._speller, works, search, readings)
+        if self._phrases:
+            for work in works:
+                work.correct_phrases()
 
     def _spell(
         self, speller: Speller, works: Sequence[_Work], search: Search, readings: _Readings
@@ -277,7 +287,7 @@ class Proofreader:
     def examined(self, drafts: Sequence[Draft], least: float) -> list[Examined]:
         """Documents with what only the dial could speak against, down to a probability of `least`; a model that overtypes is needed.
 
-        Unknown words are corrected, and nothing else is. The places are those of a paragraph of the corrected text.
+        Unknown words and sure mistakes are corrected, and nothing else is. The places are those of a paragraph of the corrected text.
         """
         listed = self._speller.known if self._speller else None
         works = [
@@ -285,8 +295,7 @@ class Proofreader:
         ]
         search = Search(FOLLOWED, least)
         known: _Readings = {}
-        if self._speller is not None and self._kinds & _OF_SPELLING:
-            self._spell(self._speller, works, search, known)
+        self._prepare(works, search, known)
         found = [
             (work, passage)
             for work in works
@@ -776,6 +785,23 @@ class _Work:
         self.finish_look()
         self._fresh = None
         self._spelled = set(self._changes)
+
+    def correct_phrases(self) -> None:
+        """Correct mistakes that are sure from the words alone; then all is read, and these stay corrected."""
+        from reviser.proofreading.phrases.matching import phrases_in
+
+        start, end = self._within
+        for paragraph in self._paragraphs:
+            first, last = paragraph.segments[0].start, paragraph.segments[-1].end
+            if last < start or first > end:
+                continue
+            for span, some in phrases_in(paragraph):
+                edits = [_Edit(one.start, one.end, one.new, one.confidence) for one in some]
+                found = [*proposals(paragraph, span, edits)]
+                self._take_down(_Passage(paragraph, (span,), []), found)
+        if self._proposed:
+            self.finish_look()
+            self._fresh = None
 
     def found(self, passage: _Passage, corrections: Sequence[Correction]) -> list[Proposal]:
         """The corrections of a passage as proposals."""

@@ -38,7 +38,7 @@ def proofread(
     words: Words | None = None,
     within: Span | None = None,
 ) -> Proofread:
-    done = Proofreader(Scripted(known), GPT2, confidence=confidence).proofread(
+    done = Proofreader(Scripted(known), GPT2, confidence=confidence, phrases=False).proofread(
         Draft(text, format, words or Words(), within)
     )
     assert with_changes(text, done.changes) == done.text
@@ -227,7 +227,7 @@ def test_a_decoder_that_reads_together_finds_what_it_finds_alone() -> None:
 def test_a_model_that_overtypes_corrects_documents() -> None:
     text = "I recieve mail.\n\nIt is a old house, becuse I like teh view.\n"
     policy = Overtyping(TYPOS)
-    done = Proofreader(policy, GPT2).proofread(Draft(text))
+    done = Proofreader(policy, GPT2, phrases=False).proofread(Draft(text))
     assert done.text == "I receive mail.\n\nIt is an old house, because I like the view.\n"
     assert [round(c.confidence, 2) for c in done.changes] == [0.9, 0.7, 0.8, 0.95]
     backward = proofread(text)
@@ -247,7 +247,7 @@ def test_a_model_that_overtypes_corrects_documents() -> None:
 )
 def test_the_dial_of_a_model_that_overtypes(confidence: float, wanted: str) -> None:
     text = "It is a old house, becuse I like teh view."
-    proofreader = Proofreader(Overtyping(TYPOS), GPT2, confidence=confidence)
+    proofreader = Proofreader(Overtyping(TYPOS), GPT2, confidence=confidence, phrases=False)
     assert proofreader.proofread(Draft(text)).text == wanted
 
 

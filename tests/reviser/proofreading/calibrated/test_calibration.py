@@ -195,9 +195,9 @@ TEXT = "It is a old house, becuse I like my car."
 
 @pytest.mark.parametrize("policy", [Overtyping, Scripted])
 def test_the_dial_is_about_calibrated_confidence(policy: type[Scripted]) -> None:
-    raw = Proofreader(policy(UNSURE), GPT2).proofread(Draft(TEXT))
+    raw = Proofreader(policy(UNSURE), GPT2, phrases=False).proofread(Draft(TEXT))
     assert raw.text == "It is an old house, becuse I like my car."
-    reader = Proofreader(policy(UNSURE), GPT2, calibration=FITTED)
+    reader = Proofreader(policy(UNSURE), GPT2, phrases=False, calibration=FITTED)
     done = reader.proofread(Draft(TEXT))
     # The article is doubted now. No word needs more than the dial says because it is far from the old one.
     assert done.text == "It is a old house, because I like my train."
@@ -205,7 +205,7 @@ def test_the_dial_is_about_calibrated_confidence(policy: type[Scripted]) -> None
     assert slip.confidence == pytest.approx(
         FITTED.confidence(0.3, Kind.SPELLING, features_of("becuse", "because", 1.3)), abs=0.01
     )
-    strict = Proofreader(policy(UNSURE), GPT2, confidence=0.8, calibration=FITTED)
+    strict = Proofreader(policy(UNSURE), GPT2, phrases=False, confidence=0.8, calibration=FITTED)
     assert strict.proofread(Draft(TEXT)).text == "It is a old house, because I like my car."
 
 

@@ -190,20 +190,26 @@ def test_a_model_that_does_not_overtype_reads_nothing() -> None:
 
 def test_a_change_is_vetoed_by_how_the_sentence_reads(engine: Engine) -> None:
     text = "He go to school every day."
-    loose = Proofreader(engine.policy, engine.tokenizer, calibration=RAW).proofread(Draft(text))
+    loose = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False).proofread(
+        Draft(text)
+    )
     assert loose.changes
     against = Calibration("a model", 0.0, 1.0, reading=-20.0)
-    strict = Proofreader(engine.policy, engine.tokenizer, calibration=against)
+    strict = Proofreader(engine.policy, engine.tokenizer, calibration=against, phrases=False)
     assert strict.proofread(Draft(text)).text == text
     for_it = Calibration("a model", 0.0, 1.0, reading=0.5)
-    done = Proofreader(engine.policy, engine.tokenizer, calibration=for_it).proofread(Draft(text))
+    done = Proofreader(
+        engine.policy, engine.tokenizer, calibration=for_it, phrases=False
+    ).proofread(Draft(text))
     assert done.changes[0].new == loose.changes[0].new
     assert done.changes[0].confidence > loose.changes[0].confidence
 
 
 def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
     texts = ["He go to school every day.", "I has a car, and she like it.", "All is well here."]
-    reader = Proofreader(engine.policy, engine.tokenizer, confidence=0.3, calibration=READING)
+    reader = Proofreader(
+        engine.policy, engine.tokenizer, confidence=0.3, calibration=READING, phrases=False
+    )
     together = reader.proofread_all([Draft(text) for text in texts])
     for text, done in zip(texts, together, strict=True):
         alone = reader.proofread(Draft(text))
@@ -214,7 +220,7 @@ def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
 
 
 def test_what_is_undecided_is_told_and_not_made(engine: Engine) -> None:
-    reader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW)
+    reader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False)
     (found,) = reader.examined([Draft("He go to shcool every day.")], 0.15)
     assert found.text == "He go to school every day."
     assert [(one.old, one.new) for one in found.spelled] == [("shcool", "school")]

@@ -1,0 +1,267 @@
+"""Verbs that do not agree with the pronoun before them, or with what there is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.rules import Rule
+
+AGREEMENT: Final = (
+    Rule(
+        "he have",
+        (
+            "!<asks> he|she [have] -> has",
+            "<starts> it [have] -> has",
+            "!<asks> he|she [haven't] -> hasn't",
+            "<starts> it [haven't] -> hasn't",
+        ),
+        (
+            "He {have|has} a new job.",
+            "I know that she {have|has} two cats.",
+            "It {have|has} many rooms.",
+            "She {haven’t|hasn’t} seen it.",
+        ),
+        (
+            "Did he have a car?",
+            "What would she have done?",
+            "I suggest he have a rest.",
+            "Make it have an end.",
+            "Anna and he have a house.",
+            "Why does she have to go?",
+        ),
+        unless="<demands>",
+        quoted=False,
+    ),
+    Rule(
+        "he do",
+        (
+            "<starts> he|she [do] -> does",
+            "!<asks>|do|does he|she|it [don't] -> doesn't",
+        ),
+        (
+            "He {don't|doesn't} know it.",
+            "She {do|does} it well.",
+            "It {don't|doesn't} work.",
+        ),
+        (
+            "What did he do?",
+            "I insist that he do it.",
+            "“He don't know,” said Tom.",
+            "Neither he nor she do much.",
+            "How does he do it?",
+        ),
+        unless="<demands>",
+        quoted=False,
+    ),
+    Rule(
+        "they has",
+        (
+            "!and|or|of|than we|they [has] -> have",
+            "<opens> i|you [has] -> have",
+            "!and|or|of|than we|they [hasn't] -> haven't",
+            "<opens> i|you [hasn't] -> haven't",
+        ),
+        (
+            "They {has|have} a big garden.",
+            "I {has|have} a dog.",
+            "It is late, but you {hasn't|haven't} eaten.",
+            "This is what we {has|have} now.",
+        ),
+        (
+            "One of you has it.",
+            "What I gave you has gone.",
+            "Type I has two parts.",
+            "Someone like you has a choice.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "they does",
+        (
+            "!and|or|of|than we|they [doesn't] -> don't",
+            "<opens> i|you [doesn't] -> don't",
+        ),
+        (
+            "They {doesn't|don't} like it.",
+            "I {doesn't|don't} know.",
+            "If you {doesn't|don't} mind, I stay.",
+        ),
+        (
+            "One of you doesn't know.",
+            "What hurts you doesn't matter.",
+            "They don't like it.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "we was",
+        (
+            "!and|or|of|than|as we|they [was] -> were",
+            "<starts>|if|that|where you [was] -> were",
+            "!and|or|of|than|as we|they [wasn't] -> weren't",
+            "<starts>|if|that|where you [wasn't] -> weren't",
+        ),
+        (
+            "We {was|were} tired.",
+            "I thought they {was|were} here.",
+            "When you {was|were} young, it was new.",
+            "They {wasn't|weren't} ready.",
+        ),
+        (
+            "“We was robbed,” he said.",
+            "One of you was late.",
+            "What I told you was true.",
+            "All that was left to them was gone.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "he are",
+        (
+            "!and|or|nor|than|like|as he|she [are] -> is",
+            "<starts> it [are] -> is",
+            "!and|or|nor|than|like|as he|she [aren't] -> isn't",
+        ),
+        (
+            "He {are|is} my brother.",
+            "I know that she {are|is} ill.",
+            "It {are|is} a long way.",
+        ),
+        (
+            "Anna and she are sisters.",
+            "Parts of it are lost.",
+            "Neither he nor she are there.",
+            "Those who like it are few.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "they is",
+        (
+            "<opens> we|they|you [is] !a|an|the|used|not -> are",
+            "<opens> we|they|you [isn't] -> aren't",
+        ),
+        (
+            "They {is|are} happy.",
+            "I came because they {is|are} here.",
+            "If you {is|are} late, call me.",
+        ),
+        (
+            "Singular they is old.",
+            "What I told you is true.",
+            "The word for them is they.",
+            "One of you is right.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "he go",
+        (
+            "^|because|but he|she [<subject-base-to-s>] -> $1",
+            "^|because|when|but it [<it-base-to-s>] -> $1",
+        ),
+        (
+            "He {go|goes} to school.",
+            "She stays because she {like|likes} him.",
+            "It {take|takes} two hours.",
+            "When it {come|comes} to food, I know it.",
+        ),
+        (
+            "Did he go to school?",
+            "I suggest he go there.",
+            "Make it work.",
+            "He may go, and he may stay.",
+            "Will she like it?",
+            "She open her eyes and saw it.",
+        ),
+        unless="<demands>",
+        unless_with="<past>",
+        quoted=False,
+    ),
+    Rule(
+        "they goes",
+        (
+            "<starts>|, we|they|i|you [<verb-s-to-base>] -> $1",
+            "he|she and i [<verb-s-to-base>] -> $1",
+        ),
+        (
+            "They {goes|go} there every year.",
+            "I {likes|like} it.",
+            "She and I {works|work} here.",
+        ),
+        (
+            "What interests you works for us.",
+            "Type I needs two parts.",
+            "She goes with them.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "me and him",
+        (
+            "^|because|but [me and <subject-of-him>] <base>|<s-to-base>|<past-to-base>|are|is|was|were -> $3 and I",
+        ),
+        (
+            "{Me and him|He and I} went to the shop.",
+            "It was late because {me and her|she and I} were talking.",
+        ),
+        (
+            "They saw me and him.",
+            "Between me and him was a wall.",
+            "Give it to me and her.",
+            "“Me and him went there,” she said.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "everyone are",
+        (
+            "<starts>|that|, everyone|everybody|someone|somebody|nobody|everything|anybody|anyone [are] -> is",
+        ),
+        (
+            "Everyone {are|is} here.",
+            "I think that everybody {are|is} happy.",
+        ),
+        (
+            "Those who know everyone are rare.",
+            "Are you everyone?",
+            "If everyone were here, we could start.",
+        ),
+    ),
+    Rule(
+        "people is",
+        (
+            "!of|for|with|to|by|in|about|from|among|on|what many|most|some|these|those people [<is-to-was>] -> $1",
+        ),
+        (
+            "Most people {is|are} kind.",
+            "I think these people {has|have} a problem.",
+        ),
+        (
+            "The number of young people is growing.",
+            "A people is more than a crowd.",
+            "What I say to some people is this.",
+            "People has a new cover.",
+        ),
+    ),
+    Rule(
+        "there is many",
+        (
+            "there [is] many|several !a|an -> are",
+            "there [was] many|several !a|an -> were",
+            "there [is] <number>|# <counted-plural> -> are",
+            "there [was] <number>|# <counted-plural> -> were",
+        ),
+        (
+            "There {is|are} many problems.",
+            "I know there {was|were} several books.",
+            "There {is|are} two reasons for it.",
+        ),
+        (
+            "There is many a slip.",
+            "There was two minutes left.",
+            "There is one way.",
+            "There is a lot to do.",
+        ),
+    ),
+)

@@ -1,0 +1,14 @@
+"""All rules for English, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.agreement import AGREEMENT
+from reviser.proofreading.phrases.nouns import NOUNS
+from reviser.proofreading.phrases.patterns import PATTERNS
+from reviser.proofreading.phrases.rules import Rule
+from reviser.proofreading.phrases.verbs import VERBS
+from reviser.proofreading.phrases.words import WORDS
+
+RULES: Final[tuple[Rule, ...]] = (*WORDS, *AGREEMENT, *VERBS, *NOUNS, *PATTERNS)

@@ -1,0 +1,278 @@
+"""Finds what rules correct in a text: words are looked up by what rules start with, and the rest is compared word by word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from reviser.proofreading.phrases.rules import DATES, Element, Pattern, Rule, Table, patterns_of
+from reviser.prose import Paragraph, Span, sentences
+
+ROUNDS: Final = 4
+"""How often a sentence is gone through at the most: what a rule wrote may be what another one corrects."""
+
+_CORE = r"[\w@#/\\&+=~%$€£^<>{}|-]"
+_TOKEN = re.compile(rf"{_CORE}+(?:['’.:]{_CORE}+)*|\S")
+_WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
+_NUMBER = re.compile(r"[2-9]|[1-9]\d{1,2}")
+# Behind these a capital starts something. Commas and hyphens go on.
+_GOES_ON = frozenset(",;-–&/'’@#")
+_QUOTE = re.compile(r"[\"“”]|(?<![\w.,!?…])['‘](?=\w)|(?<=[\w.,!?…—-])['’](?!\w)")
+_OPENING: Final = "\"“'‘"
+
+
+class Word(NamedTuple):
+    """A word or a mark from `start` to `end`, and what rules know it by."""
+
+    start: int
+    end: int
+    text: str
+    key: str
+
+
+class Found(NamedTuple):
+    """`new` in the place of a text from `start` to `end`, as some rules want it."""
+
+    start: int
+    end: int
+    new: str
+    confidence: float
+    rules: tuple[str, ...]
+
+
+def words_of(text: str, protected: Sequence[Span] = ()) -> list[Word]:
+    """The words and marks of a sentence, between its start and its end."""
+    found = [Word(0, 0, "", "^")]
+    for one in _TOKEN.finditer(text):
+        start, end = one.span()
+        if start - found[-1].end > 1:
+            # Where something was left out, or set apart, nothing is one phrase.
+            found.append(Word(start, start, "", ""))
+        safe = not any(span.start < end and start < span.end for span in protected)
+        found.append(Word(start, end, one[0], _key(one[0], found[-1].key) if safe else ""))
+    return [*found, Word(len(text), len(text), "", "$")]
+
+
+def _key(text: str, before: str) -> str:
+    if _WORD.fullmatch(text):
+        word = text.replace("’", "'").lower()
+        if text.islower():
+            return word
+        opens = len(before) == 1 and not before.isalnum() and before not in _GOES_ON
+        plain = text[1:].islower() or len(text) == 1
+        if word in DATES or word.partition("'")[0] == "i" or (plain and opens):
+            return word
+        return "@"
+    if _NUMBER.fullmatch(text):
+        return "#"
+    if len(text) == 1 and not text.isalnum():
+        return '"' if text in "“”" else text
+    return ""
+
+
+class Matcher:
+    """Rules that are ready to be matched."""
+
+    def __init__(self, rules: Iterable[Rule], tables: Mapping[str, Table]) -> None:
+        self._patterns: dict[str, list[Pattern]] = {}
+        for rule in rules:
+            for pattern in patterns_of(rule, tables):
+                for key in pattern.keys:
+                    self._patterns.setdefault(key, []).append(pattern)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Words and marks without which no rule matches."""
+        return frozenset(self._patterns)
+
+    def find(
+        self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()
+    ) -> list[Found]:
+        """What rules correct in a sentence, in order, none over another; `quoted` parts are speech."""
+        found = self._once(text, protected, quoted)
+        if not found:
+            return []
+        # Where each character of the corrected text comes from; -1 for what was put in.
+        places = _replaced([*range(len(text))], found)
+        after = apply(text, found)
+        every = list(found)
+        for _ in range(ROUNDS):
+            moved = [[_moved(one, places) for one in spans] for spans in (protected, quoted)]
+            more = self._once(after, *moved)
+            if not more:
+                break
+            places, after = _replaced(places, more), apply(after, more)
+            every += more
+        else:
+            # Rules that never come to an end are no rules.
+            return []
+        if len(every) == len(found):
+            return found
+        sure = min(one.confidence for one in every)
+        names = tuple(dict.fromkeys(name for one in every for name in one.rules))
+        return [Found(*one, sure, names) for one in _differences(text, after, places)]
+
+    def _once(self, text: str, protected: Sequence[Span], quoted: Sequence[Span]) -> list[Found]:
+        words = words_of(text, protected)
+        found: list[tuple[int, int, Found]] = []
+        for at, word in enumerate(words):
+            for pattern in self._patterns.get(word.key, ()):
+                start = at - pattern.anchor
+                if start < 0 or not _matches(pattern, words, start):
+                    continue
+                first, last = start + pattern.first, start + pattern.last
+                if one := _correction(pattern, text, words, first, last):
+                    speech = any(span.start <= one.start < span.end for span in quoted)
+                    if pattern.rule.quoted or not speech:
+                        found.append((first, -last, one))
+        chosen: list[Found] = []
+        for _, _, one in sorted(found, key=lambda one: one[:2]):
+            if not chosen or chosen[-1].end <= one.start:
+                chosen.append(one)
+        return chosen
+
+
+def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
+    """Whether the words from a place on are what a pattern wants, and nothing around them speaks against it."""
+    end = start + len(pattern.elements)
+    if end > len(words):
+        return False
+    for place, element in enumerate(pattern.elements, start):
+        if not _accepts(element, words, place, start):
+            return False
+    before = words[start - 1].key if start else ""
+    behind = words[end].key if end < len(words) else ""
+    return not (
+        (before and before in pattern.before)
+        or (behind and behind in pattern.behind)
+        or _has(words, pattern.unless_with)
+        or _has(words[: start + pattern.first], pattern.unless)
+    )
+
+
+def _accepts(element: Element, words: Sequence[Word], place: int, start: int) -> bool:
+    word = words[place]
+    if element.same is not None:
+        return bool(word.key) and word.key == words[start + element.same].key
+    if element.test is not None:
+        return bool(word.key) and element.test(word.text)
+    return word.key in element.words
+
+
+def _has(words: Sequence[Word], some: frozenset[str]) -> bool:
+    return bool(some) and any(word.key in some for word in words)
+
+
+def _correction(
+    pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int
+) -> Found | None:
+    """What a pattern puts in the place of words; None where that cannot be done."""
+    elements = pattern.elements[pattern.first : pattern.last]
+    put = []
+    for piece in pattern.put:
+        if isinstance(piece, str):
+            put.append(piece)
+            continue
+        number = next((n for n, one in enumerate(elements) if one.number == piece), None)
+        if number is None:
+            continue
+        word, known = words[first + number], elements[number].words
+        mapped = isinstance(known, Mapping)
+        own = word.text if word.key.partition("'")[0] == "i" else word.text.lower()
+        put.append(known[word.key] if mapped else own)
+    old, new = words[first], " ".join(put)
+    start, end = old.start, words[last - 1].end
+    if not new:
+        # What goes takes the space before it along; the first word of a sentence stays.
+        before = words[first - 1].end
+        return Found(before, end, "", *_said(pattern)) if first > 1 and before < start else None
+    if "’" in text and "'" not in text:
+        new = new.replace("'", "’")
+    if old.text[0].isupper() and not (old.key.partition("'")[0] == "i" and first > 1):
+        new = new[0].upper() + new[1:]
+    return Found(start, end, new, *_said(pattern)) if new != text[start:end] else None
+
+
+def _said(pattern: Pattern) -> tuple[float, tuple[str, ...]]:
+    return pattern.rule.confidence, (pattern.rule.name,)
+
+
+def apply(text: str, found: Sequence[Found]) -> str:
+    """The text with what was found in it corrected."""
+    for one in reversed(found):
+        text = text[: one.start] + one.new + text[one.end :]
+    return text
+
+
+def _replaced(places: list[int], found: Sequence[Found]) -> list[int]:
+    for one in reversed(found):
+        places = [*places[: one.start], *[-1] * len(one.new), *places[one.end :]]
+    return places
+
+
+def _moved(span: Span, places: Sequence[int]) -> Span:
+    """Where a stretch of the first text is in a later one."""
+    inside = [now for now, place in enumerate(places) if span.start <= place < span.end]
+    return Span(inside[0], inside[-1] + 1) if inside else Span(0, 0)
+
+
+def _differences(text: str, after: str, places: Sequence[int]) -> list[tuple[int, int, str]]:
+    """What became of a text, by where each character comes from."""
+    found = []
+    start, put = 0, ""
+    for place, character in zip([*places, len(text)], [*after, ""], strict=True):
+        if place < 0:
+            put += character
+            continue
+        if put or place > start:
+            found.append((start, place, put))
+        start, put = place + 1, ""
+    return [one for one in found if text[one[0] : one[1]] != one[2]]
+
+
+def speech_in(text: str) -> list[Span]:
+    """The stretches between quotation marks; one without an end goes to the end."""
+    found = []
+    start: int | None = None
+    mark = ""
+    for one in _QUOTE.finditer(text):
+        if start is None:
+            if one[0] in _OPENING:
+                start, mark = one.start(), one[0]
+        elif (mark in "'‘") == (one[0] in "'’") and one[0] not in "“‘":
+            found.append(Span(start, one.end()))
+            start = None
+    return found if start is None else [*found, Span(start, len(text))]
+
+
+def phrases_in(paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:
+    """The sentences of a paragraph that have sure mistakes, and these, with places in the sentence."""
+    text = paragraph.text
+    if text.isupper():
+        return []
+    known = matcher()
+    found, speech = [], None
+    for span in sentences(paragraph):
+        start, end = span
+        inside = [one for one in paragraph.protected if one.start < end and start < one.end]
+        if speech is None:
+            speech = speech_in(text)
+        some = known.find(text[start:end], _within(span, inside), _within(span, speech))
+        if some:
+            found.append((span, some))
+    return found
+
+
+def _within(span: Span, others: Sequence[Span]) -> list[Span]:
+    return [Span(one.start - span.start, one.end - span.start) for one in others]
+
+
+@cache
+def matcher() -> Matcher:
+    """All rules, made ready when a text is first proofread."""
+    from reviser.proofreading.phrases.english_rules import RULES
+    from reviser.proofreading.phrases.tables import TABLES
+
+    return Matcher(RULES, TABLES)

@@ -1,0 +1,166 @@
+"""Nouns in the plural that have none, and nouns whose number does not fit the word before them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.rules import Rule
+
+NOUNS: Final = (
+    Rule(
+        "informations",
+        (
+            "[<uncountable>] -> $1",
+            "[<uncountable> <are-to-is>] -> $1 $2",
+            "[<these-to-this> <uncountable> <are-to-is>] -> $1 $2 $3",
+            "there [is|are many <uncountable>] -> is much $3",
+            "[many <uncountable>] -> much $2",
+            "[<these-to-this> <uncountable>] -> $1 $2",
+            "[a|an <uncountable>] -> $2",
+            "[few|several <uncountable>] -> some $2",
+        ),
+        (
+            "I need more {informations|information}.",
+            "{These informations are|This information is} old.",
+            "She gave me {many advices|much advice}.",
+            "He has a lot of {homeworks|homework}.",
+        ),
+        (
+            "I need more information.",
+            "He researches it.",
+            "The staffs of both were there.",
+            "It evidences care.",
+        ),
+    ),
+    Rule(
+        "many money",
+        (
+            "so|too|how|very|not|have|has|had [many] <mass> <end>|in|from|about|on|to|at|with -> much",
+            "how [many] <mass> do|does|did|is|was -> much",
+        ),
+        ("I have too {many|much} homework.", "How {many|much} money do you need?"),
+        (
+            "There are too many money managers.",
+            "How many information systems are there?",
+            "We have much homework.",
+        ),
+    ),
+    Rule(
+        "much people",
+        (
+            "too|so|there|are|were|have|has|with [much] people|students|things|problems|friends|books|countries|cars|children|mistakes -> many",
+        ),
+        ("There are too {much|many} people.", "We have {much|many} problems."),
+        ("How much people like it!", "There is much to do.", "It has much power."),
+    ),
+    Rule(
+        "childs",
+        ("!a|an|the|every|each|this|my|his|her [<wrong-plural>] -> $1",),
+        ("She has two {childs|children}.", "Many {sheeps|sheep} are out."),
+        (
+            "The child's toy is red.",
+            "It is a childs play.",
+            "His wife's car is new.",
+            "A thief's hand was there.",
+        ),
+    ),
+    Rule(
+        "two womans",
+        (
+            "<many>|some|most|other|young|old [womans] -> women",
+            "<many>|some|most|other|young|old|# [mans] <end>|in|on|at|and|are|were|have -> men",
+            "<number>|#|both|my|your|his|her|their [foots] -> feet",
+            "<number>|#|many|most|some|these|young|old|poor|rich|other [peoples] think|like|want|don't|say|know|go|buy|love|use -> people",
+            "lot|lots of [peoples] -> people",
+            "<number>|#|most [peoples] <end>|in|at|on -> people",
+            "their|our [lifes] -> lives",
+        ),
+        (
+            "I saw two {womans|women}.",
+            "Most {peoples|people} think so.",
+            "It changed their {lifes|lives}.",
+        ),
+        (
+            "She mans the desk.",
+            "The peoples of the north met.",
+            "He foots the bill.",
+            "Many peoples have kings.",
+        ),
+    ),
+    Rule(
+        "many book",
+        (
+            "<many> <adjective>? [<person-to-plural>] <follows> -> $1",
+            "many|several|<number> [<unit-to-plural>] <end>|in|ago|later|because|but|before -> $1",
+            "these [day] <end>|i|we|they|people -> days",
+        ),
+        (
+            "I have many {book|books}.",
+            "She has two {brother|brothers} in Rome.",
+            "He came three {year|years} ago.",
+            "There are many different {language|languages} in it.",
+        ),
+        (
+            "It is a two car garage.",
+            "Many student groups met.",
+            "These person names are odd.",
+            "He won it many times.",
+            "Both man and wife came.",
+        ),
+    ),
+    Rule(
+        "one of the best book",
+        (
+            "one of the|my|his|her|our|their <superlative>|<adjective>? [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to -> $1",
+            "one of the|my|his|her|our|their most <any> [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to|of -> $1",
+            "one of the|my|his|her|our|their <superlative> [<noun-to-plural>] of -> $1",
+        ),
+        (
+            "It is one of the best {book|books}.",
+            "One of my {friend|friends} is here.",
+            "It was one of the most important {thing|things} to do.",
+        ),
+        (
+            "It is one of the best books.",
+            "One of the car doors was open.",
+            "He is one of the company men.",
+            "One of the oldest house rules is this.",
+        ),
+    ),
+    Rule(
+        "every days",
+        (
+            "every|each|another [<each-plural>] <end>|in|i|is|was|has|because|when -> $1",
+            "a|an [<each-plural>] <full-end> -> $1",
+            "a [women] who|is|was|in|with|<end> -> woman",
+            "a [men] who|is|was|in|with|<end> -> man",
+            "a [children] who|is|was|in|with|<end> -> child",
+        ),
+        (
+            "I go there every {days|day}.",
+            "He has a {cars|car}.",
+            "I met a {women|woman} who knew him.",
+            "Each {students|student} has one.",
+        ),
+        (
+            "Every two days he comes.",
+            "It is a games room.",
+            "A women's club met.",
+            "It is a long way.",
+        ),
+    ),
+    Rule(
+        "two years old",
+        (
+            "i [have] <number>|# years old <end>|and -> am",
+            "he|she [has] <number>|# years old <end>|and -> is",
+            "i [had] <number>|# years old <end>|and -> was",
+        ),
+        ("I {have|am} 20 years old.", "She {has|is} ten years old and lives here."),
+        (
+            "I am 20 years old.",
+            "He has two years old cheese must wait.",
+            "They have ten years left.",
+        ),
+    ),
+)

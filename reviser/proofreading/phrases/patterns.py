@@ -1,0 +1,309 @@
+"""Set phrases, and verbs and adjectives with a preposition that they do not take, or without one that they take."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.rules import Rule
+
+PATTERNS: Final = (
+    Rule(
+        "am agree",
+        (
+            "[i am|i'm] agree -> I",
+            "we|they|you [are] agree -> ",
+            "[we're] agree -> we",
+            "[they're] agree -> they",
+            "i [am] not agree -> do",
+            "we|they [are] not agree -> do",
+            "he|she [is agree] -> agrees",
+        ),
+        (
+            "{I am|I} agree with you.",
+            "They{ are|} agree on it.",
+            "I {am|do} not agree.",
+        ),
+        ("I agree with you.", "All that we are agree with it not.", "We are agreed."),
+        unless="who|what|all",
+    ),
+    Rule(
+        "discuss about",
+        (
+            "discuss|discussed|discusses|discussing [about] <determiner>|it|them|how|what|why|whether|which -> ",
+            "mention|mentioned|mentions [about] <determiner>|it|them|how|what -> ",
+        ),
+        (
+            "We discussed{ about|} the problem.",
+            "Let us discuss{ about|} it.",
+        ),
+        (
+            "We talked about the problem.",
+            "They discussed about twenty plans.",
+            "A mention about it was made.",
+        ),
+        unless="a|no|any",
+    ),
+    Rule(
+        "said me",
+        ("[<tell-of-say>] me|us|him|them|her that|to|about|what|how|why -> $1",),
+        ("He {said|told} me that it was late.", "She {says|tells} us what to do."),
+        ("He said to me that it was late.", "He told me that.", "She said her mother knew."),
+    ),
+    Rule(
+        "explain me",
+        (
+            "explain|explained|explains|explaining|describe|described [me|us|him|them|her] how|what|why|the|that|this|it|your|where|when -> to $1",
+        ),
+        ("Can you explain {me|to me} how it works?", "He explained {us|to us} the rules."),
+        ("That does not explain me.", "He explained to me how it works.", "It explains them."),
+    ),
+    Rule(
+        "tell to me",
+        (
+            "tell|tells|telling [to] me|him|us|them -> ",
+            "!be|was|were|been i|he|she|we|they|you asked|ask|asks [to] me|him|us|them <end>|if|why|what|how|where|about -> ",
+        ),
+        ("Tell{ to|} me what you saw.", "She asked{ to|} me why I came."),
+        ("The story was told to me.", "Tell me to go.", "He asked to see them."),
+    ),
+    Rule(
+        "find attach",
+        ("find [attach|attache] -> attached", "find [enclose] -> enclosed"),
+        ("Please find {attach|attached} the report.", "Please find {enclose|enclosed} a copy."),
+        ("Please find attached the report.", "Find and attach it.", "They attach it."),
+    ),
+    Rule(
+        "married with",
+        (
+            "married|marry [with] him|me|you|someone|somebody !and|in|on|at -> to",
+            "married [with] a|an man|woman|girl|guy|doctor|american -> to",
+            "married [with] my|his|her|their boyfriend|girlfriend|husband|wife|brother|sister|friend|cousin -> to",
+        ),
+        ("She is married {with|to} a doctor.", "I want to get married {with|to} him."),
+        (
+            "He is married with two children.",
+            "They are married with a son.",
+            "She married with joy.",
+        ),
+    ),
+    Rule(
+        "since two years",
+        (
+            "[since] <number>|#|many|several|some <unit> !ago|earlier|before|prior|of|later -> for",
+            "[since] a few <unit> !ago|earlier|before|prior|of -> for",
+            "[since] a long time !ago|before -> for",
+        ),
+        ("I live here {since|for} two years.", "He waited {since|for} a long time."),
+        (
+            "It began since two years ago.",
+            "Since many people came, we left.",
+            "I live here since May.",
+        ),
+    ),
+    Rule(
+        "depend of",
+        (
+            "depend|depends|depended|depending [of|from|at] -> on",
+            "consist|consists|consisted|consisting [from|on|by] -> of",
+        ),
+        ("It depends {of|on} you.", "It consists {from|of} two parts."),
+        ("It depends on you.", "A dependent of his came.", "It consists of two parts."),
+    ),
+    Rule(
+        "listen music",
+        (
+            "to|can|often|always|i|we|they|you|and listen [music|songs|podcasts] -> to $1",
+            "listening|listened [music|songs|podcasts|me|him|us|them] -> to $1",
+            "listen|listening|listened [the] music|radio|song|songs|teacher|news -> to the",
+        ),
+        ("I often listen {music|to music}.", "She was listening {the|to the} radio."),
+        ("Listen, music is playing.", "They listened the whole time.", "I listen to music."),
+    ),
+    Rule(
+        "in the other hand",
+        ("^|but|and|, [in|at|by] the other hand , -> on", "^ [from|for] the other hand , -> on"),
+        ("{In|On} the other hand, it is late.", "But {in|on} the other hand, we are here."),
+        (
+            "A cup was in the other hand.",
+            "With a stick in one hand and a bag in the other hand, he left.",
+            "On the other hand, it is late.",
+        ),
+    ),
+    Rule(
+        "according with",
+        ("^ according [with|of|at] the|my|this|a|our|his|her -> to",),
+        ("According {with|to} the law, it is right.", "According {of|to} my teacher, it is late."),
+        (
+            "It is a plan according with the law.",
+            "According to the law, it is right.",
+            "According as he comes, we go.",
+        ),
+    ),
+    Rule(
+        "interested about",
+        (
+            "interested [about|on] <determiner>|it|you|them|learning|working|music !whole|contrary -> in",
+        ),
+        ("I am interested {about|in} your work.", "She is interested {on|in} it."),
+        (
+            "I am interested in it.",
+            "They are interested on Mondays.",
+            "How interested, about the house, is he?",
+        ),
+    ),
+    Rule(
+        "good in playing",
+        (
+            "i|he|she|we|they|you am|is|are|was|were very|so|really|not? good [in] playing|speaking|dancing|singing|drawing|swimming -> at",
+        ),
+        ("I am good {in|at} playing chess.", "She is very good {in|at} singing."),
+        ("It is good in soup.", "She is good at singing.", "There is good in singing."),
+    ),
+    Rule(
+        "despite of",
+        ("!in despite [of] -> ", "resemble|resembles|resembled [to|with] -> "),
+        ("Despite{ of|} the rain, we went.", "He resembles{ to|} his father."),
+        (
+            "In despite of all, he went.",
+            "In spite of the rain, we went.",
+            "Despite the rain, we went.",
+        ),
+    ),
+    Rule(
+        "make a photo",
+        ("[<take-of-make>] a photo|selfie of|with|<end> -> $1",),
+        ("We {made|took} a photo of it.", "Can you {make|take} a photo?"),
+        ("We took a photo of it.", "They make a photo album.", "He made a picture of it."),
+    ),
+    Rule(
+        "do a mistake",
+        (
+            "!what|why|how|when [<make-of-do>] a|another|the same|big|small|terrible|great? mistake -> $1",
+            "[<make-of-do>] many|some|too|a|any|lot|few many|lot? of? mistakes -> $1",
+        ),
+        ("I {did|made} a mistake.", "He {did|made} a big mistake."),
+        ("I made a mistake.", "What did a mistake cost?", "They do not make a mistake."),
+    ),
+    Rule(
+        "make homework",
+        (
+            "[<do-of-make>] my|your|his|her|their|our homework <end>|and|in|at|every|with|after|before -> $1",
+        ),
+        ("I {make|do} my homework every day.", "She {made|did} her homework."),
+        ("I do my homework.", "It made my homework easier.", "They make the homework hard."),
+    ),
+    Rule(
+        "go to home",
+        (
+            "go|went|going|goes|come|came|coming|back|return|returned|arrive|arrived [to|at] home <end>|and|because|at|after|by|when|from|late|early|before -> ",
+            "go|went|going|goes|travel|traveled|travelled|travelling|study|live|living|move|moved [to|in] abroad -> ",
+            "go|went|going|come|came [to] there <end>|and|because|with|by|again -> ",
+        ),
+        ("I want to go{ to|} home.", "She lives in Rome and studies or went{ to|} abroad."),
+        ("They went to home games.", "I go home.", "He was at home.", "We came to home in on it."),
+    ),
+    Rule(
+        "arrived to the airport",
+        (
+            "arrive|arrives|arrived|arriving [to] the|our|my|his|her airport|station|hotel|school|office|party|house|beach|restaurant -> at",
+        ),
+        ("We arrived {to|at} the airport.", "When I arrive {to|at} my house, I rest."),
+        (
+            "We arrived to the sound of bells.",
+            "We arrived at the airport.",
+            "He went to the station.",
+        ),
+    ),
+    Rule(
+        "wait me",
+        (
+            "wait|waiting|waited|waits [me|him|us|them] -> for $1",
+            "wait|waiting|waited [the] bus|train -> for the",
+        ),
+        ("Please wait {me|for me} there.", "I was waiting {the|for the} bus."),
+        ("Wait for me.", "They waited the whole day.", "Wait, them too."),
+    ),
+    Rule(
+        "in last week",
+        (
+            "^ [in|on|at last|next week|month|year|weekend|night] <end>|i|we|he|she|they|my|the -> $2 $3",
+        ),
+        ("{In last week|Last week} I saw him.", "{In next year|Next year} we move."),
+        (
+            "In last week's paper it stood.",
+            "In the last week of May it rained.",
+            "He moved in last week.",
+        ),
+    ),
+    Rule(
+        "in Monday",
+        (
+            "[in|at] <weekday> <end>|morning|afternoon|evening|night|i|we|and -> on",
+            "[on] <month> . -> in",
+        ),
+        ("We meet {in|on} Monday.", "He came {in|on} Friday evening."),
+        (
+            "We meet on Monday.",
+            "She is in Sunday school.",
+            "It was on June 5.",
+            "In January it snows.",
+        ),
+    ),
+    Rule(
+        "in nowadays",
+        ("[in|on|at the? nowadays] -> nowadays",),
+        ("{In nowadays|Nowadays} people travel.", "People travel a lot {in nowadays|nowadays}."),
+        ("Nowadays people travel.", "It is in now.", "In these days people travel."),
+    ),
+    Rule(
+        "most of people",
+        (
+            "!make|making|made|makes|get|getting|got|gets|the [most of] people|students|countries !i|we|who|that|in|with|here|there -> most",
+            "!make|making|made|makes|get|getting|got|gets [the most of] people|students|countries -> most",
+        ),
+        ("{Most of|Most} people like it.", "{The most of|Most} people know him."),
+        ("Most of the people like it.", "He makes the most of people.", "Most people like it."),
+    ),
+    Rule(
+        "the same than",
+        ("the same [than] -> as",),
+        ("It is the same {than|as} before.", "This is not the same {than|as} that."),
+        ("It is the same as before.", "It looks the same.", "More of the same, then."),
+    ),
+    Rule(
+        "different of",
+        (
+            "is|are|was|were|very|so|be|completely|totally different [of] the|my|his|her|other|others|what -> from",
+            "afraid [from|by] -> of",
+            "responsible [of] the|my|his|her|our|their|this|it -> for",
+        ),
+        ("It is different {of|from} the other.", "I am afraid {from|of} dogs."),
+        (
+            "It is different from the other.",
+            "He tried something different of his own.",
+            "I am afraid of dogs.",
+        ),
+    ),
+    Rule(
+        "came for to",
+        ("here|there|came|come|went|go|going [for] to <base> -> ",),
+        ("I came{ for|} to learn.", "She went there{ for|} to study."),
+        ("I came to learn.", "What is it for to you?", "He went for a walk."),
+        quoted=False,
+    ),
+    Rule(
+        "difficult for understand",
+        (
+            "it's|is|was|very|too|so difficult|easy|hard|important|necessary|impossible|possible [for] <sure-base> -> to",
+        ),
+        ("It is difficult {for|to} understand.", "It was easy {for|to} find."),
+        ("It is hard for me.", "It is difficult to understand.", "It is important for women."),
+    ),
+    Rule(
+        "contact with me",
+        ("please|can|could|will|to [contact with] me|us|him|them -> contact",),
+        ("Please {contact with|contact} me.", "You can {contact with|contact} us."),
+        ("Stay in contact with me.", "Please contact me.", "His contact with us ended."),
+        unless="due|prior|leads|led|exposed",
+    ),
+)

@@ -1,0 +1,389 @@
+"""Verbs in a form that cannot stand where they stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.rules import Rule
+
+VERBS: Final = (
+    Rule(
+        "should of",
+        ("could|should|would|might|must|couldn't|shouldn't|wouldn't not? [of] <done> -> have",),
+        (
+            "You should {of|have} gone.",
+            "It could not {of|have} been worse.",
+            "I wouldn't {of|have} known.",
+        ),
+        (
+            "You could of course stay.",
+            "He would of necessity go.",
+            "What he could of it he took.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "must to go",
+        ("i|you|we|they|he|she|it|who must|should|can|could|cannot|can't [to] <base> -> ",),
+        (
+            "I must{ to|} go home.",
+            "You should{ to|} see it.",
+            "We can{ to|} learn it.",
+        ),
+        (
+            "We do what we can to help.",
+            "Do all you must to win.",
+            "He ran as fast as he could to see it.",
+            "Can you come to see us?",
+            "It costs one euro per can to buy.",
+        ),
+        unless="<enough-before>",
+    ),
+    Rule(
+        "didn't went",
+        (
+            "didn't|don't|doesn't never|even|really|ever? [<any-past-to-base>] -> $1",
+            "did|do|does not [<any-past-to-base>] -> $1",
+            "didn't|doesn't never|even|really|ever? [<regular-past-to-base>] !to -> $1",
+            "did|does not [<regular-past-to-base>] !to -> $1",
+            "^|why|where|when|how did i|you|he|she|it|we|they [<any-past-to-base>] -> $1",
+        ),
+        (
+            "I didn't {went|go} there.",
+            "She did not {came|come} home.",
+            "He didn’t {liked|like} it.",
+            "Where did you {bought|buy} it?",
+        ),
+        (
+            "I did not go.",
+            "He didn't used to smoke.",
+            "What they did they knew well.",
+            "I did it, not thought of it.",
+        ),
+    ),
+    Rule(
+        "doesn't works",
+        (
+            "doesn't|don't|didn't really|even|always? [<verb-s-to-base>] -> $1",
+            "does|did not [<verb-s-to-base>] -> $1",
+            "doesn't|don't|didn't [has] -> have",
+            "does|did not [has] -> have",
+        ),
+        (
+            "It doesn't {works|work}.",
+            "She does not {likes|like} him.",
+            "He doesn’t {has|have} time.",
+        ),
+        (
+            "It doesn't work.",
+            "If it doesn't, works of art are lost.",
+            "She does not; he likes it.",
+        ),
+    ),
+    Rule(
+        "how does it works",
+        ("how|why|where|when|what does he|she|it|this|that [<verb-s-to-base>] -> $1",),
+        (
+            "How does it {works|work}?",
+            "Where does she {lives|live} now?",
+        ),
+        (
+            "How does it work?",
+            "What does that mean?",
+            "He knows what it does; it works.",
+        ),
+    ),
+    Rule(
+        "know how does it work",
+        (
+            "know|explain|understand|wonder|learn how|why|where|when [does he|she|it <base-to-s>] -> $2 $3",
+            "explain|tell|show|ask to? me|us|you|him|them how|why|where [does he|she|it <base-to-s>] -> $2 $3",
+            "know|explain|understand|wonder how|why|where|when [do they|we|you|i <base>] -> $2 $3",
+            "tell|show|explain to? me|us how|why|where [do they|we|you|i <base>] -> $2 $3",
+        ),
+        (
+            "I don't know how {does it work|it works}.",
+            "Tell me where {do they live|they live}.",
+            "I want to understand why {does she go|she goes}.",
+        ),
+        (
+            "I know how it works.",
+            "Tell me: how does it work?",
+            "How do you know where they live?",
+            "You know how much it does.",
+        ),
+    ),
+    Rule(
+        "can goes",
+        (
+            "he|she|it|we|they|you can|could|should|must|would|will|might|can't|couldn't|won't|shouldn't|wouldn't not? [<acts-to-base>] -> $1",
+            "he|she|it|we|they|you can|could|should|must|would|will|might not? [has] -> have",
+        ),
+        (
+            "He can {speaks|speak} French.",
+            "It will {takes|take} a day.",
+            "They should {has|have} more time.",
+        ),
+        (
+            "Doing what you can makes a difference.",
+            "All you could needs to be done.",
+            "He can speak.",
+            "They would needs have it.",
+        ),
+        unless="<enough-before>",
+    ),
+    Rule(
+        "will went",
+        (
+            "i|he|she|it|we|they|you can|could|should|must|would|will|might|can't|couldn't|won't|shouldn't|wouldn't not? [<past-to-base>] -> $1",
+            "i|he|she|it|we|they|you can|could|should|must|would|will|might not? [<regular-past-to-base>] -> $1",
+        ),
+        (
+            "I will {went|go} there.",
+            "She could not {came|come}.",
+            "We can {played|play} outside.",
+        ),
+        (
+            "Will went home.",
+            "What he could took all day.",
+            "The will gave her the house.",
+            "She would have gone.",
+        ),
+        unless="<enough-before>",
+    ),
+    Rule(
+        "want to went",
+        (
+            "<wanting> to [<past-to-base>] -> $1",
+            "<wanting> to [<regular-past-to-base>] -> $1",
+            "<wanting> to [<verb-s-to-base>] -> $1",
+            "<wanting> to [has] -> have",
+        ),
+        (
+            "I want to {went|go} home.",
+            "She decided to {stayed|stay}.",
+            "He needs to {goes|go}.",
+            "I would like to {wrote|write} it.",
+        ),
+        (
+            "The school he went to became famous.",
+            "I want to go.",
+            "The man I spoke to took it.",
+        ),
+    ),
+    Rule(
+        "like to thanks",
+        ("like|want|wanted to [thanks] -> thank", "^ [thanks] you -> thank"),
+        ("I would like to {thanks|thank} you.", "{Thanks|Thank} you for the letter."),
+        (
+            "I owe it to thanks alone.",
+            "He thanks you.",
+            "Many thanks to all.",
+            "Thanks, you are kind.",
+        ),
+    ),
+    Rule(
+        "have went",
+        (
+            "could|would|should|will|might|must have [<past-to-participle>] -> $1",
+            "have|has|had never|already|just|always|not|ever|also [<past-to-participle>] -> $1",
+            "i've|we've|they've|you've|hasn't|haven't|hadn't never|already|just? [<past-to-participle>] -> $1",
+            "^ i|he|she|we|they|you have|has|had [<past-to-participle>] -> $1",
+            "been|being [<past-to-participle>] -> $1",
+        ),
+        (
+            "I should have {went|gone} earlier.",
+            "We've {took|taken} the bus.",
+            "She has never {wrote|written} to me.",
+            "He had {came|come} home.",
+        ),
+        (
+            "The impact it had became clear.",
+            "The money they had went to him.",
+            "I have gone there.",
+            "All that we have came from you.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "should have go",
+        (
+            "could|should|would|might|must have [go] -> gone",
+            "could|should|would|might|must have [be] -> been",
+            "could|should|would|might|must have [know] -> known",
+            "could|should|would|might|must have [eat] -> eaten",
+            "could|should|would|might|must have [choose] -> chosen",
+            "could|should|would|might|must have [speak] -> spoken",
+        ),
+        ("You should have {go|gone} there.", "It could have {be|been} worse."),
+        ("You should have gone.", "He must have a go at it.", "They must have write access."),
+    ),
+    Rule(
+        "if I would have known",
+        ("^ if i|he|she|we|you|they|it [would have <done>] -> had $3",),
+        (
+            "If I {would have known|had known}, I would have stayed.",
+            "If they {would have told|had told} us, we could help.",
+        ),
+        (
+            "I wonder if I would have known.",
+            "If I had known, I would have come.",
+            "If he would have us stay, we stay.",
+        ),
+        confidence=0.85,
+        quoted=False,
+    ),
+    Rule(
+        "look forward to hear",
+        (
+            "look|looking|looks|looked forward to [<base-to-ing>] -> $1",
+            "look|looking|looks|looked forward to [work] with -> working",
+            "look|looking|looks|looked forward to [visit] you|your|the -> visiting",
+            "look|looking|looks|looked forward [hearing|seeing|meeting|receiving|working] -> to $1",
+        ),
+        (
+            "I look forward to {hear|hearing} from you.",
+            "We are looking forward to {meet|meeting} you.",
+            "I look forward {seeing|to seeing} you.",
+        ),
+        (
+            "I look forward to work.",
+            "We look forward to it.",
+            "They looked forward and saw it.",
+            "I look forward to your visit.",
+        ),
+    ),
+    Rule(
+        "without go",
+        (
+            "without [<clear-base-to-ing>] -> $1",
+            "instead|tired|afraid|capable of [<clear-base-to-ing>] -> $1",
+            "interested in [<clear-base-to-ing>] -> $1",
+            "good|bad at [<clear-base-to-ing>] -> $1",
+        ),
+        (
+            "He left without {tell|telling} me.",
+            "I am interested in {learn|learning} it.",
+            "She is good at {explain|explaining} things.",
+        ),
+        (
+            "They came without pay.",
+            "I am interested in buying it.",
+            "He is good at his work.",
+            "Instead, go home.",
+        ),
+    ),
+    Rule(
+        "enjoy to go",
+        (
+            "enjoy|enjoyed|enjoys|avoid|avoided|avoids [to <base-to-ing>] -> $2",
+            "capable|incapable [to <base-to-ing>] -> of $2",
+            "succeed|succeeded|succeeds [to <base-to-ing>] -> in $2",
+        ),
+        (
+            "I enjoy {to write|writing}.",
+            "She is capable {to do|of doing} it.",
+            "They succeeded {to find|in finding} it.",
+        ),
+        (
+            "He succeeded to the throne.",
+            "I like to write.",
+            "There is much to enjoy to the full.",
+        ),
+    ),
+    Rule(
+        "suppose to",
+        (
+            "am|is|are|was|were|be|i'm|he's|she's|it's|you're|we're|they're|not [suppose] to -> supposed",
+            "get|got|getting [use] to the|it|this|that|my|his|her|our|their -> used",
+        ),
+        (
+            "He is {suppose|supposed} to come.",
+            "You will get {use|used} to it.",
+            "We're {suppose|supposed} to go.",
+        ),
+        (
+            "I suppose to some it is odd.",
+            "They are supposed to come.",
+            "We use to the full what we have.",
+        ),
+    ),
+    Rule(
+        "let me to go",
+        (
+            "let|lets|letting me|him|her|us|them|you [to] <base> -> ",
+            "make|makes|made me|us [to] feel|think|laugh|cry|understand|realize|realise|want|believe -> ",
+            "suggest|suggested you|we|he|she|they [to] <base> -> ",
+        ),
+        (
+            "Let me{ to|} go.",
+            "It makes me{ to|} feel good.",
+            "I suggest you{ to|} stay.",
+        ),
+        (
+            "Let me go to work.",
+            "She made them to sell them.",
+            "He let us in to see it.",
+        ),
+    ),
+    Rule(
+        "have being",
+        (
+            "has|have|had|i've|we've|they've|you've [being] waiting|working|living|looking -> been",
+            "has|have|had|i've|we've|they've|you've [being] <done> -> been",
+            "has|have|had [being] to|there|very|so -> been",
+        ),
+        (
+            "It has {being|been} done.",
+            "I have {being|been} there.",
+            "They've {being|been} told.",
+        ),
+        (
+            "It has been done.",
+            "We have, being tired, left.",
+            "All things that have being are good.",
+        ),
+        unless="things|all|that",
+    ),
+    Rule(
+        "is belong to",
+        (
+            "it|he|she|that|this|which [is belong|belongs] to -> belongs",
+            "it|this|that|which [is depend|depends] on -> depends",
+            "it|this|that|which [is consist|consists|consisted] of -> consists",
+            "[was|were happened] -> happened",
+            "he|she|they|who [was|were died] -> died",
+        ),
+        (
+            "It {is belong|belongs} to me.",
+            "The accident {was happened|happened} here.",
+            "It {is consisted|consists} of two parts.",
+        ),
+        (
+            "It belongs to me.",
+            "What it is depends on you.",
+            "He was dead.",
+            "It consists of two parts.",
+        ),
+        unless="what|who|whatever|how",
+    ),
+    Rule(
+        "I born",
+        ("i|he|she [born] in|on -> was born", "we|they [born] in|on -> were born"),
+        ("I {born|was born} in Rome.", "They {born|were born} on the same day."),
+        ("I was born in Rome.", "He is a born leader.", "The baby she bore in May was ill."),
+    ),
+    Rule(
+        "can able to",
+        ("[can|could|will able to] <base> -> $1",),
+        ("I {can able to|can} do it.", "They {could able to|could} see it."),
+        ("I am able to do it.", "He can, able to or not.", "You will be able to go."),
+    ),
+    Rule(
+        "want go",
+        ("<opens> i|we|they|you want|wanted [go|buy|eat|become|learn|know|see|do] -> to $1",),
+        ("I want {go|to go} home.", "We stayed because they wanted {see|to see} it."),
+        ("I want to go.", "What you want do quickly.", "Those who want go home."),
+        unless="what|all|who",
+    ),
+)
