@@ -27,6 +27,7 @@ COMMANDS = {
     "lsp": ("speed.suggestions.command", "how quick the language server is"),
     "margin": ("studies.lookahead_margin", "how likely a change must be to be made"),
     "moving": ("studies.moving", "moves at several temperatures"),
+    "phrases": ("studies.phrases", "how often the rules for sure mistakes are wrong"),
     "preference": ("studies.preference", "a tuned model beside the one it was tuned from"),
     "proofreading_recipes": (
         "studies.training.proofreading_recipes",

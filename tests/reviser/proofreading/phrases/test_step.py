@@ -97,9 +97,7 @@ def test_a_checker_finds_them_too() -> None:
     checker = Checker(Proofreader(Scripted({}), GPT2).proofread)
     draft = Draft("All is well.\n\nI saw the the cat.\n")
     found = [change for checked in checker.check(draft) for change in checked.changes]
-    assert [(one.start, one.old.strip()) for one in found] == [
-        (draft.text.index("the cat"), "the")
-    ]
+    assert [(one.start, one.old.strip()) for one in found] == [(draft.text.index("the cat"), "the")]
 
 
 def test_what_was_corrected_stays_as_it_is() -> None:
