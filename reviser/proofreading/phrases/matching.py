@@ -179,9 +179,8 @@ def _correction(
         if number is None:
             continue
         word, known = words[first + number], elements[number].words
-        mapped = isinstance(known, Mapping)
         own = word.text if word.key.partition("'")[0] == "i" else word.text.lower()
-        put.append(known[word.key] if mapped else own)
+        put.append(known[word.key] if isinstance(known, Mapping) else own)
     old, new = words[first], " ".join(put)
     start, end = old.start, words[last - 1].end
     if not new:

@@ -55,7 +55,10 @@ NOUNS: Final = (
     ),
     Rule(
         "childs",
-        ("!a|an|the|every|each|this|my|his|her [<wrong-plural>] -> $1",),
+        (
+            "[childrens] are|were|have|who|in|to|can|should|<end> -> children",
+            "!a|an|the|every|each|this|my|his|her [<wrong-plural>] -> $1",
+        ),
         ("She has two {childs|children}.", "Many {sheeps|sheep} are out."),
         (
             "The child's toy is red.",

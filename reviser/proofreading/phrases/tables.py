@@ -235,6 +235,7 @@ TABLES: Final[dict[str, Table]] = {
         for base in _SURE_VERBS
         - _set("pay make find keep buy sell say see get take give meet think do know")
     },
+    "ing-to-base": {ing_form(base): base for base in _SURE_VERBS - {"be"}},
     "base-to-s": _of(_BASES - {"be"}, "s"),
     "subject-base-to-s": _of(
         (_BASES - {"be", "have", "do", "come", "run", "become"}) - _set("let put cut hit read set"),
@@ -269,6 +270,13 @@ TABLES: Final[dict[str, Table]] = {
     "person-to-plural": {
         one: _PLURALS[one] for one in _SINGULARS - _set("day week month year hour minute time")
     },
+    "sure-noun-to-plural": {
+        one: _PLURALS[one]
+        for one in _set(
+            """student teacher friend problem idea question animal song computer car reason mistake tourist
+            visitor kid girl boy employee customer restaurant hotel thing person"""
+        )
+    },
     "unit-to-plural": {one: _PLURALS[one] for one in _set("day week month year hour minute time")},
     "plural-to-noun": {plural: one for one, plural in _PLURALS.items()},
     "counted-plural": frozenset(_PLURALS.values())
@@ -288,7 +296,7 @@ TABLES: Final[dict[str, Table]] = {
     "starts": _set('^ because but when " although'),
     "wanting": _set(
         """want wants wanted wanting need needs needed have has had going able decide decided decides try tries tried
-        trying hope hoped hopes plan planned start started learn learned like forced allowed seemed how order"""
+        trying hope hoped hopes plan planned start started learn learned like forced allowed seemed how order used"""
     ),
     "enough-before": _set(
         "what all everything anything whatever much best things as than more little nothing only that which"

@@ -350,6 +350,7 @@ VERBS: Final = (
         (
             "it|he|she|that|this|which [is belong|belongs] to -> belongs",
             "it|this|that|which [is depend|depends] on -> depends",
+            "[it's depend|depends] on -> it depends",
             "it|this|that|which [is consist|consists|consisted] of -> consists",
             "[was|were happened] -> happened",
             "he|she|they|who [was|were died] -> died",
