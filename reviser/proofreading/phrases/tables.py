@@ -233,7 +233,7 @@ TABLES: Final[dict[str, Table]] = {
     "clear-base-to-ing": {
         base: ing_form(base)
         for base in _SURE_VERBS
-        - _set("pay make find keep buy sell say see get take give meet think do know")
+        - _set("pay make find keep buy sell say see get take give meet think do know tell")
     },
     "ing-to-base": {ing_form(base): base for base in _SURE_VERBS - {"be"}},
     "base-to-s": _of(_BASES - {"be"}, "s"),

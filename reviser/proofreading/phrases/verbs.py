@@ -262,12 +262,13 @@ VERBS: Final = (
             "good|bad at [<clear-base-to-ing>] -> $1",
         ),
         (
-            "He left without {tell|telling} me.",
+            "He left without {hear|hearing} it.",
             "I am interested in {learn|learning} it.",
             "She is good at {explain|explaining} things.",
         ),
         (
             "They came without pay.",
+            "It is better to show instead of tell.",
             "I am interested in buying it.",
             "He is good at his work.",
             "Instead, go home.",

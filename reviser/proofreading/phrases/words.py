@@ -39,7 +39,9 @@ WORDS: Final = (
     ),
     Rule(
         "a before a vowel",
-        ("!vitamin|letter|grade|plan|type [a] <a-vowel> -> an",),
+        (
+            "!vitamin|letter|grade|plan|type|character|first|second|the|your|this|that|each|every [a] <a-vowel> -> an",
+        ),
         (
             "It is {a|an} old house.",
             "We waited {a|an} hour.",
@@ -53,6 +55,7 @@ WORDS: Final = (
             "Both a and b are open.",
             "He has a uniform.",
             "A university is near.",
+            "It matches the first a element.",
         ),
     ),
     Rule(
@@ -222,7 +225,7 @@ WORDS: Final = (
         "your welcome",
         (
             "^ [your] welcome <full-end> -> you're",
-            "[your] a|an|the !level|levels -> you're",
+            "[your] a|an|the !level|levels|element|elements|tag -> you're",
             "[your] not !being|having|going|doing -> you're",
             "[your] going to be|have|get|need|make|see -> you're",
             "think|know|that|if|when|because [your] welcome|sure|happy|ready|tired|sick to|that|of|about -> you're",
