@@ -16,11 +16,11 @@ from tests.reviser.proofreading.taught import taught_model
 KNOWN: Known = {
     "recieved": ("received", 0.9),
     "teh": ("the", 0.95),
-    "They goes": ("They go", 0.9),
+    "boys goes": ("boys go", 0.9),
 }
 LETTER = "He recieved a letter today."
 ROAD = "She walked down teh long road."
-HOME = "They goes home at night."
+HOME = "The boys goes home at night."
 PLAIN = "The evening was quiet and dark."
 TEXT = f"{LETTER}\n\n{ROAD}\n\n{PLAIN}\n\n{HOME}\n"
 FIXED = TEXT.replace("recieved", "received").replace("teh", "the").replace("goes", "go")

@@ -100,7 +100,7 @@ def test_what_the_program_reads_is_what_is_asked_here(engine: Engine) -> None:
 
 
 def test_proposals_are_collected_once(engine: Engine, tmp_path: Path) -> None:
-    proofreader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW)
+    proofreader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False)
     texts = [Plain("He go to shcool every day.", ("He goes to school every day.",)), Plain("Fine.")]
     first = collect(proofreader, engine.policy, "own", texts, tmp_path)
     assert first[0].spelled == (True,)
