@@ -197,6 +197,8 @@ def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
     parts = [
         f"{len(RULES)} rules, {sum(len(rule.ways) for rule in RULES)} ways in which they match.\n"
     ]
+    rows: list[tuple[str, ...]]
+    columns: tuple[str, ...]
     if good:
         rows = [
             (

@@ -37,8 +37,13 @@ NOUNS: Final = (
         (
             "so|too|how|very|not|have|has|had [many] <mass> <end>|in|from|about|on|to|at|with -> much",
             "how [many] <mass> do|does|did|is|was -> much",
+            "there [is|are many] <mass> <end>|in|from|about|on|to|at|with|for|that|which -> is much",
         ),
-        ("I have too {many|much} homework.", "How {many|much} money do you need?"),
+        (
+            "I have too {many|much} homework.",
+            "How {many|much} money do you need?",
+            "There {is many|is much} information.",
+        ),
         (
             "There are too many money managers.",
             "How many information systems are there?",
