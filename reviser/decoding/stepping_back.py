@@ -13,6 +13,7 @@ run goes straight back to the end.
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,6 +49,13 @@ _LONGEST: Final = 96
 _BESIDE_FOR_SENTENCES: Final = 6
 _BESIDE: Final = 1
 _LONGEST_PHRASE: Final = 24
+
+
+# Words that have a capital where they open a sentence, and else none.
+_OPENER: Final = re.compile(
+    r"(?:An?|And|But|Or|So|The|This|That|These|Those|There|It|He|She|We|They|You|In|On|At|By|For|From|With|When|While|If|As|After|Before)\b"
+)
+_IN_NUMBER: Final = re.compile(r"\d\0[.,]\d")
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,8 @@ class Comparing:
             if self._begins_word(tokens[place])
             and not self._is_glued(tokens[:place], piece[0])
             and not self._goes_on_after_end(tokens[:place], piece[0])
+            and not self._starts_within(tokens[:place], piece)
+            and not self._is_in_number(tokens, place)
         ]
 
     def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
@@ -142,8 +152,24 @@ class Comparing:
         )
 
     def _goes_on(self, token: int) -> bool:
-        """Whether a token begins with a small letter, as within a sentence."""
-        return self._tokenizer.token_bytes(token).decode("utf-8", "ignore").lstrip()[:1].islower()
+        """Whether a token begins with a small letter or a mark that goes on, as within a sentence."""
+        first = self._word(token)[:1]
+        return first.islower() or first in (",", ";", ":", ")")
+
+    def _starts_within(self, before: Sequence[int], piece: Sequence[int]) -> bool:
+        """Whether a piece would start a sentence where none has ended: with a word such as "The" behind another word."""
+        if not before or not self._word(before[-1])[-1:].isalnum():
+            return False
+        text = b"".join(map(self._tokenizer.token_bytes, piece)).decode("utf-8", "ignore")
+        return _OPENER.match(text.lstrip()) is not None
+
+    def _is_in_number(self, tokens: Sequence[int], place: int) -> bool:
+        """Whether a place is before the point or comma of a number, as in "1.00"."""
+        around = [self._word(token) for token in tokens[max(place - 1, 0) : place + 2]]
+        return _IN_NUMBER.search("".join(around[:1]) + "\0" + "".join(around[1:])) is not None
+
+    def _word(self, token: int) -> str:
+        return self._tokenizer.token_bytes(token).decode("utf-8", "ignore").strip()
 
     def _goes_on_after_end(self, before: Sequence[int], token: int) -> bool:
         """Whether a token goes on a sentence that has ended."""

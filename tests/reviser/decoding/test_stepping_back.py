@@ -194,6 +194,30 @@ def test_nothing_with_a_small_letter_is_put_behind_the_end_of_a_sentence() -> No
         assert (place in found) == room
 
 
+@pytest.mark.parametrize(
+    ("before", "behind", "piece", "room"),
+    [
+        ("It was late.", " The cat sat.", ", the mat", False),
+        ("It was late", ".", ", the mat", True),
+        ("It was late", ".", " The mat", False),
+        ("It was late", ".", " Ada", True),
+        ("It cost 1", ".50 then.", ", the mat", False),
+        ("It cost 1", ". The cat sat.", ", the mat", True),
+        ("It cost 1", ",000 then.", " or", False),
+    ],
+)
+def test_a_phrase_breaks_no_sentence_and_no_number(
+    before: str, behind: str, piece: str, room: bool
+) -> None:
+    tokenizer = ToyTokenizer()
+    comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
+    first = tokenizer.encode(before)
+    tokens = [*first, *tokenizer.encode(behind)]
+    words = tokenizer.encode(piece)
+    found = comparing.places(tokens, words, len(first), range(1, len(tokens)))
+    assert (len(first) in found) == room
+
+
 def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() -> None:
     """Moves that lead one token too far back are fixed."""
     tokenizer = ToyTokenizer()
