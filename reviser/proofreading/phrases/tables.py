@@ -129,12 +129,12 @@ _FOLLOWS: Final = _set(
     are were have"""
 )
 _VOWEL_SOUND: Final = re.compile(
-    r"[aeio]|u(?!ni|s[aeiu]|t[eio]|r[aeiuo]|b|ga|k|v|fo)|hour|honest|honou?r|heir"
+    r"[aeio]|u(?!ni|na(?:ry|nim)|s[aeiu]|t[eio]|r[aeiuo]|b|ga|k|v|fo)|hour|honest|honou?r|heir"
 )
 _CONSONANT_SOUND: Final = re.compile(
     r"[bcdgjkpqtvwyz]|[nml][aeiouy]|r[aeiouyh]|f[aeioulry]|s[aeiouychklmnpqtw]"
     r"|h(?!our|onest|onou?r|eir|erb|istor|otel|abit|ero|yster|alluc|arm|ilar|orri|umble|undred|omage|ors|ypo|ydr|ypn)[aeiouy]"
-    r"|uni(?!n|m|d|g)|us[aeu]|uti|uto|eu|one$|once$"
+    r"|uni(?!n|m|d|g)|una(?:ry|nim)|us[aeu]|uti|uto|eu|one$|once$"
 )
 _CONSONANT_START: Final = re.compile(r"one|once|oneself|ones|ouija|ewes?|eu.*")
 # They say nothing about the article before them, which may be a letter or a slip for another word.

@@ -52,6 +52,7 @@ WORDS: Final = (
             "It is a useful thing.",
             "She is a European.",
             "A one is a number.",
+            "It is a unary operator, by a unanimous vote.",
             "Both a and b are open.",
             "He has a uniform.",
             "A university is near.",
