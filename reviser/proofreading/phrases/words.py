@@ -80,13 +80,14 @@ WORDS: Final = (
     Rule(
         "more taller",
         (
-            "[more <comparative>] than|because|to|and|now|<end> -> $2",
-            "[much more <comparative>] than|because|to|and|now|<end> -> much $3",
+            "[more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> $2",
+            "[much more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> much $3",
             "the|my|his|her|our|their|its|your [most <superlative>] -> $2",
         ),
         (
             "He is {more taller|taller} than me.",
             "It is {much more easier|much easier} now.",
+            "I hope that it gets {more better|better} soon.",
             "It was the {most easiest|easiest} way.",
         ),
         (
@@ -179,6 +180,24 @@ WORDS: Final = (
             "It has some loose weight in it.",
             "The loose money fell.",
             "He let loose the dogs.",
+        ),
+    ),
+    Rule(
+        "planing to",
+        ("am|is|are|was|were|been|be|i'm|we're|they're|you're [planing] to|on -> planning",),
+        ("We were {planing|planning} to go.", "I'm {planing|planning} on it."),
+        ("He is planing the door.", "We are planning to go.", "She was planing a board to size."),
+    ),
+    Rule(
+        "the whether",
+        (
+            "the|nice|good|bad|cold|warm|hot [whether] is|was|gets|got|will|in|today|forecast -> weather",
+        ),
+        ("The {whether|weather} is nice.", "I hope the {whether|weather} gets better."),
+        (
+            "The question whether it rains is open.",
+            "I ask whether it is good.",
+            "It is good whether you like it or not.",
         ),
     ),
     Rule(
