@@ -80,6 +80,7 @@ class Settings:
     model: str | None = None
     temperature: float = 0.7
     top_k: int = 50
+    check_steps_back: bool = True
     seed: int | None = None
     threads: int | None = None
     unload_after_s: float = 300.0
@@ -192,6 +193,7 @@ _TOP: dict[str, Check] = {
     "model": _optional(lambda value: isinstance(value, str)),
     "temperature": _number(0, 10),
     "top_k": _whole(0, 1_000_000),
+    "check_steps_back": _switch,
     "seed": _optional(_whole(0, 2**32 - 1)),
     "threads": _optional(_whole(1, 1024)),
     "unload_after_s": _number(0, 1e9),

@@ -32,6 +32,7 @@ class Settings:
     top_k: int = 50
     top_p: float = 1.0
     min_p: float = 0.0
+    check_steps_back: bool = True
     seed: int | None = None
     proofread: bool = True
     confidence: float | None = None

@@ -288,6 +288,7 @@ class LiveRuns:
             temperature=settings.revise.temperature if revises else settings.temperature,
             top_k=settings.top_k,
             seed=time.time_ns() & 0xFFFFFFFF if settings.seed is None else settings.seed,
+            checks_steps_back=settings.check_steps_back,
             revises=revises,
             margin=settings.revise.sureness if revises else 0.0,
             format=_format(document).value,

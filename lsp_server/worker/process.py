@@ -155,7 +155,7 @@ class Worker:
         session.text = task.text
         used, before, reused = evaluated_by(engine), 0, 0
         ending = "stop"
-        for run, first, last in _generations(session, task):
+        for run, first, last in generations(session, task):
             evaluated = evaluated_by(engine)
             peer.send(Event(task.id, "begun", trailing_space=len(run.window.trailing_space)))
             home = len(run.window.before) + len(run.window.prefix)
@@ -242,13 +242,20 @@ class Worker:
         return session
 
 
-def _generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
+def generations(session: Session, task: Task) -> Iterator[tuple[Generation, int, int]]:
     """The runs of a task, one after the other, each with the part of the text that it revises."""
     from reviser.decoding.sampler import Sampler
 
     sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
     if not task.revises:
-        yield session.infill(task.start, task.end, sampler, max_actions=task.max_actions), 0, 0
+        run = session.infill(
+            task.start,
+            task.end,
+            sampler,
+            max_actions=task.max_actions,
+            check_steps_back=task.checks_steps_back,
+        )
+        yield run, 0, 0
         return
     runs = session.revise_all(
         task.start, task.end, sampler, max_actions=task.max_actions, margin=task.margin

@@ -31,7 +31,7 @@ class Task:
 
     When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document called `name` the
     places that are `ignored`. At another, `max_actions` are for each passage, and a change must be `margin` times as likely as
-    leaving the text.
+    leaving the text. Else it goes back to insert something only where the text reads as well with it, if it `checks_steps_back`.
     """
 
     id: int
@@ -44,6 +44,7 @@ class Task:
     temperature: float
     top_k: int
     seed: int
+    checks_steps_back: bool = True
     revises: bool = False
     margin: float = 0.0
     format: str = "plaintext"

@@ -69,6 +69,7 @@ def test_names_are_in_camel_case_and_checked() -> None:
         {
             "model": "",
             "topK": 20,
+            "checkStepsBack": False,
             "unloadAfterS": 5,
             "temperature": "hot",
             "completion": {"unit": "line", "maxActions": 0, "candidates": True},
@@ -78,6 +79,7 @@ def test_names_are_in_camel_case_and_checked() -> None:
     )
     assert settings.model is None
     assert settings.top_k == 20
+    assert not settings.check_steps_back
     assert settings.unload_after_s == 5
     assert settings.completion.unit == "line"
     assert settings.live.edits_per_second == 5

@@ -272,11 +272,13 @@ class Live(Production):
         session = self._session
         assert session is not None
         engine, sampler = self._writer.engine(), self._sampler()
-        limit = self._settings.max_actions
+        limit, checks = self._settings.max_actions, self._settings.check_steps_back
         if self._task == "continue":
-            generation = session.continue_(sampler, max_actions=limit)
+            generation = session.continue_(sampler, max_actions=limit, check_steps_back=checks)
         elif self._task == "infill":
-            generation = session.infill(self._start, self._end, sampler, max_actions=limit)
+            generation = session.infill(
+                self._start, self._end, sampler, max_actions=limit, check_steps_back=checks
+            )
         else:
             written = segment.begin.text_from(self._original)
             session.text = self._text[: self._start] + written + self._text[self._end :]

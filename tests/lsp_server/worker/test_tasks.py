@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lsp_server.runs.live_runs import Written
+from lsp_server.worker.process import generations
 from lsp_server.worker.tasks import (
     Event,
     ModelKey,
@@ -16,6 +21,9 @@ from lsp_server.worker.tasks import (
     encode_task,
 )
 from reviser.core.edits import Change
+from reviser.decoding.stepping_back import CheckedRollout
+from reviser.session.engine import load_engine
+from tests.lsp_server.models import save_tiny_model
 
 TEXT = st.text("ab \r\n😀\ud800", max_size=6)
 
@@ -32,6 +40,14 @@ def test_events_and_orders_arrive_as_they_were_sent(edits: list[Change], text: s
     assert line.count(b"\n") == 1
     order = task(text, 0, len(text), revises=True)
     assert decode_order(encode_task(order)) == order
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_steps_back_are_checked_if_the_task_says_so(checks: bool, tmp_path: Path) -> None:
+    engine = load_engine(save_tiny_model(tmp_path / "tiny"))
+    wanted = replace(task("It was late. ", 13, 13, revises=False), checks_steps_back=checks)
+    [(run, _, _)] = generations(engine.session(wanted.text), wanted)
+    assert isinstance(run.rollout, CheckedRollout) is checks
 
 
 def test_what_is_written_is_put_together_of_edits() -> None:

@@ -18,6 +18,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from reviser.session.engine import Engine
 from reviser.session.replay import replay
+from reviser.session.session import Session
 from tests.conftest import PAPER_TRAJECTORIES
 from tests.toys import ToyTokenizer
 from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_engine, until
@@ -61,6 +62,32 @@ def test_continuing_writes_before_the_last_line_ending_and_undoes_in_one_step(
         assert (draft.text, app.sheet.modified) == (TEXT, False)
 
     drive(editor(tmp_path, TEXT), script)
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("key", ["f5", "f6"])
+def test_steps_back_are_checked_as_the_settings_say(
+    key: str, checks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def watched(write: Callable[..., object]) -> Callable[..., object]:
+        def begin(*given: object, **options: object) -> object:
+            asked.append(options["check_steps_back"])
+            return write(*given, **options)
+
+        return begin
+
+    for name in ("continue_", "infill"):
+        monkeypatch.setattr(Session, name, watched(getattr(Session, name)))
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press(key)
+        await run_to_the_end(app, pilot)
+        assert asked
+        assert set(asked) == {checks}
+
+    drive(editor(tmp_path, TEXT, replace(QUICK, check_steps_back=checks)), script)
 
 
 def test_writing_in_the_place_of_a_selection_and_rejecting_it(tmp_path: Path) -> None:
