@@ -148,13 +148,15 @@ class Guard:
         return needed(proposal, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, proposal: Proposal) -> bool:
-        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline", "dicts"."""
-        if self.known is None or proposal.kind is not Kind.SPELLING:
+        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline", "dicts". A prefix is not cut off either."""
+        if self.known is None or proposal.kind not in (Kind.SPELLING, Kind.JOINED_OR_SPLIT):
             return False
         old, new = proposal.old.casefold(), proposal.new.casefold()
-        single = old.removesuffix("s")
         if found := _PREFIXED.fullmatch(old):
             return self.known(found[1]) or self.known(found[1].removesuffix("s"))
+        if proposal.kind is not Kind.SPELLING:
+            return False
+        single = old.removesuffix("s")
         # "citys", "childs", "cames" and "thats" are no plurals.
         return (
             single != old

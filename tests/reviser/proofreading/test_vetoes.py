@@ -262,6 +262,8 @@ def test_a_prefix_makes_words_of_words() -> None:
     guard = Guard(0.5, known={"line", "hint", "subtle", "multilane"}.__contains__)
     compound = Proposal(7, 16, "multiline", "multilane", 0.9, Kind.SPELLING)
     assert guard.objection(compound, paragraph) == "the word is made of two"
+    apart = replace(compound, new="multi line", kind=Kind.JOINED_OR_SPLIT)
+    assert guard.objection(apart, paragraph) == "the word is made of two"
     for old, new, refused_so in (
         ("dicts", "diets", True),
         ("thats", "that's", False),
