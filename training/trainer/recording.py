@@ -141,3 +141,38 @@ class _Replay(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         ctx.recording.replay_backward(grads[0])
         return (None,) * (2 + len(ctx.recording._inputs))
+
+
+class RecordedObjective(nn.Module):
+    """A model with its loss, whose trunk (all that comes before the loss) can be recorded."""
+
+    def __init__(self, learner: nn.Module, layers: nn.Module, trunk: Callable[..., Tensor]) -> None:
+        """`trunk` gives the final states of `learner`, and never waits for the device. `layers` are those of the
+        learner that multiply by matrices."""
+        super().__init__()
+        # A subclass registers the model itself, by the name that its loss uses.
+        self._parts = learner, layers
+        self._trunk = trunk
+        self._recording: Recording | None = None
+
+    def trunk_inputs(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        """What the trunk gets of such inputs of the objective, or nothing where it cannot be recorded."""
+        raise NotImplementedError
+
+    @property
+    def recorded(self) -> bool:
+        return self._recording is not None
+
+    def record(self, *inputs: Tensor) -> None:
+        """Record a pass of the trunk over inputs of these shapes, to be replayed from now on; a GPU is needed."""
+        learner, layers = self._parts
+        weights = [weight for weight in learner.parameters() if weight.requires_grad]
+        products = [each for each in layers.modules() if isinstance(each, nn.Linear)]
+        self._recording = Recording(self._trunk, inputs, weights, products)
+
+    def states(self, *inputs: Tensor) -> Tensor:
+        """What the trunk gives, replayed where it was recorded for such inputs and the model learns."""
+        learner, _ = self._parts
+        if learner.training and self._recording and self._recording.fits(inputs):
+            return self._recording(*inputs)
+        return self._trunk(*inputs)

@@ -21,7 +21,7 @@ from training.batches.repeats import WINDOW
 from training.trainer.distillation import AskedPlaces, BaseTeacher, plain_places
 from training.trainer.loss import Unwanted, chunk_loss, said_before, summed_loss
 from training.trainer.parallel import World, last_pass_syncs, share
-from training.trainer.recording import Recording
+from training.trainer.recording import RecordedObjective
 from training.trainer.rounding import Rounding
 from training.trainer.schedule import learning_rate
 from training.trainer.settings import Settings
@@ -37,7 +37,7 @@ class BatchSource(Protocol):
         """This process's share of batch number `first`, and of those after it, without end."""
 
 
-class Objective(nn.Module):
+class Objective(RecordedObjective):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Objective(nn.Module):
         teacher: BaseTeacher | None = None,
     ) -> None:
         """Repetitions count with the weight of `unwanted`; `teacher` holds the model to its base."""
-        super().__init__()
+        super().__init__(model, model.blocks, model.hidden_packed)
         self.model = model
         self.unwanted = unwanted
         # Not a part of what is trained, saved or shared.
@@ -58,25 +58,10 @@ class Objective(nn.Module):
             for block in model.blocks:
                 block.compile()
         self._of_chunk = chunk_loss(compiled)
-        self._recording: Recording | None = None
 
-    @property
-    def recorded(self) -> bool:
-        return self._recording is not None
-
-    def record(self, ids: Tensor, positions: Tensor) -> None:
-        """Record a pass over rows of this shape, to be replayed from now on; a GPU is needed."""
-        weights = [weight for weight in self.model.parameters() if weight.requires_grad]
-        layers = [each for each in self.model.blocks.modules() if isinstance(each, nn.Linear)]
-        self._recording = Recording(self._trunk, (ids, positions), weights, layers)
-
-    def _trunk(self, ids: Tensor, positions: Tensor) -> Tensor:
-        return self.model.hidden_packed(ids, positions)
-
-    def _states(self, ids: Tensor, positions: Tensor) -> Tensor:
-        if self.model.training and self._recording and self._recording.fits((ids, positions)):
-            return self._recording(ids, positions)
-        return self._trunk(ids, positions)
+    def trunk_inputs(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        ids, _, positions, *_ = inputs
+        return ids, positions
 
     def forward(
         self,
@@ -95,7 +80,7 @@ class Objective(nn.Module):
         `samples` is for objectives that cannot tell from positions alone what belongs together. `unwanted` are ids, one
         for each place, or in the shape of the rows: how long each of their ids lasts, for all that was said to be so.
         """
-        states = self._states(ids, positions).flatten(0, 1)
+        states = self.states(ids, positions).flatten(0, 1)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
         others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
         chosen = states.index_select(0, places)
@@ -174,7 +159,7 @@ class Trainer:
             Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
         )
 
-    def make_objective(self) -> nn.Module:
+    def make_objective(self) -> RecordedObjective:
         """The module whose forward pass is a training pass; trainers of other models have another."""
         settings = self.settings
         return Objective(self.model, settings.compile, settings.repeats, self.teacher)
@@ -208,9 +193,10 @@ class Trainer:
         with torch.random.fork_rng([device] if on_gpu else []), self._precision():
             inputs = inputs_of(batch, device)
             alone = on_gpu and self.world.kind == "none"
-            if alone and isinstance(self.objective, Objective) and not self.objective.recorded:
-                ids, _, positions, *_ = inputs
-                self.objective.record(ids, positions)
+            if alone and not self.objective.recorded:
+                shapes = self.objective.trunk_inputs(inputs)
+                if shapes is not None:
+                    self.objective.record(*shapes)
             self.shared(*inputs).backward()
             self.optimizer.zero_grad(set_to_none=True)
         self._forget_gradients()
@@ -223,8 +209,7 @@ class Trainer:
     def _forget_gradients(self) -> None:
         # A replayed pass writes its gradients where it wrote the last ones. Where several are to be added up,
         # that must not be where the sum is.
-        recorded = isinstance(self.objective, Objective) and self.objective.recorded
-        adds = recorded and self.settings.accumulate > 1
+        adds = self.objective.recorded and self.settings.accumulate > 1
         self.optimizer.zero_grad(set_to_none=not adds)
         if adds:
             for weight in self.shared.parameters():

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from benchmarks.contestants.diffusion.model import DiffusionTransformer, Visibility
 from benchmarks.contestants.diffusion.noise import masked_share
+from training.trainer.recording import RecordedObjective
 
 EARLIEST = 1e-3
 # Places whose outputs over the vocabulary are held at once.
@@ -155,7 +156,7 @@ def noisy(ids: Tensor, hideable: Tensor, sigma: Tensor, mask_id: int) -> tuple[T
     return ids.masked_fill(hidden, mask_id), hidden
 
 
-class DiffusionObjective(nn.Module):
+class DiffusionObjective(RecordedObjective):
     """A model with its loss, in the form in which the trainer knows objectives.
 
     It reads the rows of the autoregressive baseline. Whatever that one learns to predict is masked and
@@ -163,7 +164,7 @@ class DiffusionObjective(nn.Module):
     """
 
     def __init__(self, model: DiffusionTransformer, compiled: bool) -> None:
-        super().__init__()
+        super().__init__(model, model.blocks, model.hidden_of_texts)
         self.model = model
         self._of_chunk: OfChunk = OF_CHUNK[model.config.kind]
         if compiled:
@@ -172,6 +173,13 @@ class DiffusionObjective(nn.Module):
             # Compiled once for whole chunks and once for the last, which may have any size; the vocabulary's
             # is known to both.
             self._of_chunk = torch.compile(self._of_chunk)
+
+    def trunk_inputs(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        ids, samples, positions, *_ = inputs
+        if not Visibility.is_dense(samples):
+            return None
+        sigma = torch.full((len(ids),), 0.5, device=ids.device)
+        return ids, sigma, samples, positions
 
     def forward(
         self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
@@ -183,7 +191,7 @@ class DiffusionObjective(nn.Module):
         hideable = torch.zeros_like(ids, dtype=torch.bool)
         hideable.view(-1)[places + 1] = True
         shown, hidden = noisy(ids, hideable, sigma, config.mask_id)
-        states = self.model.hidden(shown, sigma, Visibility.within_texts(samples, positions))
+        states = self.states(shown, sigma, samples, positions)
         # Asking which are hidden waits for the device, which by now has the whole trunk to work on.
         hidden_at = hidden.flatten().nonzero().squeeze(1)
         row = hidden_at // ids.shape[1]

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
 _FREQUENCIES = 256
+# Rows that block-sparse attention cuts into four blocks at most: there is little in them to be skipped.
+_SHORT_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -127,10 +129,14 @@ class Visibility:
     @classmethod
     def within_texts(cls, texts: Tensor, positions: Tensor) -> Visibility:
         """Rows that hold several texts, numbered in `texts` (rows, ids): each sees itself alone."""
-        if texts.device.type == "cpu":
-            # Block-sparse attention has gradients on a GPU only; here a dense mask does.
+        if cls.is_dense(texts):
             return cls(positions, (texts[:, :, None] == texts[:, None, :])[:, None])
         return cls.in_blocks(texts, positions)
+
+    @classmethod
+    def is_dense(cls, texts: Tensor) -> bool:
+        """Whether `within_texts` makes a mask of all pairs: block-sparse attention has gradients on a GPU only."""
+        return texts.device.type == "cpu" or texts.shape[1] <= _SHORT_ROWS
 
     @classmethod
     def in_blocks(cls, texts: Tensor, positions: Tensor) -> Visibility:
@@ -291,6 +297,12 @@ class DiffusionTransformer(nn.Module):
             x = block(x, condition, rope, visibility)
         shift, scale = self.final_modulation(condition)[:, None].chunk(2, dim=-1)
         return _modulated(self.final_norm(x), shift, scale).to(x.dtype)
+
+    def hidden_of_texts(
+        self, ids: Tensor, sigma: Tensor, texts: Tensor, positions: Tensor
+    ) -> Tensor:
+        """`hidden` of rows that hold several texts each (see `Visibility.within_texts`)."""
+        return self.hidden(ids, sigma, Visibility.within_texts(texts, positions))
 
     def _rope(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         size = self.config.width // self.config.heads

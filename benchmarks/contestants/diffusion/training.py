@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import nn
 
 from benchmarks.contestants.diffusion.checkpoint import DiffusionModel
 from benchmarks.contestants.diffusion.loss import DiffusionObjective
@@ -24,7 +23,7 @@ class DiffusionTrainer(Trainer):
     # What the trainer itself asks of a model, a diffusion model has: blocks and parameters.
     model: DiffusionTransformer  # type: ignore[assignment]
 
-    def make_objective(self) -> nn.Module:
+    def make_objective(self) -> DiffusionObjective:
         return DiffusionObjective(self.model, self.settings.compile)
 
 

@@ -240,3 +240,35 @@ def test_a_compiled_gpu_learns_what_a_processor_does(kind: Literal["sedd", "mdlm
         found["cpu"][1].flatten(), found["cuda"][1].flatten(), dim=0
     )
     assert float(near) > 0.9
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("kind", ["sedd", "mdlm"])
+def test_a_recorded_trunk_learns_what_a_told_one_does(kind: Literal["sedd", "mdlm"]) -> None:
+    config = dataclasses.replace(CONFIG, kind=kind, width=64, context=256)
+    model = random_transformer(config).requires_grad_(True).cuda().train()
+    ids = torch.randint(0, CONFIG.vocab_size - 1, (8, 256)).cuda()
+    texts = (torch.arange(256) // 100).repeat(8, 1).to(torch.int32).cuda()
+    positions = (torch.arange(256).repeat(8, 1) % 100).cuda()
+    rows = (ids, texts, positions, torch.arange(8 * 256 - 1).cuda(), ids)
+    told = DiffusionObjective(model, compiled=False)
+    recorded = DiffusionObjective(model, compiled=False)
+    with torch.autocast("cuda", dtype=torch.bfloat16, cache_enabled=False):
+        inputs = recorded.trunk_inputs(rows)
+        assert inputs is not None
+        recorded.record(*inputs)
+        for seed in (1, 2):
+            found = []
+            for objective in (told, recorded):
+                torch.manual_seed(seed)
+                model.zero_grad(set_to_none=True)
+                loss = objective(*rows)
+                loss.backward()
+                gradients = [weight.grad for weight in model.parameters()]
+                found.append(
+                    [loss.detach(), *(part.clone() for part in gradients if part is not None)]
+                )
+            for one, other in zip(*found, strict=True):
+                near = torch.nn.functional.cosine_similarity(one.flatten(), other.flatten(), dim=0)
+                assert near > 0.99
+            torch.testing.assert_close(found[0][0], found[1][0], rtol=1e-2, atol=1e-2)
