@@ -13,6 +13,7 @@ COMMANDS = {
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "continuation": ("measures.continuation", "how likely and varied continuations are"),
     "dagger": ("studies.dagger", "DAgger beside plain supervision"),
+    "dial": ("proofreading.calibration.dial", "how often the changes that are made are right"),
     "drafts": (
         "studies.training.drafts",
         "short training runs whose steps back write other pieces",

@@ -11,26 +11,23 @@ not allow to fit what is given away to them. So a calibration that is fitted to 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration.candidates import TextProposals, look
+from benchmarks.proofreading.calibration.chosen import (
+    DEV_SETS,
+    chosen_sources,
+    named,
+    shown_command,
+)
 from benchmarks.proofreading.calibration.curve import all_candidates, by_kind, curve
 from benchmarks.proofreading.calibration.fitting import fitted, shifted
 from benchmarks.proofreading.calibration.page import Fit, Halves, page, summary
-from benchmarks.proofreading.calibration.sources import (
-    Source,
-    finished_source,
-    name_of,
-    pairs_source,
-    public_source,
-)
-from benchmarks.proofreading.command import get_sets
+from benchmarks.proofreading.calibration.sources import Source
 from benchmarks.protocol.runs import Cache, default_cache
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
@@ -39,8 +36,6 @@ from reviser.core.files import check_output, write_atomically
 from reviser.proofreading.calibration import RAW, Calibration
 from reviser.proofreading.proofreader import Proofreader
 from reviser.session.engine import load_engine
-
-_DEV = ("bea-dev", "jfleg-dev")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +57,7 @@ class CalibrationOptions:
     ] = ()
     sets: Annotated[
         str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
-    ] = ",".join(_DEV)
+    ] = ",".join(DEV_SETS)
     fit: Annotated[
         str | None,
         Option(
@@ -106,11 +101,11 @@ def run(chosen: CalibrationOptions) -> None:
     """Collect, fit, and tell."""
     for path in filter(None, (chosen.write, chosen.json, chosen.coefficients)):
         check_output(path)
-    sources = _sources(chosen)
+    sources = chosen_sources(chosen)
     names = [source.name for source in sources]
     free = [source.name for source in sources if not source.restricted]
-    fit = _named(chosen.fit, names, "--fit") if chosen.fit else free
-    choose = _named(chosen.choose, names, "--choose") if chosen.choose else []
+    fit = named(chosen.fit, names, "--fit") if chosen.fit else free
+    choose = named(chosen.choose, names, "--choose") if chosen.choose else []
     if not fit:
         raise ReviserError("there is nothing to fit to: give --pairs and --finished, or --fit")
     restricted = [name for name in fit if name not in free]
@@ -139,61 +134,6 @@ def run(chosen: CalibrationOptions) -> None:
     )
     print(summary(result), end="")
     _write(chosen, result, {source.name: len(source.texts) for source in sources})
-
-
-def _sources(chosen: CalibrationOptions) -> list[Source]:
-    public = [] if chosen.sets in ("", "none") else chosen.sets.split(",")
-    for name in public:
-        sets.check_name(name)
-        if name not in _DEV:
-            raise ReviserError(
-                f"nothing is fitted or chosen on {name}; there are {', '.join(_DEV)}"
-            )
-    files = [name_of(path) for path in chosen.pairs]
-    finished = [_with_field(given) for given in chosen.finished]
-    files += [f"{name_of(path)}-finished" for path, _ in finished]
-    names = [*files, *public]
-    if not names:
-        raise ReviserError("there are no texts: give --pairs, --finished or --sets")
-    if len({*names}) < len(names):
-        raise ReviserError("two of the texts have the same name")
-    limits = _limits(chosen.limit, names)
-    if public:
-        get_sets(agreed=chosen.yes)
-    return [
-        *(pairs_source(path, limits[name_of(path)]) for path in chosen.pairs),
-        *(
-            finished_source(path, field, limits[f"{name_of(path)}-finished"])
-            for path, field in finished
-        ),
-        *(public_source(sets.read_set(name), limits[name]) for name in public),
-    ]
-
-
-def _with_field(given: str) -> tuple[str, str]:
-    """A file of finished texts, and the field that they are in."""
-    field, equals, path = given.partition("=")
-    return (path, field) if equals and not Path(given).exists() else (given, "text")
-
-
-def _limits(given: str | None, names: Sequence[str]) -> dict[str, int | None]:
-    """How many texts to take of each; None for all."""
-    limits: dict[str, int | None] = dict.fromkeys(names)
-    for part in given.split(",") if given else ():
-        name, _, count = part.rpartition("=")
-        if not count.isdecimal() or int(count) < 1:
-            raise ReviserError("--limit is a number, or NAME=COUNT with commas between")
-        for one in _named(name, names, "--limit") if name else names:
-            limits[one] = int(count)
-    return limits
-
-
-def _named(given: str, names: Sequence[str], option: str) -> list[str]:
-    found = given.split(",")
-    for name in found:
-        if name not in names:
-            raise ReviserError(f"{option}: there is no {name} among {', '.join(names)}")
-    return found
 
 
 def _looked(
@@ -231,11 +171,7 @@ def _halves(
 
 
 def _write(chosen: CalibrationOptions, result: Fit, sizes: dict[str, int]) -> None:
-    command = f"python -m benchmarks calibration {shlex.join(chosen.words)}"
-    files = [*chosen.pairs, *(_with_field(given)[0] for given in chosen.finished)]
-    files += [str(path) for path in (chosen.model, chosen.cache) if path]
-    for file in files:
-        command = command.replace(file, Path(file).name)
+    command = shown_command("calibration", chosen, chosen.model, chosen.cache)
     if chosen.write:
         write_atomically(chosen.write, page(command, result, sizes).encode())
     if chosen.json:

@@ -72,7 +72,7 @@ def _verdict(half: Halves) -> str:
     at = next(one for one in half.calibrated.settings if one.dial == 0.9)
     if not at.share.made:
         return "With the dial at 0.9 no change is made."
-    return f"With the dial at 0.9, of {at.share.made:,} changes {_share(at.share)} are right, over all sources together."
+    return f"With the dial at 0.9, of {at.share.made:,} changes {share_text(at.share)} are right, over all sources together."
 
 
 def _overview(halves: Sequence[Halves]) -> str:
@@ -84,11 +84,11 @@ def _overview(halves: Sequence[Halves]) -> str:
                 half.name,
                 f"{half.raw.texts:,}",
                 f"{half.raw.share.made:,}",
-                _share(half.raw.share),
+                share_text(half.raw.share),
                 _number(half.raw.error),
                 _number(half.calibrated.error),
                 f"{at.share.made:,}",
-                _share(at.share),
+                share_text(at.share),
                 _number(half.raw.enough),
                 _number(half.calibrated.enough),
             )
@@ -114,9 +114,9 @@ def _reliability(half: Halves) -> str:
             f"{calibrated.low:g} to {calibrated.high:g}",
             f"{calibrated.share.made:,}",
             _number(calibrated.mean),
-            _share(calibrated.share),
+            share_text(calibrated.share),
             f"{raw.share.made:,}",
-            _share(raw.share),
+            share_text(raw.share),
         )
         for calibrated, raw in zip(half.calibrated.bins, half.raw.bins, strict=True)
     )
@@ -129,7 +129,7 @@ def _dial(half: Halves) -> str:
         (
             f"{calibrated.dial:g}",
             f"{calibrated.share.made:,}",
-            _share(calibrated.share),
+            share_text(calibrated.share),
             _percent(calibrated.recall),
             _percent(calibrated.f),
             _percent(calibrated.left_alone),
@@ -160,7 +160,7 @@ def _kinds(kinds: Sequence[OfKind]) -> str:
         (
             str(one.kind),
             f"{one.share.made:,}",
-            _share(one.share),
+            share_text(one.share),
             _percent(one.chance),
             _percent(one.confidence),
         )
@@ -177,7 +177,7 @@ def _coefficients(calibration: Calibration) -> str:
     return Table(("", "coefficient"), tuple((name, f"{one:.2f}") for name, one in rows)).markdown()
 
 
-def _share(share: Share) -> str:
+def share_text(share: Share) -> str:
     if not share.made:
         return "–"
     low, high = share.interval
