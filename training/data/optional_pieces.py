@@ -10,9 +10,7 @@ Pieces up to a price are written beside the tokens of each shard; elaborated sam
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +21,6 @@ from numpy.typing import NDArray
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
-from reviser.core.files import write_atomically
 from training.data.base_reading import ROW, BaseReader
 from training.data.boundaries import (
     CLAUSE,
@@ -33,9 +30,9 @@ from training.data.boundaries import (
     Classes,
     strength,
 )
-from training.data.corpus import Corpus, Manifest, Shard, Tokens, optional_path
+from training.data.corpus import Corpus, Shard, Tokens, optional_path
 from training.data.randomness import below, chance, compiled, folded, key
-from training.data.shards import write_array
+from training.data.searching import Findings, Kind, Say, read_by, search_shards
 
 # Of sentences, clauses, clauses with the mark before them, and words; in tokens.
 _SHORTEST = (4, 2, 2, 1)
@@ -45,6 +42,8 @@ _MOST_WORDS = 3
 # What the base reads before a piece, and what it is asked about after it.
 _BEFORE, _AFTER = 64, 16
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
+
+KIND = Kind("optional_pieces.json", optional_path)
 
 _strength = compiled(strength)
 
@@ -174,6 +173,10 @@ class Search:
     """Rows of 1,024 tokens that the base reads at once."""
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.per_hundred <= 0 or self.rows < 1:
+            raise ReviserError("--per-hundred is above 0, and --rows is 1 or more")
+
 
 def candidates(shard: Shard, classes: Classes, search: Search, number: int = 0) -> Pieces:
     """The candidates of a shard: mostly sentences, few words."""
@@ -198,15 +201,22 @@ class Pricing:
     def __init__(self, reader: BaseReader) -> None:
         self._reader = reader
 
-    def __call__(self, tokens: Tokens, pieces: Pieces, rows: int) -> NDArray[np.float64]:
-        """The price of each candidate."""
+    def __call__(
+        self,
+        tokens: Tokens,
+        pieces: Pieces,
+        rows: int,
+        say: Callable[[int], None] = lambda done: None,
+    ) -> NDArray[np.float64]:
+        """The price of each candidate; `say` is told how many are done, half for each of two readings."""
         prices = np.zeros(len(pieces))
-        for without, sign in ((True, 1), (False, -1)):
+        for before, (without, sign) in enumerate(((True, 1), (False, -1))):
             read = 0
             while read < len(pieces):
                 after, surprise = self._surprise(tokens, pieces, read, without, rows)
                 prices[read:after] += sign * surprise
                 read = after
+                say((before * len(pieces) + read) // 2)
         return prices
 
     def _surprise(
@@ -261,30 +271,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: SearchOptions) -> None:
-    from reviser.checkpoints.importing import import_model
-
-    if chosen.per_hundred <= 0 or chosen.rows < 1:
-        raise ReviserError("--per-hundred is above 0, and --rows is 1 or more")
     search = Search(chosen.per_hundred, chosen.most, chosen.rows, chosen.seed)
     corpus = Corpus.open(chosen.shards)
-    pricing = Pricing(BaseReader.of(import_model(chosen.base), corpus))
-    manifest = Manifest.load(chosen.shards)
-    names = [shard.name for source in manifest.sources for shard in source.shards]
-    told = []
-    for number, (name, shard) in enumerate(zip(names, corpus.shards, strict=True)):
-        began = time.perf_counter()
+    pricing = Pricing(BaseReader.of(read_by(chosen.base, corpus), corpus))
+
+    def look(shard: Shard, number: int, say: Say) -> Findings:
         pieces = candidates(shard, corpus.classes, search, number)
-        prices = pricing(shard.tokens, pieces, search.rows)
+        prices = pricing(shard.tokens, pieces, search.rows, lambda done: say(done, len(pieces)))
         lengths = chosen_pieces(len(shard.tokens), pieces, prices, search.most)
-        write_array(optional_path(chosen.shards, name), lengths)
         taken = int((lengths > 0).sum())
-        print(
-            f"{name}: {len(pieces):,} candidates, {taken:,} optional pieces in {len(shard.tokens):,} tokens, "
-            f"{time.perf_counter() - began:.0f} s",
-            flush=True,
+        return Findings(
+            lengths,
+            {"candidates": len(pieces), "optional": taken},
+            f"{len(pieces):,} candidates, {taken:,} optional pieces in {len(lengths):,} tokens",
         )
-        told.append({"shard": name, "candidates": len(pieces), "optional": taken})
-    facts = {"base": Path(chosen.base).name, "search": vars(search), "shards": told}
-    write_atomically(
-        chosen.shards / "optional_pieces.json", (json.dumps(facts, indent=1) + "\n").encode()
-    )
+
+    name = Path(chosen.base).name
+    search_shards(KIND, chosen.shards, corpus, look, base=name, search=search)

@@ -10,13 +10,10 @@ first and then take them back (see `training.samples.policies.corrected`).
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -25,22 +22,20 @@ from numpy.typing import NDArray
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
-from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import Tokenizer
 from training.data.base_reading import ROW, BaseReader
-from training.data.corpus import Corpus, Manifest, Shard, ShardEntry, Tokens, worse_path
+from training.data.corpus import Corpus, Shard, Tokens, worse_path
 from training.data.randomness import chance, compiled, folded, key, share
-from training.data.shards import describe_tokenizer, write_array
+from training.data.searching import Findings, Kind, Say, read_by, search_shards
 
 # What the base reads before a word, and what it is asked about after it, in tokens.
 _BEFORE, _AFTER = 64, 16
 _LEAST_BEFORE, _LEAST_AFTER = 8, 4
 # A token is taken for a word if it is one, and not the beginning of a longer one, at least in this share of its places.
 _WHOLE = 0.7
-_SECONDS_BETWEEN_REPORTS = 10.0
 
 NO_WORD = -1
-FACTS = "worse_words.json"
+KIND = Kind("worse_words.json", worse_path)
 
 Places = NDArray[np.int64]
 """One candidate a row: where the text that is read begins, where the word is, and where the text ends."""
@@ -368,34 +363,6 @@ class SearchOptions:
         )
 
 
-@dataclass(frozen=True)
-class _Facts:
-    """What was searched so far, and how: a search that was interrupted goes on with the next shard."""
-
-    base: str
-    search: dict[str, Any]
-    shards: list[dict[str, Any]] = field(default_factory=list)
-
-    @classmethod
-    def begun(cls, folder: Path, base: str, search: Search) -> _Facts:
-        """Those of the last search in a folder if it was the same one, else none."""
-        fresh = cls(base, asdict(search))
-        try:
-            known = cls(**json.loads(read_utf8(folder / FACTS)))
-        except (OSError, ReviserError, TypeError, ValueError):
-            return fresh
-        return known if (known.base, known.search) == (fresh.base, fresh.search) else fresh
-
-    def has(self, folder: Path, entry: ShardEntry) -> bool:
-        known = any(
-            (one["shard"], one["sha256"]) == (entry.name, entry.sha256) for one in self.shards
-        )
-        return known and worse_path(folder, entry.name).exists()
-
-    def save(self, folder: Path) -> None:
-        write_atomically(folder / FACTS, (json.dumps(asdict(self), indent=1) + "\n").encode())
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
         SearchOptions,
@@ -407,62 +374,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: SearchOptions) -> None:
-    from reviser.checkpoints.importing import import_model
-
     search = chosen.search()
     corpus = Corpus.open(chosen.shards)
-    base = import_model(chosen.base)
-    if describe_tokenizer(base.tokenizer).sha256 != corpus.tokenizer.sha256:
-        raise ReviserError("the base has another tokenizer than the shards")
-    reader = BaseReader.of(base, corpus)
+    base = read_by(chosen.base, corpus)
     words = Words.of(base.tokenizer, corpus.tokenizer.size)
     usable = whole_words(corpus, words)
     if not usable.any():
         raise ReviserError("the texts have no words that are one token, with the space before them")
-    find = Finder(reader, words, usable, search)
-    entries = [entry for source in Manifest.load(chosen.shards).sources for entry in source.shards]
-    facts = _Facts.begun(chosen.shards, Path(chosen.base).name, search)
-    for number, (entry, shard) in enumerate(zip(entries, corpus.shards, strict=True)):
-        if facts.has(chosen.shards, entry):
-            print(f"{entry.name}: already there", flush=True)
-            continue
-        began = time.perf_counter()
+    find = Finder(BaseReader.of(base, corpus), words, usable, search)
+
+    def look(shard: Shard, number: int, say: Say) -> Findings:
         places, draws = candidates(shard, words, usable, search, number)
-        judged = find(shard.tokens, places, draws, _progress(entry.name, len(places)))
+        judged = find(shard.tokens, places, draws, lambda done: say(done, len(places)))
         worse = with_worse_words(shard.tokens, places, judged, search)
-        write_array(worse_path(chosen.shards, entry.name), worse)
+        likely = int((judged.others != shard.tokens[places[:, 1]]).sum())
         taken = int((worse != shard.tokens).sum())
-        print(
-            f"{entry.name}: {len(places):,} words looked at, {taken:,} worse ones in {len(worse):,} tokens, "
-            f"{time.perf_counter() - began:.0f} s",
-            flush=True,
+        return Findings(
+            worse,
+            {"candidates": len(places), "likely": likely, "worse": taken},
+            f"{len(places):,} words looked at, {taken:,} worse ones in {len(worse):,} tokens",
         )
-        facts.shards.append(
-            {
-                "shard": entry.name,
-                "sha256": entry.sha256,
-                "candidates": len(places),
-                "likely": int((judged.others != shard.tokens[places[:, 1]]).sum()),
-                "worse": taken,
-            }
-        )
-        facts.save(chosen.shards)
+
+    name = Path(chosen.base).name
+    search_shards(KIND, chosen.shards, corpus, look, base=name, search=search)
     if chosen.show:
         for line in shown(Corpus.open(chosen.shards), base.tokenizer, chosen.show):
             print(line)
-
-
-def _progress(name: str, total: int) -> Callable[[int], None]:
-    """Says now and then how many candidates of a shard are done."""
-    told = time.monotonic()
-
-    def say(done: int) -> None:
-        nonlocal told
-        if time.monotonic() - told >= _SECONDS_BETWEEN_REPORTS:
-            told = time.monotonic()
-            print(f"{name}: {done:,} of {total:,} words …", file=sys.stderr, flush=True)
-
-    return say
 
 
 def shown(corpus: Corpus, tokenizer: Tokenizer, count: int, around: int = 24) -> list[str]:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +15,11 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import load_tokenizer
 from reviser.model import Reviser, preset
 from tests.benchmarks.tiny_reviser import base_and_shards, tiny_reviser
-from tests.conftest import ROOT
 from training.data.base_reading import BaseReader
 from training.data.corpus import Corpus, Manifest, worse_path
 from training.data.shards import Options, tokenise, write_array
 from training.data.worse_words import (
-    FACTS,
+    KIND,
     NO_WORD,
     Finder,
     Judged,
@@ -211,56 +206,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         for at in changed
     }
     assert pairs == {(b" the", b" a"), (b" a", b" the")}
-    facts = json.loads((shards / FACTS).read_text())
+    facts = json.loads((shards / KIND.facts).read_text())
     (entry,) = Manifest.load(shards).sources[0].shards
     (told,) = facts["shards"]
     assert (told["shard"], told["sha256"]) == (entry.name, entry.sha256)
     assert told["worse"] == len(changed) <= told["likely"] <= told["candidates"]
     assert facts["search"]["per_hundred"] == 4.0
-
-    # The same search is not made twice; another one is.
-    path = worse_path(shards, entry.name)
-    first, when = path.read_bytes(), path.stat().st_mtime_ns
-    assert main(words) == 0
-    assert "already there" in capsys.readouterr().out
-    assert path.stat().st_mtime_ns == when
-    assert main([*words, "--seed", "1"]) == 0
-    assert path.read_bytes() != first
-    assert main(words) == 0
-    assert path.read_bytes() == first
-
-    path.unlink()
-    assert main(words) == 0
-    assert path.read_bytes() == first
-
-
-def test_an_interrupted_search_goes_on_with_the_next_shard(tmp_path: Path) -> None:
-    base_and_shards(tmp_path, TOY_TEXT, 1)
-    shards, base = tmp_path / "data", tmp_path / "base"
-    more = tmp_path / "more.jsonl"
-    more.write_text("".join(json.dumps({"text": f"{n} {TOY_TEXT}"}) + "\n" for n in range(10)))
-    tokenise(shards, [str(more)], str(tmp_path / "tokenizer.json"), Options())
-    first, second = (
-        worse_path(shards, source.shards[0].name) for source in Manifest.load(shards).sources
-    )
-    words = [str(shards), "--base", str(base), "--likely", "1e-6", "--least", "-1000"]
-    words += ["--most", "1000", "--at-once", "1000", "--per-hundred", "30", "--rows", "1"]
-    command = [sys.executable, "-m", "training", "worse_words", *words]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    while not (shards / FACTS).exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert "Traceback" not in said
-    assert first.exists()
-    assert not second.exists()
-    made = first.stat().st_mtime_ns
-    assert main(words) == 0
-    assert first.stat().st_mtime_ns == made
-    assert second.exists()
-    assert len(json.loads((shards / FACTS).read_text())["shards"]) == 2
 
 
 def test_what_the_command_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
