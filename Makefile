@@ -20,9 +20,11 @@ demo: $(DEMO_READY)
 	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 8
 	$(BIN)/reviser continue examples/mail.txt --seed 4
 
-# Two processes for two cores, and one thread of torch in each: more would wait for each other.
+# Two processes for two cores, and one thread of torch in each: more would wait for each other. Each begins with one half of the
+# tests, and who is done first takes over some of the other's: so fixtures are made, and functions compiled, in one of them. Tests
+# start hundreds of processes, which would compile our modules again and again where the environment forbids to keep bytecode.
 test: $(KERNELS_READY) lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2 --dist worksteal
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -34,9 +35,15 @@ FILES = {
 }
 
 
+@cache
+def nodes(file: Path) -> list[ast.AST]:
+    """All that a module says."""
+    return list(ast.walk(ast.parse(file.read_text("utf-8"))))
+
+
 def imports(file: Path) -> Iterator[str]:
     """Our modules that a file imports, anywhere in it: late, or for types alone, too."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -48,12 +55,15 @@ def imports(file: Path) -> Iterator[str]:
         yield from (name for name in named if name in FILES)
 
 
-ARROWS = {module: set(imports(file)) - {module} for module, file in FILES.items()}
+@cache
+def arrows() -> dict[str, set[str]]:
+    """What each module imports."""
+    return {module: set(imports(file)) - {module} for module, file in FILES.items()}
 
 
 def test_no_modules_import_each_other() -> None:
     try:
-        TopologicalSorter(ARROWS).prepare()
+        TopologicalSorter(arrows()).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
@@ -62,7 +72,7 @@ def test_no_modules_import_each_other() -> None:
 def test_arrows_point_one_way(package: str) -> None:
     upward = [
         f"{module} imports {target}"
-        for module, targets in ARROWS.items()
+        for module, targets in arrows().items()
         for target in targets
         if module.partition(".")[0] == package
         and target.partition(".")[0] not in BELOW[package] | {package}
@@ -74,7 +84,7 @@ def test_the_engine_knows_none_of_its_front_ends() -> None:
     front_ends = ("reviser.cli", "reviser.mcp")
     inward = [
         f"{module} imports {target}"
-        for module, targets in ARROWS.items()
+        for module, targets in arrows().items()
         for target in targets
         if module.startswith("reviser.")
         and target.startswith(front_ends)
@@ -99,7 +109,7 @@ def test_folders_are_small_and_say_what_they_are_for(root: str) -> None:
 
 
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -124,10 +134,9 @@ def test_one_module_reads_command_lines_beside_typer() -> None:
     for module, file in FILES.items():
         if module == "reviser.cli.arguments":
             continue
-        tree = ast.parse(file.read_text("utf-8"))
         names = {
             alias.name
-            for node in ast.walk(tree)
+            for node in nodes(file)
             if isinstance(node, ast.Import)
             for alias in node.names
         }

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from reviser.core.tokenizer import byte_of_character
 
@@ -29,6 +28,9 @@ def tokens() -> list[str]:
 
 
 def tiny_model(seed: int = 0, *, tied: bool = False) -> Any:
+    # It takes seconds, and not every process of the suite needs it.
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
     torch.manual_seed(seed)
     config = Qwen2Config(
         vocab_size=len(tokens()),
