@@ -1,7 +1,7 @@
 """Commands run as a user runs them, in processes of their own, without the wait for libraries to be imported again.
 
-A helper process imports the libraries once and forks for each command. What then runs is `python -m reviser` with
-its own streams, folder, environment and exit status. Tests of how a command starts, of signals and of what it
+A helper process imports the libraries once and forks for each command. What then runs is `python -m reviser`, or another of
+our programs, with its own streams, folder, environment and exit status. Tests of how a command starts, of signals and of what it
 imports start a fresh interpreter instead.
 """
 
@@ -34,9 +34,21 @@ _MODULES = (
     "tokenizers",
     "torch",
     "reviser.cli.app",
+    # What typer imports for a command, and for its help.
+    "pydantic.types",
+    "typer.rich_utils",
+    "rich.markdown",
+    "reviser.checking.workers",
+    "reviser.checking.reports",
     "reviser.checkpoints.home",
-    "reviser.session.engine",
+    "reviser.proofreading.phrases.english_rules",
+    "reviser.proofreading.project.ignoring",
     "reviser.proofreading.proofreader",
+    "reviser.proofreading.recording",
+    "reviser.proofreading.request",
+    "reviser.session.documents",
+    "reviser.session.engine",
+    "reviser.session.replay",
 )
 _LONGEST = 1 << 20
 
@@ -46,10 +58,11 @@ def reviser(
     stdin: str | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    program: str = "reviser",
 ) -> subprocess.CompletedProcess[str]:
     """`reviser` with these arguments, run to its end."""
     given = None if stdin is None else stdin.encode()
-    done = reviser_bytes(*arguments, stdin=given, cwd=cwd, env=env)
+    done = reviser_bytes(*arguments, stdin=given, cwd=cwd, env=env, program=program)
     out, err = (data.decode().replace("\r\n", "\n") for data in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
@@ -59,16 +72,19 @@ def reviser_bytes(
     stdin: bytes | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    program: str = "reviser",
 ) -> subprocess.CompletedProcess[bytes]:
     """The same with streams of bytes."""
     words = [os.fspath(word) for word in arguments]
     if not sys.platform.startswith("linux"):
-        command = [sys.executable, "-m", "reviser", *words]
+        command = [sys.executable, "-m", program, *words]
         return subprocess.run(
             command, input=stdin, capture_output=True, check=False, cwd=cwd, env=env
         )
     folder, surroundings = os.fspath(cwd or Path.cwd()), dict(os.environ if env is None else env)
-    order = json.dumps({"words": words, "cwd": folder, "env": surroundings})
+    order = json.dumps(
+        {"program": program, "words": words, "cwd": folder, "env": surroundings}
+    )
     reads, writes = zip(*(os.pipe() for _ in range(3)), strict=True)
     helper = _helper()
     socket.send_fds(helper, [order.encode()], [reads[0], writes[1], writes[2]])
@@ -167,13 +183,13 @@ def _become(order: dict[str, Any], handles: list[int]) -> None:
     # As at the start of an interpreter; tests look into commands by it.
     sys.modules.pop("sitecustomize", None)
     site.execsitecustomize()
-    sys.argv = ["reviser", *order["words"]]
+    sys.argv = [order["program"], *order["words"]]
     sys.stdin = sys.__stdin__ = os.fdopen(0, "r", encoding="utf-8", closefd=False)
     sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = sys.__stderr__ = os.fdopen(
         2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
     )
-    runpy.run_module("reviser", run_name="__main__", alter_sys=True)
+    runpy.run_module(order["program"], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

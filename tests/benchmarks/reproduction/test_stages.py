@@ -249,6 +249,7 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
     base = save_checkpoint(tmp_path / "base", toy_checkpoint(width=32, heads=2, kv_heads=1))
     warm = dataclasses.replace(
         SMALL,
+        budgets=SMALL.budgets[:1],
         settings=dataclasses.replace(SMALL.settings, model="tiny"),
         warm=True,
         evaluators=(),
@@ -262,9 +263,9 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
     )
     assert carry_out(options, warm, Heard())
     for name in NAMES:
-        record = json.loads(Places(out, name).record(640).read_text())
-        assert record["ids"] == 640
-        texts = run_folder(out, 640).path / "generations" / f"{name}.jsonl"
+        record = json.loads(Places(out, name).record(384).read_text())
+        assert record["ids"] == 384
+        texts = run_folder(out, 384).path / "generations" / f"{name}.jsonl"
         assert len(read_records(texts, Generation)) == 8
     # They are that model, a few steps on: no weight is far from where it was.
     old = weights(base)["blocks.0.mlp.down.weight"]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import reviser
 from tests.conftest import PAPER_TRAJECTORIES
 
 COMMANDS = {
@@ -58,7 +59,8 @@ def test_all_programs_complain_in_the_same_words(tmp_path: Path) -> None:
         ["benchmarks", "edits", missing],
         ["benchmarks", "edits"],
     ):
-        result = shell("", "-m", *words)
+        program, *others = words
+        result = reviser(*others, program=program)
         assert result.returncode == 2
         assert result.stderr.startswith("reviser: "), words
         assert result.stderr.count("\n") == 1, words

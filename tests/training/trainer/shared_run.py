@@ -40,8 +40,7 @@ class SplitRows:
             number += 1
 
 
-def main() -> None:
-    kind, out = sys.argv[1], Path(sys.argv[2])
+def run(kind: str, out: Path) -> None:
     with join_world(kind) as world:
         settings = preset_settings("tiny", steps=STEPS, rows=ROWS, parallel=kind)
         torch.manual_seed(0)
@@ -52,4 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.argv[1], Path(sys.argv[2]))

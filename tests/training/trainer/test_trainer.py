@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,14 @@ from reviser.model import Reviser
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from tests.training.interrupting import assert_ctrl_c_saves
+from tests.training.trainer import shared_run
 from training.data.shards import main as make_data
 from training.trainer.metrics import MetricsLog, read_metrics
 from training.trainer.run import main as train
 from training.trainer.run import starting_point
 from training.trainer.schedule import learning_rate
 from training.trainer.settings import PRESETS, Settings, preset_settings
-from training.trainer.trainer import clip
+from training.trainer.trainer import Measured, Trainer, clip
 
 
 @pytest.fixture(scope="session")
@@ -143,27 +145,25 @@ def test_a_run_learns_and_leaves_a_model(data: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("every_step")
-def test_a_run_stopped_and_resumed_follows_the_same_curve(data: Path, tmp_path: Path) -> None:
+def test_a_run_stopped_and_resumed_follows_the_same_curve(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     settings = ("--steps", "10", "--dropout", "0.1", "--accumulate", "2")
     train(options(data, whole, *settings))
-    code = f"""
-import training.trainer.run
-from training.trainer.trainer import Trainer
-training.trainer.run._REPORT_SECONDS = 0.0
-steps = Trainer.steps
-def some(self):
-    for measured in steps(self):
-        yield measured
-        if self.progress.step == 5:
-            raise SystemExit(9)
-Trainer.steps = some
-training.trainer.run.main({options(data, broken, *settings, "--checkpoint-every", "4")!r})
-"""
-    stopped = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True
-    )
-    assert stopped.returncode == 9, stopped.stderr.decode()
+    steps = Trainer.steps
+
+    def some(self: Trainer) -> Iterator[Measured]:
+        for measured in steps(self):
+            yield measured
+            if self.progress.step == 5:
+                raise SystemExit(9)
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit):
+        patch.setattr(Trainer, "steps", some)
+        train(options(data, broken, *settings, "--checkpoint-every", "4"))
+    # Nothing that this process still knows is to help.
+    torch.manual_seed(99)
     assert sorted(losses(broken)) == [1, 2, 3, 4, 5]
     train(options(data, broken, *settings, "--resume"))
     expected, got = losses(whole), losses(broken)
@@ -241,21 +241,20 @@ def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_two_processes_equal_one_with_twice_the_batch(kind: str, tmp_path: Path) -> None:
-    script = ROOT / "tests" / "training" / "trainer" / "shared_run.py"
-    results = {}
-    for size in (1, 2):
-        out = tmp_path / f"{size}.json"
-        # Over the machine's own loop: its name may not be one that it can look up.
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        command += ["--local-addr", "127.0.0.1", f"--nproc-per-node={size}"]
-        command += [str(script), kind, str(out)]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-        environment |= {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        results[size] = json.loads(out.read_text())
-    assert results[2] == pytest.approx(results[1], rel=1e-4)
-    assert results[1][-1] < results[1][0]
+    one, two = tmp_path / "1.json", tmp_path / "2.json"
+    # A process alone links itself to no others, so it may as well be this one.
+    shared_run.run(kind, one)
+    # Over the machine's own loop: its name may not be one that it can look up.
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--local-addr", "127.0.0.1", "--nproc-per-node=2"]
+    command += [str(shared_run.__file__), kind, str(two)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment |= {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    alone, together = (json.loads(path.read_text()) for path in (one, two))
+    assert together == pytest.approx(alone, rel=1e-4)
+    assert alone[-1] < alone[0]
 
 
 def test_several_processes_must_be_asked_for(

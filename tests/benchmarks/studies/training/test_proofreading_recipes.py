@@ -46,12 +46,16 @@ def test_runs_are_trained_let_correct_and_scored(
     made = model.stat().st_mtime_ns
     assert main(["train", *given, *only]) == 0
     assert model.stat().st_mtime_ns == made
+    # One run's lines are its own; those of the other are known to be half right.
     files = ["--files", str(tmp_path / "several.txt"), "--processes", "1"]
-    assert main(["correct", *files, *only]) == 0
-    assert len((out / "lines" / "as-it-is" / "several.txt").read_text().splitlines()) == len(PAIRS)
+    assert main(["correct", *files, "--out", str(out), "--only", "from the end backward"]) == 0
+    made_lines, known = (
+        out / "lines" / name / "several.txt" for name in ("from-the-end-backward", "as-it-is")
+    )
+    assert len(made_lines.read_text().splitlines()) == len(PAIRS)
     capsys.readouterr()
-    # What the runs made of the sentences is replaced by what is known to be half right.
-    (out / "lines" / "as-it-is" / "several.txt").write_text("She goes home.\nWe arrive late.\n")
+    known.parent.mkdir()
+    known.write_text("She goes home.\nWe arrive late.\n")
     pairs = ["--pairs", str(tmp_path / "several.jsonl"), "--write", str(page)]
     assert main(["score", *pairs, *only]) == 0
     rows = [
