@@ -82,9 +82,7 @@ def reviser_bytes(
             command, input=stdin, capture_output=True, check=False, cwd=cwd, env=env
         )
     folder, surroundings = os.fspath(cwd or Path.cwd()), dict(os.environ if env is None else env)
-    order = json.dumps(
-        {"program": program, "words": words, "cwd": folder, "env": surroundings}
-    )
+    order = json.dumps({"program": program, "words": words, "cwd": folder, "env": surroundings})
     reads, writes = zip(*(os.pipe() for _ in range(3)), strict=True)
     helper = _helper()
     socket.send_fds(helper, [order.encode()], [reads[0], writes[1], writes[2]])

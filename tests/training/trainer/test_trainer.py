@@ -159,9 +159,10 @@ def test_a_run_stopped_and_resumed_follows_the_same_curve(
             if self.progress.step == 5:
                 raise SystemExit(9)
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(Trainer, "steps", some)
+    monkeypatch.setattr(Trainer, "steps", some)
+    with pytest.raises(SystemExit):
         train(options(data, broken, *settings, "--checkpoint-every", "4"))
+    monkeypatch.setattr(Trainer, "steps", steps)
     # Nothing that this process still knows is to help.
     torch.manual_seed(99)
     assert sorted(losses(broken)) == [1, 2, 3, 4, 5]
