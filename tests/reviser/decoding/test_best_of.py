@@ -30,6 +30,7 @@ from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.engine import Engine
 from reviser.session.session import Session
 from tests.lsp_server.models import save_tiny_model
+from tests.toys import quick_decoder
 
 BEFORE, AFTER = "It was late. The cat sat", " on the mat, and it was warm."
 
@@ -44,7 +45,7 @@ def engine(checkpoint: Checkpoint) -> Engine:
     """The tiny model, but it may stop."""
     vocabulary = checkpoint.vocabulary
     vocabulary = replace(vocabulary, kinds=vocabulary.kinds | {"stop"})
-    decoder = TorchDecoder(checkpoint.model, 256)
+    decoder = quick_decoder(checkpoint.model, 256)
     return Engine("tiny", ModelPolicy(decoder, vocabulary), checkpoint.tokenizer)
 
 
@@ -102,10 +103,10 @@ def told(engine: Engine, script: str, tries: int = 1) -> tuple[Filling, list[Wri
 
 
 def test_an_end_that_does_not_fit_is_not_taken(engine: Engine) -> None:
-    free = best(engine, 1)
+    free = best(engine, 2)
     list(free)
     taken = free.canvas.between(free.canvas.low, free.canvas.high)
-    bound = best(engine, 1)
+    bound = best(engine, 2)
     bound._fits = lambda tokens: tuple(tokens) != tuple(taken)
     list(bound)
     assert bound.ending == "stop"

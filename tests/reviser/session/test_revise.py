@@ -17,12 +17,11 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import seed
 from reviser.decoding.sampler import Sampler, Scores
-from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.replay import replay
 from reviser.session.session import NEIGHBOURS, Session
 from reviser.session.windows import Window
 from tests.reviser.session.test_session import apply, documents, follow
-from tests.toys import ToyTokenizer, toy_model, toy_policy
+from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
 from training.edits.edits import revising_actions
 
 TOKENIZER = ToyTokenizer()
@@ -31,7 +30,7 @@ REVISING = Vocabulary(TOKENIZER.size, kinds=PAPER_KINDS | {"delete"}, name="toy"
 
 def revising_policy() -> ModelPolicy:
     model = toy_model(context=128, canvas_length=128)
-    return ModelPolicy(TorchDecoder(model), REVISING, max_length=model.config.canvas_length)
+    return ModelPolicy(quick_decoder(model), REVISING, max_length=model.config.canvas_length)
 
 
 POLICY = revising_policy()
@@ -195,7 +194,7 @@ def test_what_the_model_reads() -> None:
 
 
 def test_a_model_that_was_not_trained_to_revise_says_so() -> None:
-    document = Session(toy_policy(), TOKENIZER, "The cat")
+    document = Session(quick_toy_policy(), TOKENIZER, "The cat")
     with pytest.raises(ReviserError, match="not trained to revise"):
         document.revise()
     with pytest.raises(ReviserError, match="not trained to revise"):

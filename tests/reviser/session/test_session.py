@@ -11,10 +11,10 @@ from reviser.core.text import TextEdit
 from reviser.decoding.sampler import Sampler
 from reviser.session.frames import Frame
 from reviser.session.session import Generation, Session
-from tests.toys import ToyTokenizer, native_toy_policy
+from tests.toys import ToyTokenizer, quick_toy_policy
 
 TOKENIZER = ToyTokenizer()
-POLICY = native_toy_policy()
+POLICY = quick_toy_policy()
 
 
 def session(text: str, window: int = 1024) -> Session:
@@ -127,7 +127,7 @@ def test_cancelling_stops_before_the_next_action() -> None:
 
 
 def test_one_more_character_costs_a_few_tokens_not_the_whole_context() -> None:
-    policy = native_toy_policy(context=1024, canvas_length=1024)
+    policy = quick_toy_policy(context=1024, canvas_length=1024)
     document = Session(policy, TOKENIZER, "The cat sat on the mat.\n" * 80)
     list(document.continue_(Sampler(seed=0), max_actions=3))
     first = policy.evaluated
@@ -140,7 +140,7 @@ def test_one_more_character_costs_a_few_tokens_not_the_whole_context() -> None:
 
 
 def test_the_window_of_a_long_document_starts_at_a_line_and_stays() -> None:
-    policy = native_toy_policy(context=256, canvas_length=256)
+    policy = quick_toy_policy(context=256, canvas_length=256)
     line = "The cat sat on the mat.\n"
     document = Session(policy, TOKENIZER, line * 2000, window=100)
     run = document.continue_(Sampler(seed=0), max_actions=5)

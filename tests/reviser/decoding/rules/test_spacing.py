@@ -12,10 +12,10 @@ from reviser.core.vocabulary import KINDS, Vocabulary
 from reviser.decoding.rules.spacing import Spaced, ends_sentence, glued_tokens, joining
 from reviser.decoding.sampler import Sampler
 from reviser.session.session import Session
-from tests.toys import ToyTokenizer, native_toy_policy
+from tests.toys import ToyTokenizer, quick_toy_policy
 
 TOKENIZER = ToyTokenizer()
-POLICY = native_toy_policy()
+POLICY = quick_toy_policy()
 SEEDS = range(12)
 
 

@@ -30,7 +30,7 @@ from reviser.prose import (
 from tests.reviser.proofreading.scripted import REVISING
 from tests.reviser.proofreading.test_properties import check
 from tests.reviser.prose.test_properties import DOCUMENTS, EXAMPLES, PIECES, documents
-from tests.toys import ToyTokenizer
+from tests.toys import ToyTokenizer, quick_decoder
 
 TOKENIZER = ToyTokenizer()
 VOCABULARY = dataclasses.replace(
@@ -52,6 +52,7 @@ def model() -> Reviser:
 
 MODEL = model()
 POLICY = ModelPolicy(TorchDecoder(MODEL), VOCABULARY)
+QUICK_POLICY = ModelPolicy(quick_decoder(MODEL), VOCABULARY)
 
 
 def misspelt(text: str, format: Format, number: int) -> str:
@@ -68,7 +69,7 @@ def misspelt(text: str, format: Format, number: int) -> str:
 @pytest.mark.parametrize("dial", [0.0, 0.3])
 @pytest.mark.parametrize("format", PIECES, ids=str)
 def test_only_prose_changes(format: Format, dial: float) -> None:
-    reader = Proofreader(POLICY, TOKENIZER, confidence=dial)
+    reader = Proofreader(QUICK_POLICY, TOKENIZER, confidence=dial)
 
     @settings(max_examples=max(EXAMPLES // 25, 3), suppress_health_check=list(HealthCheck))
     @given(text=documents(format), number=st.integers(0, 1000))
@@ -81,7 +82,7 @@ def test_only_prose_changes(format: Format, dial: float) -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_realistic_documents_keep_their_structure(path: Path) -> None:
     text = path.read_bytes().decode()[:2000]
-    reader = Proofreader(POLICY, TOKENIZER, confidence=0.0)
+    reader = Proofreader(QUICK_POLICY, TOKENIZER, confidence=0.0)
     format = format_of(str(path), text)
     changed = check(misspelt(text, format, 1), format, 1, 0.0, reader)
     # In a few words there may be nothing that the model would change.
