@@ -229,7 +229,9 @@ class Pricing:
         after, asked = _lay_out(
             tokens, pieces, first, without, ids, positions, places, targets, owners
         )
-        states = self._reader.states(ids, positions)
+        # The last rows may have found no candidates.
+        used = 1 + int(places[asked - 1]) // ROW
+        states = self._reader.states(ids[:used], positions[:used])
         surprise = self._reader.surprise(states, places[:asked], targets[:asked])
         summed = np.zeros(after - first)
         np.add.at(summed, owners[:asked] - first, surprise)
