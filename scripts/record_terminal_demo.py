@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 DRAFT = ROOT / "examples" / "draft.txt"
 WIDTH, HEIGHT = 78, 18
-SETTINGS = "seed = 8\nspeed = 12\n"
+SETTINGS = "seed = 7\nspeed = 12\n"
 
 LEFT, RIGHT, END, ENTER, ESCAPE = "\x1b[D", "\x1b[C", "\x1b[1;5F", "\r", "\x1b"
 F4, F5, F7, F9 = "\x1bOS", "\x1b[15~", "\x1b[18~", "\x1b[20~"
