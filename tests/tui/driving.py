@@ -18,9 +18,8 @@ from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.sampler import Scores
-from reviser.decoding.torch_policy import TorchDecoder
 from reviser.session.engine import Engine
-from tests.toys import ToyTokenizer, toy_model, toy_policy
+from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
 from training.edits.edits import revising_actions
 from tui.app import EditorApp
 from tui.settings import Settings
@@ -33,14 +32,14 @@ QUICK = Settings(seed=5, max_actions=30, proofread=False, revise_temperature=0.0
 
 def toy_engine(say: Callable[[str], None]) -> Engine:
     say("making a toy")
-    return Engine("toy", toy_policy(seed=1, context=256, canvas_length=256), ToyTokenizer())
+    return Engine("toy", quick_toy_policy(seed=1, context=256, canvas_length=256), ToyTokenizer())
 
 
 def revising_engine(say: Callable[[str], None]) -> Engine:
     """A tiny random model that may delete: it changes everything, and nothing for the better."""
     vocabulary = Vocabulary(ToyTokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy")
     model = toy_model(seed=1, context=256, canvas_length=256)
-    policy = ModelPolicy(TorchDecoder(model), vocabulary, max_length=256)
+    policy = ModelPolicy(quick_decoder(model), vocabulary, max_length=256)
     return Engine("toy", policy, ToyTokenizer())
 
 
