@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -27,14 +28,17 @@ def pytest_configure() -> None:
     """Let children take Ctrl-C: in the background a shell has it ignored, and they would inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Hardly anything that collecting the tests makes is garbage.
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among the million objects of libraries and tests, now or later: they stay."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Set the million objects of libraries and tests aside: else every collection of garbage goes through them."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
