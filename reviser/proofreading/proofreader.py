@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -243,8 +244,10 @@ class Proofreader:
     ) -> None:
         """Correct the words of documents that are not in the list of words, before anything else is read.
 
-        Where they seem to stay, the first look reads the same: its `readings` are made at once.
+        What is plain is corrected without a reading. Where the others seem to stay, the first look reads the same: its `readings` are made at once.
         """
+        for work in works:
+            work.correct_plain_misspellings(speller)
         found = [
             (work, misspelt)
             for work in works
@@ -744,11 +747,8 @@ class _Work:
             if start <= last and first <= end and self._is_fresh(first, last):
                 yield passage
 
-    def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
-        """The passages with words that are not in the list.
-
-        Where these seem right, it is what the first look reads; else it is each of their sentences by itself.
-        """
+    def _unknown(self, speller: Speller) -> Iterator[tuple[Paragraph, list[Unknown]]]:
+        """The paragraphs with words that are not in the list, and these words."""
         start, end = self._within
         for paragraph in self._paragraphs:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
@@ -760,8 +760,30 @@ class _Work:
                 self._guard.names,
                 plain=self._draft.format in (Format.PLAIN, Format.MAIL),
             )
-            if not unknown:
-                continue
+            if unknown:
+                yield paragraph, unknown
+
+    def correct_plain_misspellings(self, speller: Speller) -> None:
+        """Correct the words that plainly stand for others; one that comes twice is read, as it may be meant."""
+        counts: Counter[str] | None = None
+        for paragraph, unknown in self._unknown(speller):
+            for span in sentences(paragraph):
+                passage = _Passage(paragraph, (span,), [])
+                words = _words_inside(passage, unknown)
+                found = [one for each in words if (one := speller.plainly(each)) is not None]
+                if found:
+                    counts = counts or Counter(_WORD.findall(self._text))
+                    once = [one for one in found if counts[one.unknown.text] == 1]
+                    self.propose_spellings(passage, once)
+        if self._proposed:
+            self.finish_spelling()
+
+    def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
+        """The passages with words that are not in the list.
+
+        Where these seem right, it is what the first look reads; else it is each of their sentences by itself.
+        """
+        for paragraph, unknown in self._unknown(speller):
             whole = [*self._inside(paragraph, tokenizer, longest)]
             for passage in _joined(whole, longest):
                 inside = _words_inside(passage, unknown)

@@ -5,7 +5,8 @@
 TEXTS are texts that the model has not seen. Passages of them are taken. In some, words are misspelt, as the list of the package
 `codespell` has them or by slips, two words are joined, or an apostrophe is left out. The others stay as they are, with the names
 and terms that they have. The model judges all unknown words. The weights of `reviser.proofreading.spelling.speller` are
-fitted on every other word. The page shows the rest, with these weights and with those that the program has.
+fitted on every other word. The page shows the rest, with these weights and with those that the program has, and of all words those
+that are corrected without a reading.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from reviser.proofreading.spelling.speller import (
     Speller,
     Strange,
     Weights,
+    chances,
     features,
     speller_for,
 )
@@ -85,10 +87,14 @@ class SpellingOptions:
 
 @dataclass(frozen=True)
 class Judged:
-    """An unknown word as the model judged it, and what was meant; None if it was not misspelt."""
+    """An unknown word as the model judged it, and what was meant; None if it was not misspelt.
+
+    `plain` is what it plainly stands for, if anything.
+    """
 
     place: Place
     meant: str | None
+    plain: str | None = None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -193,7 +199,8 @@ def judged(
         for one, places, meant in zip(strange, found, meanings, strict=True):
             for word, place in zip(one.unknown, places, strict=True):
                 if place.is_judged and place.readings:
-                    yield Judged(place, meant.get(word.start))
+                    plain = speller.plainly(word)
+                    yield Judged(place, meant.get(word.start), plain.new if plain else None)
 
 
 # The fit -------------------------------------------------------------------------------------------
@@ -245,7 +252,38 @@ def page(found: Sequence[Judged]) -> str:
             ),
         )
         parts.append(f"## {name}\n\n{table.markdown()}\n{listed.markdown()}")
-    return "\n".join(parts)
+    return "\n".join([*parts, _plainly(found)])
+
+
+def _plainly(found: Sequence[Judged]) -> str:
+    """What is corrected without a reading, beside what the reading says of it."""
+    plain = [one for one in found if one.plain is not None]
+    read = [best_of(one.place) for one in plain]
+    same = sum(one.plain == text for one, (text, _) in zip(plain, read, strict=True))
+    cells = (
+        f"{len(found)}",
+        f"{len(plain)}",
+        f"{sum(one.plain == one.meant for one in plain)}",
+        f"{sum(one.meant is None for one in plain)}",
+        *(
+            f"{sum(one.plain == text and sure >= dial for one, (text, sure) in zip(plain, read, strict=True))}"
+            for dial in DIALS
+        ),
+        f"{len(plain) - same}",
+    )
+    names = (
+        *("unknown words", "plain", "right", "not misspelt"),
+        *(f"the reading says so at {dial:g}" for dial in DIALS),
+        "the reading prefers another",
+    )
+    return f"## Without a reading\n\n{Table(names, (cells,)).markdown()}"
+
+
+def best_of(place: Place) -> tuple[str, float]:
+    """The likeliest candidate by the shipped weights, and its probability."""
+    *others, _ = chances(place)
+    best = max(range(len(others)), key=others.__getitem__)
+    return place.candidates[best].text, others[best]
 
 
 def _row(name: str, choices: Sequence[Choice], weights: Floats, wanted: int) -> tuple[str, ...]:
@@ -253,9 +291,9 @@ def _row(name: str, choices: Sequence[Choice], weights: Floats, wanted: int) -> 
     for dial in DIALS:
         made = right = 0
         for one in choices:
-            *chances, _ = shares(one.features, weights)
-            best = int(np.argmax(chances))
-            if chances[best] >= dial:
+            *others, _ = shares(one.features, weights)
+            best = int(np.argmax(others))
+            if others[best] >= dial:
                 made += 1
                 right += best == one.right
         cells.append(f"{right} of {made} made, {wanted} wanted")

@@ -25,7 +25,7 @@ SHORTEST: Final = 3
 
 _COMMON: Final = 35
 _MOST_COMMON: Final = 10
-# How much a size counts beside the distance, when the nearest are chosen.
+# How much a size counts beside the distance.
 _PER_SIZE: Final = 0.025
 _APOSTROPHE: Final = len(LETTERS) - 1
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -78,6 +78,11 @@ class Candidate(NamedTuple):
     def is_split(self) -> bool:
         return " " in self.text
 
+    @property
+    def rank(self) -> float:
+        """How far it is, where rarer words are further."""
+        return self.distance + _PER_SIZE * self.size
+
 
 @lru_cache(maxsize=4096)
 def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
@@ -96,7 +101,7 @@ def candidates(word: str, known: Dictionary) -> tuple[Candidate, ...]:
 
 
 def _order(one: Candidate) -> tuple[float, str]:
-    return one.distance + _PER_SIZE * one.size, one.text
+    return one.rank, one.text
 
 
 def _split(word: str, known: Dictionary) -> list[Candidate]:

@@ -66,12 +66,18 @@ NEAR: Final = 1.25
 """If overtyping says with such a probability that a word does not stay, and a candidate is so near, one of the candidates has that probability.
 
 It may say so without finding one of them likely, where other words beside it are wrong as well ("our enviroment have")."""
-# How far a misspelling mostly is from what was meant, at the most, and what the size of a list counts there.
+# How far a misspelling mostly is from what was meant, at the most, where the size of a list counts too.
 _NEAR_ENOUGH: Final = 1.3
-_PER_SIZE: Final = 0.025
 CLEARLY: Final = 0.97
 CLEARLY_NOT: Final = 0.003
 """Between these probabilities words are read from left to right too."""
+PLAIN: Final = 0.95
+"""The confidence in what a misspelling plainly stands for, which is seen without reading the sentence."""
+_PLAIN_LETTERS: Final = 5
+_PLAIN_DISTANCE: Final = 0.65
+_PLAIN_SIZE: Final = 35
+# How much further the next candidate is at the least, where the size of a list counts as above.
+_PLAIN_LEAD: Final = 0.5
 MARGIN: Final = 8.0
 """A candidate whose score cannot come nearer than this to the best one's is not read: it would take less than a thousandth."""
 
@@ -227,9 +233,25 @@ class Speller:
         if not one.opens and self.known.size(one.text.lower()) is not None:
             return one.text != "i"
         return not any(
-            not each.is_split and each.distance + _PER_SIZE * each.size <= _NEAR_ENOUGH
-            for each in self._candidates(one)
+            not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one)
         )
+
+    def plainly(self, one: Unknown) -> Found | None:
+        """What a word plainly stands for, whatever its sentence says: one slip away from a common word, and from no other; None if nothing is.
+
+        Two letters changed places, or a letter is doubled or should be.
+        """
+        word = one.text
+        if one.opens or not word.islower() or len(word) < _PLAIN_LETTERS or self.known.knows(word):
+            return None
+        best, *others = self._candidates(one)
+        if best.is_split or not best.text.islower():
+            return None
+        if not 0 < best.distance <= _PLAIN_DISTANCE or best.size > _PLAIN_SIZE:
+            return None
+        if any(each.rank < best.rank + _PLAIN_LEAD for each in others):
+            return None
+        return Found(one, best.text, PLAIN)
 
     def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
         word = one.text.lower().replace("’", "'")

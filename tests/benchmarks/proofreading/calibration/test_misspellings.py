@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.proofreading.calibration.choices import Choice, fitted, loss, shares
-from benchmarks.proofreading.calibration.misspellings import Judged, choice, passages
+from benchmarks.proofreading.calibration.misspellings import Judged, choice, page, passages
 from reviser.proofreading.spelling.candidates import candidates
 from reviser.proofreading.spelling.choosing import Place, Span
 from reviser.proofreading.spelling.dictionary import dictionary
@@ -63,3 +63,22 @@ def test_what_is_no_candidate_leaves_the_word() -> None:
     whole = choice(Judged(place, "something"), read=False)
     assert whole.right == count
     assert not whole.features[:, Weights._fields.index("reading")].any()
+
+
+def test_the_page_tells_what_needs_no_reading() -> None:
+    found = candidates("recieved", dictionary())
+    count = len(found)
+
+    def judged(plain: str | None, meant: str | None) -> Judged:
+        place = Place("recieved", Span(0, 1), found, [[1]] * count, -9.0, [-2.0] * count)
+        place.readings = {None: -9.0, 0: -1.0, 1: -5.0}
+        return Judged(place, meant, plain)
+
+    first = found[0].text
+    some = [judged(first, first), judged(None, first), judged(first, None), judged("other", first)]
+    *_, row = page(some).splitlines()
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    # Four words, three plain, one right, one not misspelt; the reading prefers another than the last.
+    assert cells[:4] == ["4", "3", "1", "1"]
+    assert cells[4] == "2"
+    assert cells[-1] == "1"

@@ -7,7 +7,7 @@ import pytest
 from reviser.proofreading.changes import Kind
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
-from reviser.proofreading.spelling.speller import speller_for
+from reviser.proofreading.spelling.speller import PLAIN, speller_for
 from reviser.prose import Format, Span
 from reviser.session.engine import Engine, load_engine
 from tests.reviser.proofreading.scripted import GPT2, Overtyping
@@ -48,6 +48,24 @@ def test_what_was_corrected_is_read_and_gets_its_form(engine: Engine) -> None:
     done = proofread(engine, Draft("Yesterday he recieve the the letter from his freind.\n"))
     assert done.text == "Yesterday he received the letter from his friend.\n"
     assert all(isinstance(change, Change) for change in done.changes)
+
+
+def test_what_is_plain_is_not_read(engine: Engine) -> None:
+    """Unless it comes twice, and so may be meant, or the dial asks for more than that it is plain."""
+    text = "She recieved the letter."
+    (plain,) = proofread(engine, Draft(text)).changes
+    assert (plain.new, plain.confidence, plain.kind) == ("received", PLAIN, Kind.SPELLING)
+    twice = proofread(engine, Draft(f"{text} He recieved one too."))
+    assert [one.new for one in twice.changes] == ["received", "received"]
+    assert all(one.confidence != PLAIN for one in twice.changes)
+    (sure,) = proofread(engine, Draft(text), confidence=0.97).changes
+    assert sure.new == "received"
+    assert sure.confidence >= 0.97
+
+
+def test_what_is_plain_may_get_another_form(engine: Engine) -> None:
+    done = proofread(engine, Draft("He must drive carefuly and be very carefull tomorrow.\n"))
+    assert done.text == "He must drive carefully and be very careful tomorrow.\n"
 
 
 def test_words_that_ran_together_are_split(engine: Engine) -> None:

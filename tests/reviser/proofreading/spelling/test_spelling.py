@@ -7,15 +7,18 @@ import lzma
 import pytest
 
 from reviser.proofreading import english
+from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import MOST, candidates
 from reviser.proofreading.spelling.choosing import Place, Span
 from reviser.proofreading.spelling.dictionary import LARGEST, SHIPPED, dictionary
-from reviser.proofreading.spelling.speller import chances
-from reviser.proofreading.spelling.unknown import unknown_words
+from reviser.proofreading.spelling.speller import PLAIN, Speller, chances
+from reviser.proofreading.spelling.unknown import Unknown, unknown_words
 from reviser.prose import Format, paragraphs
+from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
 
 KNOWN = dictionary()
+SPELLER = Speller(POLICY, TOKENIZER, OvertypingRules(VOCABULARY))
 
 
 def unknown(text: str, words: Words | None = None, format: Format = Format.PLAIN) -> list[str]:
@@ -172,6 +175,37 @@ def test_code_and_listed_words_are_not() -> None:
 
 
 # Chances -------------------------------------------------------------------------------------------
+
+
+def plainly(word: str, *, opens: bool = False) -> str | None:
+    """What a word plainly stands for; no model is asked."""
+    found = SPELLER.plainly(Unknown(0, len(word), word, opens))
+    assert found is None or found.confidence == PLAIN
+    return found.new if found else None
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("recieved", "received"),
+        ("becuase", "because"),
+        ("occured", "occurred"),
+        ("tommorow", None),  # two slips
+        ("seperate", None),  # a vowel, as in "schemas", which are no schemes
+        ("schemas", None),
+        ("fliled", None),  # filled, filed, failed
+        ("teh", None),  # short
+        ("Recieved", None),  # a name?
+        ("because", None),
+        ("alot", None),
+    ],
+)
+def test_what_is_plain_needs_no_reading(word: str, meant: str | None) -> None:
+    assert plainly(word) == meant
+
+
+def test_what_opens_a_paragraph_is_read() -> None:
+    assert plainly("becuase", opens=True) is None
 
 
 def place(kept: float, chance: float) -> Place:
