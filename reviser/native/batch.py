@@ -21,6 +21,9 @@ from reviser.proofreading.reader import Prospects, Reader
 ROWS: Final = 32
 """Passages that are read together unless told otherwise: more gain little, and take memory."""
 
+COMMON: Final = 4096
+"""Tokens that are scored before all others: vocabularies begin with the most common ones."""
+
 
 class NativeBatch:
     """Histories in rows, each of its own length, on the weights and threads of a decoder.
@@ -64,12 +67,16 @@ class NativeBatch:
         expected: Sequence[Sequence[int]],
         rules: OvertypingRules,
         asked: Sequence[Questions] | None = None,
+        enough: float | None = None,
     ) -> list[list[Outlook]]:
         """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
 
         The scores themselves stay in the library: an outlook tells of the expected id there and of what may come instead.
         It also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number of the place
         among the expected ones.
+
+        Where the expected id has a log-probability of `enough` among common tokens and operators, the outlook is of these alone, which
+        costs little. Then nothing may be asked.
         """
         wanted = [len(some) for some in expected]
         if len(wanted) != len(texts) or not all(
@@ -78,7 +85,9 @@ class NativeBatch:
             raise ReviserError("outlooks are wanted of one or more of the ids of each text")
         vocabulary, insertable = rules.vocabulary, rules.insertable
         choices = native.Choices(
-            insertable.ctypes.data, len(insertable), vocabulary.delete_id, vocabulary.stop_id
+            insertable.ctypes.data,
+            *(len(insertable), vocabulary.delete_id, vocabulary.stop_id),
+            *((0, 0.0) if enough is None else (COMMON, enough)),
         )
         counts, ids = np.array(wanted, dtype=np.int32), _flat(expected)
         found = np.empty(len(ids), dtype=native.Outlooks)

@@ -12,7 +12,7 @@ from typing import Final
 FILE: Final = "_kernels.so"
 """The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 6
+VERSION: Final = 7
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -61,7 +61,8 @@ class Summary(ctypes.Structure):
 class Choices(ctypes.Structure):
     _fields_ = [
         ("insertable", c_void_p),
-        *((name, c_int32) for name in ("tokens", "delete_id", "stop_id")),
+        *((name, c_int32) for name in ("tokens", "delete_id", "stop_id", "common")),
+        ("enough", c_double),
     ]
 
 

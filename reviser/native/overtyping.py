@@ -72,7 +72,15 @@ def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
     expected = [reader.expected for reader in readers]
     asked = [reader.asked for reader in readers]
     rows = [row.number for row in active]
-    found = batch.outlooks(rows, texts, expected, readers[0].rules, asked)
+    enough = [reader.enough for reader in readers if reader.enough is not None]
+    found = batch.outlooks(
+        rows,
+        texts,
+        expected,
+        readers[0].rules,
+        asked,
+        max(enough) if len(enough) == len(readers) else None,
+    )
     for reader, outlooks in zip(readers, found, strict=True):
         reader.take(outlooks)
         _give_up_beyond(reader, batch.room)

@@ -112,6 +112,10 @@ class Overtyper(Protocol):
     @property
     def over(self) -> bool: ...
     @property
+    def enough(self) -> float | None:
+        """Where the expected id has such a log-probability, it does not matter what rare tokens have; None if it always does."""
+
+    @property
     def longest(self) -> int:
         """As many ids, or fewer, are read to its end."""
 
@@ -163,6 +167,10 @@ class InTurn:
     @property
     def over(self) -> bool:
         return self._now.over
+
+    @property
+    def enough(self) -> float | None:
+        return self._now.enough
 
     def take(self, outlooks: Sequence[Outlook]) -> None:
         self._now.take(outlooks)
@@ -257,6 +265,11 @@ class OvertypingReader:
         # The last token that is looked at decides whether it stays by what comes before it alone.
         self.ids = [*self._written, *self._passage[self._place : end - 1]]
         self.expected = [self._next_of_draft(place) for place in range(known, end)]
+
+    @property
+    def enough(self) -> float | None:
+        """Where no change is under way: what leaves too little for a change to begin."""
+        return math.log1p(-self._least) if self._change is None and self._least < 1 else None
 
     @property
     def longest(self) -> int:

@@ -262,11 +262,11 @@ class Proofreader:
             work.finish_spelling()
 
     def _strange(self, misspelt: _Misspelt, search: Search, readings: _Readings) -> Strange:
-        """What the speller is shown."""
+        """What the speller is shown: a sentence by itself, unless its words seem right, or what the first look reads."""
         passage, unknown, seems_right = misspelt
-        shown = self._with_sides(passage)
         if not seems_right:
-            return Strange(shown, passage.text, unknown)
+            return Strange(Passage(passage.tokens), passage.text, unknown)
+        shown = self._with_sides(passage)
 
         def read_on(told: Sequence[Outlook]) -> OvertypingReader:
             reader = overtyping_reader(self._policy, shown, search, told)

@@ -486,6 +486,32 @@ typedef struct {
     Questions questions;
 } Call;
 
+static void find_outlooks(const Call *call, const int32_t *expected, Outlook *outlooks, int count, int briefly) {
+    Decoder *d = call->batch->decoder;
+    OutlookJob job = {d,     call->batch->finals, expected, outlooks, *call->choices, call->questions,
+                      count, briefly};
+    team_run(d->team, outlook_step, &job, sizeof job);
+}
+
+/* Find outlooks by common ids first, and by all ids where these do not tell enough. */
+static void find_outlooks_briefly(Call *call) {
+    size_t stride = (size_t)call->batch->decoder->stride;
+    float *finals = call->batch->finals;
+    int32_t expected[BLOCK], places[BLOCK];
+    Outlook outlooks[BLOCK];
+    int left = 0;
+    find_outlooks(call, call->expected, call->outlooks, call->kept, 1);
+    for (int p = 0; p < call->kept; p++) {
+        if (call->outlooks[p].expected >= call->choices->enough) continue;
+        if (left < p) memcpy(finals + (size_t)left * stride, finals + (size_t)p * stride, stride * sizeof(float));
+        expected[left] = call->expected[p];
+        places[left++] = p;
+    }
+    if (!left) return;
+    find_outlooks(call, expected, outlooks, left, 0);
+    for (int i = 0; i < left; i++) call->outlooks[places[i]] = outlooks[i];
+}
+
 static void score_kept(Call *call) {
     Decoder *d = call->batch->decoder;
     const float *finals = call->batch->finals;
@@ -494,9 +520,10 @@ static void score_kept(Call *call) {
         team_run(d->team, score_step, &job, sizeof job);
         call->logits += (size_t)call->kept * (size_t)d->shape.vocab;
     } else {
-        OutlookJob job = {d, finals, call->expected, call->outlooks, *call->choices, call->questions,
-                          call->kept};
-        team_run(d->team, outlook_step, &job, sizeof job);
+        if (call->choices->common)
+            find_outlooks_briefly(call);
+        else
+            find_outlooks(call, call->expected, call->outlooks, call->kept, 0);
         call->expected += call->kept;
         call->outlooks += call->kept;
         if (call->questions.starts) call->questions.starts += call->kept;
@@ -573,6 +600,7 @@ Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, cons
     if (choices->tokens < 0 || choices->tokens > d->shape.vocab || !is_id(d, choices->delete_id) ||
         !is_id(d, choices->stop_id))
         return STATUS_BAD_ID;
+    if (choices->common < 0 || (choices->common && questions)) return STATUS_BAD_VALUE;
     if (questions && (status = check_questions(d, questions, total)) != STATUS_OK) return status;
     Call call = {.batch = batch, .choices = choices, .expected = expected, .outlooks = outlooks};
     if (questions) call.questions = *questions;

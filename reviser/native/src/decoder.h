@@ -132,6 +132,7 @@ typedef struct {
     Choices choices;
     Questions questions; /* no `starts`: none */
     int count;           /* at most BLOCK */
+    int briefly;         /* only common ids, those behind the tokens, and the expected one */
 } OutlookJob;
 
 _Static_assert(sizeof(OutlookJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");

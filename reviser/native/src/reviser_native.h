@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 6 };
+enum { REVISER_NATIVE_VERSION = 7 };
 
 typedef struct Decoder Decoder;
 
@@ -105,10 +105,15 @@ Status reviser_batch_read(Batch *batch, int texts, const int32_t *rows, const in
                           const int32_t *counts, const int32_t *ids, float *logits);
 
 /* The ids that matter to a reader which proposes what comes next: tokens below `tokens` where `insertable`
- * is not 0, and two operators. */
+ * is not 0, and two operators.
+ *
+ * With `common` above 0, the first so many ids, those from `tokens` on and the proposed one are scored first. Where the
+ * logarithm of the chance of the proposed id is `enough` among these, the others are not scored, and the outlook is as if
+ * they had no chance. */
 typedef struct {
     const uint8_t *insertable;
-    int32_t tokens, delete_id, stop_id;
+    int32_t tokens, delete_id, stop_id, common;
+    double enough;
 } Choices;
 
 /* What the scores of the next id say, as logarithms of chances among all ids: of the id that was proposed,
@@ -128,7 +133,8 @@ typedef struct {
 } Questions;
 
 /* Read as reviser_batch_read does, and say what follows each of the last wanted[i] ids of text i. `expected`
- * and `outlooks` have one entry for each of these, those of all texts one after the other. `questions` may be NULL. */
+ * and `outlooks` have one entry for each of these, those of all texts one after the other. `questions` may be NULL, and are if
+ * common ids are scored first. */
 Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
                               const int32_t *counts, const int32_t *ids, const int32_t *wanted,
                               const int32_t *expected, const Choices *choices, Outlook *outlooks,

@@ -487,19 +487,60 @@ static void take_scores(const OutlookJob *job, Scratch *scratch, int first, int 
     }
 }
 
-/* Put together what the strips of the table say about one position, and make logarithms of chances of it. */
-static void finish_outlook(const Decoder *d, int p, Outlook *outlook, const Questions *asked) {
-    int strips = strip_count(output_table(d));
+/* Which strips of the table are scored: the first `common` of them, and those from `others` on. */
+typedef struct {
+    int common, others, end;
+} Strips;
+
+static Strips strips_of(const OutlookJob *job) {
+    enum { IDS = STRIP * PANEL };
+    int end = strip_count(output_table(job->decoder));
+    const Choices *choices = &job->choices;
+    int common = (choices->common + IDS - 1) / IDS, others = choices->tokens / IDS;
+    int apart = choices->delete_id >= choices->tokens && choices->stop_id >= choices->tokens;
+    return job->briefly && apart && common < others ? (Strips){common, others, end} : (Strips){0, 0, end};
+}
+
+static int count_of(const Strips *strips) { return strips->common + strips->end - strips->others; }
+
+static int strip_at(const Strips *strips, int item) {
+    return item < strips->common ? item : strips->others + item - strips->common;
+}
+
+static int has_strip(const Strips *strips, int strip) {
+    return strip < strips->common || strip >= strips->others;
+}
+
+/* The score of the expected id of one position, where its strip is not among those that are scored. */
+static void score_expected(const OutlookJob *job, Scratch *scratch, const Activations *view, int p) {
+    const Matrix *table = output_table(job->decoder);
+    int id = job->expected[p];
+    job->decoder->kernels->multiply(table, id / PANEL, 1, view, job->count, scratch->products);
+    job->outlooks[p].expected = scratch->products[p * PANEL + id % PANEL];
+}
+
+/* Put together what strips of the table say about one position, and make logarithms of chances of it. */
+static void finish_outlook(const OutlookJob *job, int p, const Strips *strips) {
+    const Decoder *d = job->decoder;
+    const Questions *asked = &job->questions;
+    Outlook *outlook = &job->outlooks[p];
+    int32_t id = job->expected[p];
+    int alone = !has_strip(strips, id / (STRIP * PANEL)), count = count_of(strips);
     Fold best = {-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
-    for (int i = 0; i < strips; i++) {
-        const Fold *fold = &d->folds[i * BLOCK + p];
+    for (int i = 0; i < count; i++) {
+        const Fold *fold = &d->folds[strip_at(strips, i) * BLOCK + p];
         best.largest = fmaxf(best.largest, fold->largest);
         place_score(&best, fold->first, fold->first_id);
         place_score(&best, fold->second, fold->second_id);
     }
-    double total = 0;
-    for (int i = 0; i < strips; i++) {
-        const Fold *fold = &d->folds[i * BLOCK + p];
+    if (alone) {
+        best.largest = fmaxf(best.largest, (float)outlook->expected);
+        if (id < job->choices.tokens && job->choices.insertable[id])
+            place_score(&best, (float)outlook->expected, id);
+    }
+    double total = alone ? exp(outlook->expected - best.largest) : 0;
+    for (int i = 0; i < count; i++) {
+        const Fold *fold = &d->folds[strip_at(strips, i) * BLOCK + p];
         total += fold->total * exp((double)fold->largest - best.largest);
     }
     double all = best.largest + log(total);
@@ -521,13 +562,15 @@ void outlook_step(void *argument, Place *place) {
     Scratch *scratch = &d->scratch[place->worker];
     const Matrix *table = output_table(d);
     Source source = final_states(d, job->finals);
-    int n = job->count, strips = strip_count(table), from, to;
+    Strips strips = strips_of(job);
+    int n = job->count, total = count_of(&strips), from, to;
     Activations view = prepare_all(d, place, table, &source, n);
     int at_once = n == 1 ? BATCH : BLOCK_BATCH, prepared = n > 1;
-    while (phase_take(place, strips, &from, &to)) {
+    while (phase_take(place, total, &from, &to)) {
         if (!prepared) prepare(d, table, &source, source.states, &view, 0);
         prepared = 1;
-        for (int strip = from; strip < to; strip++) {
+        for (int item = from; item < to; item++) {
+            int strip = strip_at(&strips, item);
             Fold *folds = d->folds + strip * BLOCK;
             for (int p = 0; p < n; p++)
                 folds[p] = (Fold){-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
@@ -544,9 +587,14 @@ void outlook_step(void *argument, Place *place) {
         }
         phase_done(place, to - from);
     }
-    phase_finish(place, strips);
+    phase_finish(place, total);
     while (phase_take(place, n, &from, &to)) {
-        for (int p = from; p < to; p++) finish_outlook(d, p, &job->outlooks[p], &job->questions);
+        if (!prepared) prepare(d, table, &source, source.states, &view, 0);
+        prepared = 1;
+        for (int p = from; p < to; p++) {
+            if (!has_strip(&strips, job->expected[p] / (STRIP * PANEL))) score_expected(job, scratch, &view, p);
+            finish_outlook(job, p, &strips);
+        }
         phase_done(place, to - from);
     }
     phase_finish(place, n);

@@ -44,6 +44,7 @@ class LeftToRight:
     def __init__(self, rules: OvertypingRules, question: Question) -> None:
         (self._tokens, left, right), changed = question
         self.rules = rules
+        self.enough: float | None = None
         self.found: list[float | None] = [None] * len(changed)
         self.canvas, _ = seed(rules.vocabulary, (), (), draft=self._tokens)
         self._before = [rules.vocabulary.start_id, *left]

@@ -136,6 +136,7 @@ class Overtyped:
     ) -> None:
         """With `watching`, take down the outlooks of all that stays."""
         self.rules = rules
+        self.enough: float | None = None
         self.over = False
         self.is_kept = True
         self.outlooks: list[Outlook] = []
@@ -251,6 +252,7 @@ class LeftToRight:
     ) -> None:
         """Read `doubtful` ones of the places; in all others is what the judge chooses."""
         self.rules = rules
+        self.enough: float | None = None
         self._passage = list(passage)
         self._chosen = [(place, judge.choose(place)) for place in places]
         self._tasks: list[tuple[Place, Ways, int, int | None]] = []

@@ -134,6 +134,55 @@ def test_large_vocabulary_and_equal_scores(level: str) -> None:
         assert one.expected == pytest.approx(outlook(scores, id, rules).expected, abs=1e-4)
 
 
+def test_common_tokens_may_be_enough(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they are, the outlook is of them, of the operators and of the expected id alone; elsewhere it is of all ids."""
+    monkeypatch.setattr("reviser.native.batch.COMMON", 1000)
+    vocabulary = Vocabulary(3100, frozenset({2, 1024}), kinds=KINDS, overtypes=True)
+    rules = OvertypingRules(vocabulary)
+    config = preset("tiny", vocab_size=vocabulary.size, dropout=0.0)
+    model = random_model(config)
+    with torch.no_grad():
+        model.embedding.weight.mul_(30)
+    texts = [random_ids(config, count, seed=count) for count in (120, 1, 20)]
+    with (
+        NativeDecoder.from_model(model, 8, threads=2, level=level) as decoder,
+        NativeBatch(decoder, 3) as batch,
+        NativeBatch(decoder, 1) as single,
+    ):
+        plain = batch.outlooks(range(3), texts, texts, rules)
+        # What is likeliest, so that much of it is expected; some of it is rare.
+        expected = [[one.first for one in some] for some in plain]
+        expected[2][:3] = [vocabulary.stop_id, 5, 2999]
+        for row in range(3):
+            batch.clear(row)
+        whole = batch.outlooks(range(3), texts, expected, rules)
+        for row in range(3):
+            batch.clear(row)
+        enough = math.log(0.5)
+        brief = batch.outlooks(range(3), texts, expected, rules, enough=enough)
+        kept = 0
+        for text, ids, all_of_it, told in zip(texts, expected, whole, brief, strict=True):
+            single.clear(0)
+            assert single.outlooks([0], [text], [ids], rules, enough=enough) == [told]
+            for place, (id, full, one) in enumerate(zip(ids, all_of_it, told, strict=True)):
+                single.clear(0)
+                scores = single.read([0], [text[: place + 1]])[0].copy()
+                scored = np.zeros(len(scores), dtype=np.bool_)
+                scored[:1024] = scored[3072:] = scored[id] = True
+                few = outlook(np.where(scored, scores, -np.inf), id, rules)
+                if few.expected < enough:
+                    assert one == full
+                else:
+                    assert one.expected >= full.expected
+                    assert one[:3] == pytest.approx(few[:3], abs=1e-3)
+                    assert one.first == few.first
+                    kept += id >= 1024
+        # Rare ones among them, and not all.
+        assert 0 < kept < sum(map(len, texts))
+        with pytest.raises(ReviserError):
+            batch.outlooks([0], [[1]], [[1]], rules, [{0: [1]}], enough)
+
+
 def test_few_insertable_tokens(native: None) -> None:
     vocabulary = Vocabulary(4, frozenset({0, 1, 2}), kinds=KINDS, overtypes=True)
     rules = OvertypingRules(vocabulary)
@@ -250,9 +299,9 @@ def test_a_row_keeps_what_neighbours_begin_with(native: None) -> None:
         read: list[int] = []
         real = NativeBatch.outlooks
 
-        def counted(self: NativeBatch, rows, texts, expected, rules, asked):  # type: ignore[no-untyped-def]
+        def counted(self: NativeBatch, rows, texts, *others):  # type: ignore[no-untyped-def]
             read.extend(map(len, texts))
-            return real(self, rows, texts, expected, rules, asked)
+            return real(self, rows, texts, *others)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(NativeBatch, "outlooks", counted)

@@ -72,6 +72,7 @@ class Whole:
     """Reads one text from its start, and nothing else."""
 
     over = False
+    enough = None
 
     def __init__(self, engine: Engine, ids: list[int]) -> None:
         self.rules = rules_of(engine)

@@ -37,6 +37,8 @@ def chance(before: Sequence[int], wanted: Sequence[int]) -> float:
 class Reading:
     """Reads all of some ways, in an order."""
 
+    enough = None
+
     def __init__(self, ways: Ways, order: Sequence[int]) -> None:
         self.rules = RULES
         self.canvas: Canvas = seed(VOCABULARY, (), ())[0]
