@@ -125,6 +125,11 @@ class Calibration:
         return self.reading != 0
 
     @property
+    def best_reading(self) -> float:
+        """How a sentence reads with a change where that speaks most for it."""
+        return BETTER if self.reading >= 0 else WORSE
+
+    @property
     def is_even(self) -> bool:
         """Whether the confidence says how often a change is right, whatever its kind."""
         return bool(self.kinds)

@@ -384,18 +384,26 @@ class Proofreader:
     def _with_readings(
         self, proposed: Sequence[tuple[_Work, _Passage, list[Proposal]]]
     ) -> list[tuple[_Work, _Passage, list[Proposal]]]:
-        """What was proposed; of all that only the dial can speak against, it is told how the sentence reads with it."""
+        """What was proposed; of all that only the dial can speak against, it is told how the sentence reads with it.
+
+        Where that could not be sure enough however well it reads, nothing is read, and it is told that it reads best.
+        """
         rules = rules_for(self._policy.vocabulary)
         if not isinstance(rules, OvertypingRules):
             return list(proposed)
-        asked = [
-            (number, span, some)
-            for number, (work, passage, found) in enumerate(proposed)
-            for span, some in _by_sentence(passage.sentences, work.undecided(passage, found))
-        ]
+        best = self._calibration.best_reading
+        known = [dict[Proposal, float | None]() for _ in proposed]
+        asked = []
+        for number, (work, passage, found) in enumerate(proposed):
+            undecided = work.undecided(passage, found)
+            hopeful = work.hopeful(passage, found)
+            known[number].update((one, best) for one in undecided if one not in hopeful)
+            wanted = [one for one in undecided if one in hopeful]
+            asked += [
+                (number, span, some) for span, some in _by_sentence(passage.sentences, wanted)
+            ]
         questions = [self._question(proposed[one][1], span, some) for one, span, some in asked]
         answers = sentence_readings(self._policy, rules, questions)
-        known = [dict[Proposal, float | None]() for _ in proposed]
         for (number, _, some), read in zip(asked, answers, strict=True):
             known[number].update(zip(some, read, strict=True))
         return [
@@ -840,6 +848,16 @@ class _Work:
             if self._open.objection(one, paragraph) is None
             if self._is_within(paragraph, one) and not self._was_changed(paragraph, one)
         ]
+
+    def hopeful(self, passage: _Passage, found: Sequence[Proposal]) -> set[Proposal]:
+        """The proposals that are sure enough if their sentence reads best with them."""
+        best = self._calibration.best_reading
+        judged = self._judged(passage, [replace(one, reading=best) for one in found])
+        return {
+            one
+            for one, sure in zip(found, judged, strict=True)
+            if sure.confidence >= self.needed(passage, one)
+        }
 
     def needed(self, passage: _Passage, proposal: Proposal) -> float:
         """The confidence that a proposal needs."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reviser.proofreading import proofreader
 from reviser.proofreading.calibration import (
     BETTER,
     FOLLOWED,
@@ -29,7 +31,7 @@ from reviser.proofreading.evidence.readings import (
     shared,
 )
 from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
-from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.proofreader import Change, Draft, Proofreader
 from reviser.proofreading.reading import Passage, overtype, rules_for
 from reviser.proofreading.vetoes import Proposal
 from reviser.session.engine import Engine, load_engine
@@ -204,6 +206,40 @@ def test_a_change_is_vetoed_by_how_the_sentence_reads(engine: Engine) -> None:
     ).proofread(Draft(text))
     assert done.changes[0].new == loose.changes[0].new
     assert done.changes[0].confidence > loose.changes[0].confidence
+
+
+def test_what_could_not_be_accepted_is_not_read(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the changes are the same, to the last bit, as if all of it were."""
+    asked: list[Question] = []
+    real = proofreader.sentence_readings
+
+    def counted(*given: Any) -> list[list[float | None]]:
+        asked.extend(given[-1])
+        return real(*given)
+
+    monkeypatch.setattr(proofreader, "sentence_readings", counted)
+    texts = (
+        "He go to school every day and like it, because of teachers is kind for him.",
+        "In my opinion people should to think about the future of world more often.",
+        "I am agree with this statement since the life were more better in past.",
+    )
+    drafts = [Draft(text) for text in texts]
+
+    def run(dial: float) -> tuple[list[Change], int]:
+        asked.clear()
+        done = Proofreader(engine.policy, engine.tokenizer, confidence=dial).proofread_all(drafts)
+        changes = [change for one in done for change in one.changes]
+        return changes, sum(len(one.changed) for one in asked)
+
+    few = {dial: run(dial) for dial in (0.3, 0.6)}
+    monkeypatch.setattr(proofreader._Work, "hopeful", lambda work, passage, found: set(found))
+    for dial, (changes, readings_made) in few.items():
+        all_changes, all_readings = run(dial)
+        assert changes == all_changes
+        assert 0 < readings_made < all_readings
+    assert few[0.3][1] > few[0.6][1]
 
 
 def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
