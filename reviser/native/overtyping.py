@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from reviser.decoding.policy import ModelPolicy, shared_length
 from reviser.native.batch import ROWS, NativeBatch, native_decoder
 from reviser.native.decoder import NativeDecoder
 from reviser.proofreading.overtyping import Overtyper
 
+_FEW: Final = 16
 
-@dataclass
+
+@dataclass(eq=False)
 class _Row:
     """A row of the batch: what it has read, whom it reads for, and who is next."""
 
@@ -61,9 +64,22 @@ def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | 
 
 
 def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
-    readers = [row.reader for row in active if row.reader is not None]
+    """Let the readers of rows have what they want to know next."""
+    brief = [row for row in active if row.reader and row.reader.enough is not None]
+    others = [row for row in active if row not in brief]
+    # A few outlooks more cost less than another round.
+    if others and sum(len(row.reader.expected) for row in brief if row.reader) <= _FEW:
+        brief, others = [], list(active)
+    for rows in (brief, others):
+        if rows:
+            _read_rows(batch, rows, briefly=rows is brief)
+
+
+def _read_rows(batch: NativeBatch, rows: Sequence[_Row], *, briefly: bool) -> None:
+    """Read for some rows; briefly, if what is enough for each reader may be enough."""
+    readers = [row.reader for row in rows if row.reader is not None]
     texts = []
-    for row, reader in zip(active, readers, strict=True):
+    for row, reader in zip(rows, readers, strict=True):
         # Of ids that were read already, only the scores may be missing: then they are read again.
         kept = min(shared_length(row.seen, reader.ids), len(reader.ids) - len(reader.expected))
         batch.truncate(row.number, kept)
@@ -71,16 +87,10 @@ def _read_round(batch: NativeBatch, active: Sequence[_Row]) -> None:
         row.seen = list(reader.ids)
     expected = [reader.expected for reader in readers]
     asked = [reader.asked for reader in readers]
-    rows = [row.number for row in active]
+    numbers = [row.number for row in rows]
     enough = [reader.enough for reader in readers if reader.enough is not None]
-    found = batch.outlooks(
-        rows,
-        texts,
-        expected,
-        readers[0].rules,
-        asked,
-        max(enough) if len(enough) == len(readers) else None,
-    )
+    most = max(enough) if briefly else None
+    found = batch.outlooks(numbers, texts, expected, readers[0].rules, asked, most)
     for reader, outlooks in zip(readers, found, strict=True):
         reader.take(outlooks)
         _give_up_beyond(reader, batch.room)

@@ -67,6 +67,7 @@ class _Questions:
         self, rules: OvertypingRules, passage: Sequence[int], tasks: Sequence[_Task]
     ) -> None:
         self.rules = rules
+        self.enough: float | None = None
         self.canvas, _ = seed(rules.vocabulary, (), (), draft=passage)
         self.answers: list[list[float]] = []
         self._tasks = list(tasks)
