@@ -22,6 +22,8 @@ ALWAYS: Final = -1.0
 """The distance of what a word always stands for, such as "alot"."""
 SHORTEST: Final = 3
 """Shorter words are not taken for misspellings: too many words are near to them."""
+ONE_SLIP: Final = 0.65
+"""A candidate is so far at the most if two letters changed places, or a letter is doubled or should be."""
 
 _COMMON: Final = 35
 _MOST_COMMON: Final = 10

@@ -25,7 +25,13 @@ from reviser.proofreading.overtyping import (
 )
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
-from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, Candidate, candidates
+from reviser.proofreading.spelling.candidates import (
+    ALWAYS,
+    CAPITAL,
+    ONE_SLIP,
+    Candidate,
+    candidates,
+)
 from reviser.proofreading.spelling.choosing import (
     LIKELIEST,
     LeftToRight,
@@ -74,7 +80,6 @@ CLEARLY_NOT: Final = 0.003
 PLAIN: Final = 0.95
 """The confidence in what a misspelling plainly stands for, which is seen without reading the sentence."""
 _PLAIN_LETTERS: Final = 5
-_PLAIN_DISTANCE: Final = 0.65
 _PLAIN_SIZE: Final = 35
 # How much further the next candidate is at the least, where the size of a list counts as above.
 _PLAIN_LEAD: Final = 0.5
@@ -247,7 +252,7 @@ class Speller:
         best, *others = self._candidates(one)
         if best.is_split or not best.text.islower():
             return None
-        if not 0 < best.distance <= _PLAIN_DISTANCE or best.size > _PLAIN_SIZE:
+        if not 0 < best.distance <= ONE_SLIP or best.size > _PLAIN_SIZE:
             return None
         if any(each.rank < best.rank + _PLAIN_LEAD for each in others):
             return None

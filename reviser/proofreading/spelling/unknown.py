@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.spelling.candidates import SHORTEST
+from reviser.proofreading.spelling.candidates import ONE_SLIP, SHORTEST, candidates
 from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
 from reviser.prose import Paragraph, Role, sentences
 
@@ -114,15 +114,27 @@ def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
 
 
 def _is_foreign(paragraph: Paragraph, start: int, end: int, known: Dictionary) -> bool:
-    """Whether a sentence seems to be in another language."""
+    """Whether a sentence seems to be in another language. Names say nothing of that, and neither do slips in common words."""
     words = [
         found[0]
-        for found in _WORD.finditer(paragraph.text, start, end)
-        if len(found[0]) > 1 and not paragraph.touches_protected(found.start(), found.end())
+        for number, found in enumerate(_WORD.finditer(paragraph.text, start, end))
+        if len(found[0]) > 1
+        and (number == 0 or not found[0][0].isupper())
+        and not paragraph.touches_protected(found.start(), found.end())
     ]
-    strange = [not known.knows(word) for word in words]
+    strange = [not known.knows(word) and not _is_slip(word, known) for word in words]
     return _longest_run(strange) >= IN_A_ROW or (
         len(words) >= IN_A_ROW and sum(strange) > SHARE * len(words)
+    )
+
+
+def _is_slip(word: str, known: Dictionary) -> bool:
+    """Whether a word is one slip away from a common word: two letters changed places, or a letter is doubled or should be."""
+    if len(word) < SHORTEST or not _SMALL.fullmatch(word):
+        return False
+    nearest = candidates(word.lower(), known)[:1]
+    return any(
+        one.distance <= ONE_SLIP and one.size <= _COMMON and not one.is_split for one in nearest
     )
 
 

@@ -131,10 +131,19 @@ def test_misspellings_are_found_in_prose() -> None:
     assert unknown("He recieved it. Becuse of that he left.") == ["recieved", "Becuse"]
 
 
+def test_names_and_slips_make_no_other_language() -> None:
+    found = unknown("Dear Kasia, yesterday I recieved teh pakage.")
+    assert found == ["recieved", "teh", "pakage"]
+    assert unknown("Please tell Wojtek taht teh adress was wrong.") == ["taht", "teh", "adress"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "He met Kowalczyk in the park.",
+        "Das war in der Tat ein sehr guter Plan.",
+        "Je voudrais une tasse de thé avec du lait.",
+        "Gallia est omnis divisa in partes tres.",
         "The NTFSX driver and the reqId value.",
         "See the src/recieved/file and mail.recieved.example for more.",
         "The well-konwn case of x_recieved and 3rdd.",
