@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import zlib
@@ -75,6 +74,8 @@ def unpack_gzip(data: bytes, source: Path, most: int = LARGEST_TOKENIZER) -> byt
     return content
 
 
-def pack_gzip(text: str) -> bytes:
-    """Packed so that the same text always gives the same bytes."""
-    return gzip.compress(text.encode("utf-8"), mtime=0)
+def pack_gzip(content: bytes) -> bytes:
+    """Packed so that the same content always gives the same bytes."""
+    import gzip  # it loads more than unpacking needs
+
+    return gzip.compress(content, mtime=0)

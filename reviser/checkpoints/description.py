@@ -14,10 +14,11 @@ from reviser.checkpoints.tokenizer_files import (
     PACKED_FILE,
     TOKENIZER_FILE,
     make_tokenizer,
+    read_table,
     read_tokenizer_json,
 )
 from reviser.core.errors import ReviserError
-from reviser.core.tokenizer import Tokenizer
+from reviser.core.tokenizer import HuggingFaceTokenizer, Tokenizer
 from reviser.core.vocabulary import Vocabulary, VocabularyJson
 from reviser.model import ModelConfig
 from reviser.model.layout import Quantisation, quantised_tensors, tensor_shapes
@@ -206,16 +207,39 @@ def quantised_arrays(description: Description, quantisation: Quantisation) -> di
 
 def load_tokenizer(description: Description) -> tuple[bytes | None, Tokenizer]:
     """The content of the tokenizer.json, or None for the built-in one; and the tokenizer."""
+    data = _tokenizer_json(description)
+    # What is packed was written by an export, so it is in order.
+    late = description.tokenizer == PACKED_FILE
+    tokenizer = make_tokenizer(data, _tokenizer_name(description), late=late)
+    _check_size(tokenizer, description)
+    return data, tokenizer
+
+
+def quick_tokenizer(description: Description) -> Tokenizer:
+    """The tokenizer alone: from the table of its tokens, if there is one."""
+    if description.tokenizer == PACKED_FILE and (table := read_table(description.folder)):
+        tokenizer = HuggingFaceTokenizer.from_table(
+            table, _tokenizer_name(description), lambda: _tokenizer_json(description) or b""
+        )
+        _check_size(tokenizer, description)
+        return tokenizer
+    return load_tokenizer(description)[1]
+
+
+def _tokenizer_name(description: Description) -> str:
+    return description.vocabulary.name or description.folder.name
+
+
+def _tokenizer_json(description: Description) -> bytes | None:
     name = description.tokenizer
     if name not in (BUILT_IN, TOKENIZER_FILE, PACKED_FILE):
         raise ReviserError(f"{description.folder} names an unknown tokenizer: {name}")
-    data = read_tokenizer_json(name if name == BUILT_IN else description.folder / name)
-    shown = description.vocabulary.name or description.folder.name
-    # What is packed was written by an export, so it is in order.
-    tokenizer = make_tokenizer(data, shown, late=name == PACKED_FILE)
+    return read_tokenizer_json(name if name == BUILT_IN else description.folder / name)
+
+
+def _check_size(tokenizer: Tokenizer, description: Description) -> None:
     if tokenizer.size > description.vocabulary.base_size:
         raise ReviserError(
             f"the tokenizer in {description.folder} has {tokenizer.size} ids, "
             f"more than the {description.vocabulary.base_size} of the vocabulary"
         )
-    return data, tokenizer

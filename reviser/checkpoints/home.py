@@ -23,7 +23,9 @@ from reviser.checkpoints.tensors import SHARD_BYTES, read_tensors, write_tensors
 from reviser.checkpoints.tokenizer_files import (
     BUILT_IN,
     PACKED_FILE,
+    TABLE_FILE,
     TOKENIZER_FILE,
+    pack_table,
     pack_tokenizer_json,
     read_tokenizer_json,
 )
@@ -84,6 +86,8 @@ def save(
         (temporary / CONFIG_FILE).write_text(text, "utf-8")
         if tokenizer_json is not None:
             (temporary / tokenizer).write_bytes(tokenizer_json)
+        if tokenizer == PACKED_FILE and (table := pack_table(tokenizer_json or b"")):
+            (temporary / TABLE_FILE).write_bytes(table)
         if quantisation is None:
             write_tensors(temporary, weights_of(model, dtype), shard_bytes or SHARD_BYTES)
         else:

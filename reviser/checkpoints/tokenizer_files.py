@@ -13,12 +13,13 @@ from reviser.checkpoints.bounded import (
     unpack_gzip,
 )
 from reviser.checkpoints.operators import operator_names
+from reviser.core.encoding.pieces import byte_of_character
+from reviser.core.encoding.table import TokenTable, table_bytes
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
     Tokenizer,
-    byte_of_character,
     gpt2_ranks,
 )
 from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson
@@ -26,6 +27,7 @@ from reviser.core.vocabulary import GPT2_END_OF_TEXT, Vocabulary
 
 TOKENIZER_FILE = "tokenizer.json"
 PACKED_FILE = "tokenizer.json.gz"
+TABLE_FILE = "tokenizer.table.gz"
 BUILT_IN = "gpt2"
 
 
@@ -43,7 +45,33 @@ def read_tokenizer_json(source: str | Path | bytes) -> bytes | None:
 def pack_tokenizer_json(data: bytes) -> bytes:
     """The same content in a quarter of the space."""
     text = json.dumps(json.loads(data), ensure_ascii=False, separators=(",", ":"))
-    return pack_gzip(text)
+    return pack_gzip(text.encode("utf-8"))
+
+
+def pack_table(packed: bytes) -> bytes | None:
+    """The table of tokens for a packed tokenizer.json; None if it is of a kind that has none."""
+    data: TokenizerJson = json.loads(unpack_gzip(packed, Path(PACKED_FILE)))
+    table = table_bytes(data, _content_of(packed))
+    return None if table is None else pack_gzip(table)
+
+
+def read_table(folder: Path) -> TokenTable | None:
+    """The table of tokens in a folder, if it is that of the packed tokenizer.json beside it."""
+    path = folder / TABLE_FILE
+    if not path.is_file():
+        return None
+    packed = read_bounded(folder / PACKED_FILE, LARGEST_TOKENIZER)
+    data = read_bounded(path, LARGEST_TOKENIZER)
+    try:
+        return TokenTable.from_bytes(unpack_gzip(data, path), _content_of(packed))
+    except ReviserError:
+        # It only saves time.
+        return None
+
+
+def _content_of(packed: bytes) -> str:
+    """What tells packed content from other: its checksum and its size, with which it ends."""
+    return packed[-8:].hex()
 
 
 def make_tokenizer(data: bytes | None, name: str, *, late: bool = False) -> Tokenizer:

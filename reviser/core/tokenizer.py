@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from reviser.core.encoding.merging import Merging, first_merged, is_plain, merge_names
+from reviser.core.encoding.pieces import byte_of_character, is_plain_text, plain_cut
 from reviser.core.errors import ReviserError
-from reviser.core.merging import Merging, is_plain
 from reviser.core.text import visible_text
 from reviser.core.vocabulary import GPT2_BASE_SIZE, GPT2_END_OF_TEXT, LARGEST_BASE
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
     from tokenizers.models import BPE
 
+    from reviser.core.encoding.table import TokenTable
     from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson, TokenizerModel
 
 GPT2_PATTERN = (
@@ -130,7 +132,9 @@ class HuggingFaceTokenizer:
     """Any tokenizer.json whose tokens are bytes: byte-level BPE, or SentencePiece-like with `▁`."""
 
     _merging: Merging | None
-    _model: TokenizerModel
+    _read_model: Callable[[], TokenizerModel]
+    _plain: TokenizerJson
+    _starts: Callable[[], str]
 
     def __init__(
         self, source: Path | bytes, name: str | None = None, *, late: bool = False
@@ -141,65 +145,96 @@ class HuggingFaceTokenizer:
         possible: a file of one's own, whose mistakes need not be found at once.
         """
         if isinstance(source, Path):
-            self.name, described = name or source.parent.name, str(source)
+            self.name, self._described = name or source.parent.name, str(source)
         else:
-            self.name, described = name or "", f"the tokenizer of {name}"
-        self._late = late
-        self._described = described
+            self.name, self._described = name or "", f"the tokenizer of {name}"
         try:
             content = source.read_bytes() if isinstance(source, Path) else source
             data = json.loads(content.decode("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise ReviserError(f"{described} is not a readable tokenizer.json: {error}") from None
-        self._load(data)
-
-    def encode(self, text: str) -> list[int]:
-        text = _without_surrogates(text)
-        if self._merging is not None:
-            self._encoded += len(text)
-            if self._encoded <= _MADE_LATE:
-                try:
-                    return self._merging.encode(text)
-                except KeyError:
-                    pass
-            with self._usable():
-                self._make_whole()
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
-        return ids
-
-    def _make_whole(self) -> None:
-        self._tokenizer.model = _model(self._model)
-        self._merging = None
-        self._model = {"vocab": {}, "merges": []}
-
-    def token_bytes(self, token: int) -> bytes:
-        # Few of the tokens are ever met, so each is worked out when it is.
-        if token not in self._bytes:
-            self._bytes[token] = self._to_bytes(self._texts.get(token, ""))
-        return self._bytes[token]
-
-    def first_bytes(self) -> bytes:
-        """The first byte of each token, or 0; found without working out the rest of them."""
-        found = bytearray(self.size)
-        if self._to_bytes is _byte_level_bytes:
-            starts = "".join([text[:1] or "\0" for text in self._texts.values()])
-            for token, byte in zip(self._texts, _byte_level_bytes(starts), strict=True):
-                found[token] = byte
-        else:
-            for token in self._texts:
-                found[token] = next(iter(self.token_bytes(token)), 0)
-        for token, known in self._bytes.items():
-            found[token] = next(iter(known), 0)
-        return bytes(found)
-
-    def _load(self, data: Any) -> None:
+            raise ReviserError(
+                f"{self._described} is not a readable tokenizer.json: {error}"
+            ) from None
         with self._usable():
-            self._take(data)
+            self._take(data, late)
             kept = decode(self, self.encode(_SAMPLE)) == _SAMPLE
         if not kept:
             raise ReviserError(
                 f"{self._described} does not keep text as it is, so it cannot hold a document"
             )
+
+    @classmethod
+    def from_table(cls, table: TokenTable, name: str, whole: Callable[[], bytes]) -> Self:
+        """From a table of its tokens; `whole` gives the tokenizer.json, from which an encoder for long texts is made."""
+        made = cls.__new__(cls)
+        made.name, made._described = name, f"the tokenizer of {name}"
+        made._read_model = lambda: json.loads(whole())["model"]
+        with made._usable():
+            made._plain = _plainly(table.rest)
+            made._take_rest(table.rest, table.tokens)
+            made._starts = table.tokens.first_characters
+            made._merging = Merging(table.ids, table.merges, made._cut, table.first)
+        return made
+
+    def encode(self, text: str) -> list[int]:
+        text = _without_surrogates(text)
+        if self._merging is not None:
+            self._encoded += len(text)
+            with self._usable():
+                if self._encoded <= _MADE_LATE:
+                    try:
+                        return self._merging.encode(text)
+                    except KeyError:
+                        pass
+                self._make_whole()
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def _make_whole(self) -> None:
+        self._tokenizer.model = _model(self._read_model())
+        self._merging = None
+        # What it holds is no longer needed.
+        del self._read_model
+
+    @cached_property
+    def _tokenizer(self) -> Backend:
+        """The package's encoder; one for byte pairs has no tokens before it is made whole."""
+        from tokenizers import Tokenizer as Backend
+
+        return Backend.from_str(json.dumps(self._plain))
+
+    def _cut(self, text: str) -> Iterable[str]:
+        """The pieces of a text that are merged."""
+        if self._cut_plain is not None and is_plain_text(text):
+            return self._cut_plain(text)
+        return (piece for piece, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text))
+
+    def token_bytes(self, token: int) -> bytes:
+        # Few of the tokens are ever met, so each is worked out when it is.
+        if token not in self._bytes:
+            is_text = 0 <= token < len(self._texts) and token not in self.markers
+            self._bytes[token] = self._to_bytes(self._texts[token]) if is_text else b""
+        return self._bytes[token]
+
+    def first_bytes(self) -> bytes:
+        """The first byte of each token, or 0."""
+        return self._first_bytes
+
+    @cached_property
+    def _first_bytes(self) -> bytes:
+        # Found without working out the rest of them, if that is possible.
+        starts = self._starts()
+        if self._to_bytes is _byte_level_bytes and byte_of_character().keys() >= {*starts} - {"\0"}:
+            found = bytearray(starts.translate(_translation() | {0: 0}).encode("latin-1"))
+        else:
+            known = map(self.token_bytes, range(len(self._texts)))
+            found = bytearray(next(iter(token), 0) for token in known)
+        found += bytes(self.size - len(found))
+        for token, content in self._bytes.items():
+            found[token] = next(iter(content), 0)
+        for marker in self.markers:
+            found[marker] = 0
+        return bytes(found)
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
@@ -215,35 +250,71 @@ class HuggingFaceTokenizer:
                 f"{self._described} is not a usable tokenizer.json: {reason}"
             ) from None
 
-    def _take(self, data: TokenizerJson) -> None:
-        added = data.get("added_tokens", [])
-        # Text is never read for markers: a document that says "<|endoftext|>" means those letters.
-        plain: TokenizerJson = {**_without_dummy_prefix(data), "added_tokens": []}
-        self._tokenizer = _backend(plain)
-        self._model = plain["model"]
-        self._merging = None
-        self._encoded = 0
-        if self._late and is_plain(plain):
-            cut = self._tokenizer.pre_tokenizer.pre_tokenize_str
-            self._merging = Merging(self._model["vocab"], self._model["merges"], cut)
-        elif self._model.get("type") == "BPE":
-            self._make_whole()
+    def _take(self, data: TokenizerJson, late: bool) -> None:
+        model = data["model"]
+        self._read_model = lambda: model
+        self._plain = _plainly(data)
         # Asking the backend for what the file already says takes as long as reading the file.
-        known = data["model"]["vocab"]
+        known = model["vocab"]
         vocabulary: dict[str, int] = (
             known if isinstance(known, dict) else self._tokenizer.get_vocab(with_added_tokens=False)
         )
+        texts = _by_id(vocabulary)
+        self._take_rest(data, texts)
+        self._starts = lambda: "".join([text[:1] or "\0" for text in texts])
+        if late and is_plain(data):
+            merges = merge_names(model["merges"])
+            first = first_merged(vocabulary, merges)
+            self._merging = Merging(vocabulary, merges, self._cut, first)
+        elif model.get("type") == "BPE":
+            self._make_whole()
+
+    def _take_rest(self, data: TokenizerJson, texts: Sequence[str]) -> None:
+        """Take all but how words are merged; `texts` are the tokens as the file writes them."""
+        added = data.get("added_tokens", [])
+        self._cut_plain = plain_cut(self._plain.get("pre_tokenizer"))
+        self._merging = None
+        self._encoded = 0
         self.markers = frozenset(_id(token) for token in added if token.get("special"))
         self._to_bytes = _byte_level_bytes if _is_byte_level(data) else _sentencepiece_bytes
-        self._texts = dict(zip(vocabulary.values(), vocabulary, strict=True))
-        for marker in self.markers:
-            self._texts.pop(marker, None)
         self._bytes: dict[int, bytes] = {
             _id(token): token["content"].encode() for token in added if not token.get("special")
         }
-        self.size = 1 + max(max(ids, default=0) for ids in (self._texts, self._bytes, self.markers))
+        self.size = max(
+            len(texts), *(1 + max(ids, default=0) for ids in (self._bytes, self.markers))
+        )
         if self.size > LARGEST_BASE:
             raise ValueError(f"it has ids up to {self.size - 1}")
+        self._texts = texts
+
+
+def _by_id(vocabulary: Mapping[str, int]) -> list[str]:
+    """The tokens of a vocabulary in the order of their ids; those of ids that it has not are empty."""
+    tokens, ids = list(vocabulary), list(vocabulary.values())
+    if ids == list(range(len(ids))):
+        return tokens
+    if not all(type(id) is int and id >= 0 for id in ids):
+        raise ValueError("an id in it is no number from 0 on")
+    size = 1 + max(ids)
+    if size > LARGEST_BASE:
+        raise ValueError(f"it has ids up to {size - 1}")
+    texts = [""] * size
+    for token, id in vocabulary.items():
+        texts[id] = token
+    return texts
+
+
+def _plainly(data: TokenizerJson) -> TokenizerJson:
+    """The same tokenizer without markers: a document that says "<|endoftext|>" means those letters.
+
+    One for byte pairs is without its tokens, too.
+    """
+    plain: TokenizerJson = {**_without_dummy_prefix(data), "added_tokens": []}
+    model = data["model"]
+    if model.get("type") == "BPE":
+        # Most are of this kind, and large. Written out to be read again, they would take twice the time.
+        plain["model"] = {**model, "vocab": {}, "merges": [], "unk_token": None}
+    return plain
 
 
 def _id(token: AddedToken) -> int:
@@ -252,17 +323,6 @@ def _id(token: AddedToken) -> int:
     if type(id) is not int or id < 0:
         raise ValueError(f"the id of {token['content']} is {id}")
     return id
-
-
-def _backend(data: TokenizerJson) -> Backend:
-    """The tokenizer that a tokenizer.json describes; of one for byte pairs, all but the model."""
-    from tokenizers import Tokenizer as Backend
-
-    model = data["model"]
-    if model.get("type") == "BPE":
-        # Most are of this kind, and large. Written out to be read again, they would take twice the time.
-        data = {**data, "model": {**model, "vocab": {}, "merges": [], "unk_token": None}}
-    return Backend.from_str(json.dumps(data))
 
 
 def _model(model: TokenizerModel) -> BPE:
@@ -304,15 +364,6 @@ def _without_dummy_prefix(data: TokenizerJson) -> TokenizerJson:
         if part.get("type") == "Prepend":
             part["prepend"] = ""
     return data
-
-
-@cache
-def byte_of_character() -> dict[str, int]:
-    """Byte-level BPE writes each byte as a printable character: itself, or one from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in printable]
-    table = {chr(byte): byte for byte in printable}
-    return table | {chr(0x100 + index): byte for index, byte in enumerate(others)}
 
 
 @cache

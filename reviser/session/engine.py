@@ -15,8 +15,8 @@ from reviser.checkpoints.description import (
     Description,
     describe,
     digest_of,
-    load_tokenizer,
     quantised_arrays,
+    quick_tokenizer,
 )
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
@@ -77,7 +77,7 @@ def load_engine(
 def _engine_from_files(
     description: Description, quantisation: Quantisation, threads: int | None
 ) -> Engine:
-    _, tokenizer = load_tokenizer(description)
+    tokenizer = quick_tokenizer(description)
     config = description.config
     arrays = quantised_arrays(description, quantisation)
     decoder = NativeDecoder(config, arrays, threads=threads, capacity=_capacity(config))

@@ -10,7 +10,7 @@ import torch
 from reviser.checkpoints import save
 from reviser.checkpoints.formats.gguf_tokens import PRE_TOKENIZERS
 from reviser.checkpoints.tokenizer_files import added_token, byte_level_bpe
-from reviser.core.tokenizer import byte_of_character
+from reviser.core.encoding.pieces import byte_of_character
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from reviser.core.tokenizer import byte_of_character
+from reviser.core.encoding.pieces import byte_of_character
 
 MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 _PARTS = {

@@ -16,7 +16,7 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.operators import base_vocabulary
 from reviser.checkpoints.tensors import SINGLE_FILE
 from reviser.checkpoints.tokenizer_files import added_token, byte_level_bpe, make_tokenizer
-from reviser.core.tokenizer import byte_of_character
+from reviser.core.encoding.pieces import byte_of_character
 from reviser.model import ModelConfig, Reviser, preset
 
 MERGES = ["Ġ t", "h e", "Ġt he", "i n", "Ġ a", "l l"]

@@ -12,11 +12,16 @@ import torch
 from safetensors.torch import load_file
 
 from reviser.checkpoints import load, save
-from reviser.checkpoints.description import describe, quantised_arrays
+from reviser.checkpoints.description import (
+    describe,
+    load_tokenizer,
+    quantised_arrays,
+    quick_tokenizer,
+)
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.checkpoints.summary import inspect
 from reviser.checkpoints.tensors import INDEX_FILE, SINGLE_FILE
-from reviser.checkpoints.tokenizer_files import BUILT_IN, PACKED_FILE
+from reviser.checkpoints.tokenizer_files import BUILT_IN, PACKED_FILE, read_table
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import preset
@@ -69,6 +74,15 @@ def test_it_loads_as_the_rounded_model(
     assert {parameter.dtype for parameter in again.model.parameters()} == {torch.float32}
     half = load(tmp_path / "it", dtype=torch.bfloat16).model
     assert torch.equal(half.embedding.weight, again.model.embedding.weight.bfloat16())
+
+
+def test_a_table_of_its_tokens_lies_beside_the_tokenizer(folder: Path) -> None:
+    table = read_table(folder)
+    assert table is not None
+    quick, (_, whole) = quick_tokenizer(describe(folder)), load_tokenizer(describe(folder))
+    assert (quick.size, quick.markers) == (whole.size, whole.markers)
+    for text in ("The cat sat.", "a\u0301 — 漢 7\n"):
+        assert quick.encode(text) == whole.encode(text)
 
 
 def test_the_paper_kind_has_biases_and_the_built_in_tokenizer(tmp_path: Path) -> None:

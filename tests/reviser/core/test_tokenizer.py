@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 import reviser
+from reviser.core.encoding.merging import Merging, first_merged
 from reviser.core.errors import ReviserError
-from reviser.core.merging import Merging
 from reviser.core.tokenizer import (
     Gpt2Tokenizer,
     HuggingFaceTokenizer,
@@ -291,7 +291,8 @@ def test_a_vocabulary_in_another_order_merges_the_same() -> None:
         {token: id for id, token in reversed([*enumerate(tokens)])},
         {token: 7 * id for id, token in enumerate(tokens)},
     ):
-        merging = Merging(vocabulary, merges, lambda text: [(text, None)])
+        first = first_merged(vocabulary, merges)
+        merging = Merging(vocabulary, merges, lambda text: [text], first)
         names = {id: token for token, id in vocabulary.items()}
         found = [
             [names[id] for id in merging.encode(text)] for text in ("abc", "bca", "cab", "aabcb")

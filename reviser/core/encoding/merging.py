@@ -28,8 +28,12 @@ def is_plain(data: Mapping[str, Any]) -> bool:
     )
 
 
-def _named(merge: str | Sequence[str]) -> str:
-    return merge if isinstance(merge, str) else " ".join(merge)
+def merge_names(merges: Sequence[str | Sequence[str]]) -> Sequence[str]:
+    """Merges as older files write them, with a space between the halves; newer ones have lists of two."""
+    # Checked by their kinds at once, many strings take half the time that they take one by one.
+    if set(map(type, merges)) <= {str}:
+        return merges  # type: ignore[return-value]
+    return [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
 
 
 class Merging:
@@ -38,14 +42,14 @@ class Merging:
     def __init__(
         self,
         vocabulary: Mapping[str, int],
-        merges: Sequence[str | Sequence[str]],
-        cut: Callable[[str], Iterable[tuple[str, Any]]],
+        merges: Sequence[str],
+        cut: Callable[[str], Iterable[str]],
+        first: int | None,
     ) -> None:
+        """`first` is what `first_merged` says of the vocabulary and the merges."""
         self._vocabulary = vocabulary
-        # Checked by their kinds at once, many strings take half the time that they take one by one.
-        plain = set(map(type, merges)) <= {str}
-        self._merges: Sequence[str] = merges if plain else [*map(_named, merges)]  # type: ignore[assignment]
-        self._first = _first_merged(vocabulary, self._merges)
+        self._merges = merges
+        self._first = first
         self._ranks: dict[str, int] | None = None
         if self._first is None:
             self._ranks = dict(zip(self._merges, range(len(merges)), strict=True))
@@ -55,7 +59,7 @@ class Merging:
     def encode(self, text: str) -> list[int]:
         """The tokens of a text; a KeyError if one of them has no id."""
         ids: list[int] = []
-        for piece, _ in self._cut(text):
+        for piece in self._cut(text):
             if piece not in self._known:
                 self._known[piece] = [self._vocabulary[part] for part in self._merged(piece)]
             ids += self._known[piece]
@@ -84,7 +88,7 @@ class Merging:
         return rank if rank >= 0 and self._merges[rank] == f"{one} {other}" else last
 
 
-def _first_merged(vocabulary: Mapping[str, int], merges: Sequence[str]) -> int | None:
+def first_merged(vocabulary: Mapping[str, int], merges: Sequence[str]) -> int | None:
     """The id from which on the vocabulary has what the merges make, in their order, to its end; None if it is not so.
 
     Most vocabularies are so, and to see it takes less time than to number the merges.

@@ -1,0 +1,1 @@
+"""Encoding of short texts without the tokenizers package, which takes longer to load than they take to encode."""
