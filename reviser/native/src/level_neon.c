@@ -306,42 +306,57 @@ INLINE void unpack(const unsigned char *panel, int groups, Unpacked *to) {
 
 /* A panel times four positions, in assembler as that of one. Units that have begun to multiply floats lose a cycle or two before they take
  * up dot products again, so all 64 dot products of a group come first, and then its 24 products with scales and minima.
+ * Two of these start in a cycle, and two other instructions beside them: what is loaded is spread among them evenly, or they would
+ * wait for it. Hence the first numbers of a group are loaded while the last group is used up, and after the last one come
+ * numbers that nobody uses: they lie in the decoder's memory, as something follows all that is read here.
  *
  * v0 to v7: sums of a group, the first half of the rows for each position and then the other; v8 to v15: scaled, likewise; v16 to
  * v23: lowered; v24 to v27: codes of the positions, and then products; v28 to v31: weights, and then scales and minima of
  * the rows, and scales and sums of the inputs. */
 #define LOAD_PAIR(to, other, from, at) "ldp q" #to ", q" #other ", [%[" #from "], #" #at "]\n"
-#define DOT_EIGHT(first, second, lane)                                                              \
-    DOT(0, first, 24, lane) DOT(1, first, 25, lane) DOT(2, first, 26, lane) DOT(3, first, 27, lane) \
-    DOT(4, second, 24, lane) DOT(5, second, 25, lane) DOT(6, second, 26, lane) DOT(7, second, 27, lane)
+#define STEP(pointer, by) "add %[" #pointer "], %[" #pointer "], #" #by "\n"
+/* With what comes after the two of each position. */
+#define DOT_EIGHT(first, second, lane, after0, after1, after2, after3)                              \
+    DOT(0, first, 24, lane) DOT(4, second, 24, lane) after0                                         \
+    DOT(1, first, 25, lane) DOT(5, second, 25, lane) after1                                         \
+    DOT(2, first, 26, lane) DOT(6, second, 26, lane) after2                                         \
+    DOT(3, first, 27, lane) DOT(7, second, 27, lane) after3
 #define PRODUCT(to, dot) "fmla v" #to ".4s, v" #dot ".4s, v28.4s\n"
 #define SCALE(to, product, lane) "fmla v" #to ".4s, v" #product ".4s, v30.s[" #lane "]\n"
 #define LOWER(to, lane) "fmla v" #to ".4s, v29.4s, v31.s[" #lane "]\n"
 
+/* What the first group of a panel begins with. */
+#define FIRST_FOUR                                                                                  \
+    LOAD(24, codes, 16) LOAD(25, codes, 48) LOAD(26, codes, 80) LOAD(27, codes, 112)                \
+    LOAD_PAIR(28, 29, rows, 0) LOAD_PAIR(30, 31, rows, 32)                                          \
+    LOAD_PAIR(0, 1, starts, 0) LOAD_PAIR(2, 3, starts, 32)                                          \
+    LOAD_PAIR(4, 5, starts, 0) LOAD_PAIR(6, 7, starts, 32)
+
 #define SUM_FOUR                                                                                    \
-    LOAD(24, codes, 16) LOAD_PAIR(0, 1, starts, 0) LOAD_PAIR(28, 29, rows, 0) LOAD(25, codes, 48)   \
-    LOAD_PAIR(2, 3, starts, 32) LOAD(26, codes, 80) LOAD(27, codes, 112)                            \
-    LOAD_PAIR(4, 5, starts, 0) LOAD_PAIR(6, 7, starts, 32) LOAD_PAIR(30, 31, rows, 32)              \
-    DOT_EIGHT(28, 29, 0) LOAD_PAIR(28, 29, rows, 64)                                                \
-    DOT_EIGHT(30, 31, 1) LOAD_PAIR(30, 31, rows, 96)                                                \
-    DOT_EIGHT(28, 29, 2) LOAD_PAIR(28, 29, low, 0)                                                  \
-    DOT_EIGHT(30, 31, 3) LOAD_PAIR(30, 31, low, 32)                                                 \
-    LOAD(24, codes, 0) LOAD(25, codes, 32) LOAD(26, codes, 64) LOAD(27, codes, 96)                  \
-    DOT_EIGHT(28, 29, 0) LOAD_PAIR(28, 29, low, 64)                                                 \
-    DOT_EIGHT(30, 31, 1) LOAD_PAIR(30, 31, low, 96)                                                 \
-    DOT_EIGHT(28, 29, 2) LOAD(28, low, 128)                                                         \
-    DOT_EIGHT(30, 31, 3) LOAD(29, low, 160)                                                         \
+    DOT_EIGHT(28, 29, 0, , , , )                                                                    \
+    DOT_EIGHT(30, 31, 1, LOAD(28, rows, 64), LOAD(29, rows, 80), , )                                \
+    DOT_EIGHT(28, 29, 2, LOAD(30, rows, 96), LOAD(31, rows, 112), , )                               \
+    DOT_EIGHT(30, 31, 3, LOAD(24, codes, 0) LOAD(28, low, 0), LOAD(25, codes, 32) LOAD(29, low, 16), \
+              LOAD(26, codes, 64), LOAD(27, codes, 96))                                             \
+    DOT_EIGHT(28, 29, 0, LOAD(30, low, 32), LOAD(31, low, 48), , )                                  \
+    DOT_EIGHT(30, 31, 1, LOAD(28, low, 64), LOAD(29, low, 80), , )                                  \
+    DOT_EIGHT(28, 29, 2, LOAD(30, low, 96), LOAD(31, low, 112), , )                                 \
+    DOT_EIGHT(30, 31, 3, LOAD(24, low, 192) LOAD(28, low, 128), LOAD(25, low, 192) LOAD(29, low, 160), \
+              LOAD(26, low, 192), LOAD(27, low, 192))                                               \
     "ldr q30, [%[scales]], #16\n ldr q31, [%[sums]], #16\n"                                         \
-    LOAD(24, low, 192) LOAD(25, low, 192) LOAD(26, low, 192) LOAD(27, low, 192)                     \
-    "subs %w[groups], %w[groups], #1\n add %[codes], %[codes], #128\n"                              \
-    PRODUCT(24, 0) PRODUCT(25, 1) PRODUCT(26, 2) PRODUCT(27, 3)                                     \
-    LOWER(16, 0) LOWER(17, 1) LOWER(18, 2) LOWER(19, 3) LOAD(28, low, 144) LOAD(29, low, 176)       \
-    SCALE(8, 24, 0) SCALE(9, 25, 1) SCALE(10, 26, 2) SCALE(11, 27, 3)                               \
-    LOAD(24, low, 208) LOAD(25, low, 208) LOAD(26, low, 208) LOAD(27, low, 208)                     \
-    "add %[starts], %[starts], #64\n add %[rows], %[rows], #144\n add %[low], %[low], #224\n"       \
-    PRODUCT(24, 4) PRODUCT(25, 5) PRODUCT(26, 6) PRODUCT(27, 7)                                     \
-    LOWER(20, 0) LOWER(21, 1) LOWER(22, 2) LOWER(23, 3)                                             \
-    SCALE(12, 24, 0) SCALE(13, 25, 1) SCALE(14, 26, 2) SCALE(15, 27, 3)
+    PRODUCT(24, 0) PRODUCT(25, 1) LOAD(0, starts, 64) PRODUCT(26, 2) PRODUCT(27, 3) LOAD(1, starts, 80) \
+    LOWER(16, 0) LOWER(17, 1) LOAD(28, low, 144) LOAD(2, starts, 96)                                \
+    LOWER(18, 2) LOWER(19, 3) LOAD(29, low, 176) LOAD(3, starts, 112)                               \
+    SCALE(8, 24, 0) LOAD(24, low, 208) SCALE(9, 25, 1) LOAD(25, low, 208)                           \
+    "subs %w[groups], %w[groups], #1\n"                                                             \
+    SCALE(10, 26, 2) LOAD(26, low, 208) SCALE(11, 27, 3) LOAD(27, low, 208)                         \
+    PRODUCT(24, 4) PRODUCT(25, 5) LOAD(4, starts, 64) LOAD(5, starts, 80)                           \
+    PRODUCT(26, 6) PRODUCT(27, 7) LOAD(28, rows, 144) LOAD(6, starts, 96)                           \
+    LOWER(20, 0) LOWER(21, 1) LOAD(7, starts, 112) STEP(starts, 64)                                 \
+    LOWER(22, 2) LOWER(23, 3) LOAD(29, rows, 160) LOAD(31, rows, 192)                               \
+    SCALE(12, 24, 0) LOAD(24, codes, 144) SCALE(13, 25, 1) LOAD(25, codes, 176) STEP(low, 224)      \
+    SCALE(14, 26, 2) LOAD(26, codes, 208) SCALE(15, 27, 3) LOAD(27, codes, 240) LOAD(30, rows, 176) \
+    STEP(rows, 144) STEP(codes, 128)
 
 /* finish_rows for one position and one half. */
 #define LIFT(to) "fmul v" #to ".4s, v" #to ".4s, v24.4s\n"
@@ -365,6 +380,7 @@ TARGET static void multiply_fours4(const unsigned char *panel, const Unpacked *u
         "mov %[sums], %[all_sums]\n mov %w[groups], %w[all_groups]\n"
         ZERO(8) ZERO(9) ZERO(10) ZERO(11) ZERO(12) ZERO(13) ZERO(14) ZERO(15)
         ZERO(16) ZERO(17) ZERO(18) ZERO(19) ZERO(20) ZERO(21) ZERO(22) ZERO(23)
+        FIRST_FOUR
         ".p2align 5\n"
         "2:\n"
         SUM_FOUR
