@@ -170,7 +170,7 @@ class Vocabulary:
     def first_reserved_id(self) -> int:
         return self.first_move_id + len(MOVES)
 
-    @property
+    @cached_property
     def move_ids(self) -> range:
         return range(self.first_move_id, self.first_reserved_id)
 

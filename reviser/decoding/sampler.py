@@ -102,6 +102,7 @@ class Sampler:
             keep = self._cut(probabilities)
             candidates, probabilities = candidates[:keep], probabilities[:keep]
             probabilities /= probabilities.sum()
+        falling = probabilities
         if self.move_temperature is not None and not greedy:
             power = max(self.temperature / self.move_temperature, 1.0)
             moves = valid.vocabulary.move_ids
@@ -110,7 +111,7 @@ class Sampler:
             )
         picked = 0 if greedy else _draw(probabilities, self._random.random())
         id, probability = int(candidates[picked]), float(probabilities[picked])
-        if self.move_temperature is not None:
+        if probabilities is not falling:
             order = np.argsort(-probabilities, kind="stable")
             candidates, probabilities = candidates[order], probabilities[order]
         return Choice(id, probability, candidates, probabilities)
@@ -138,6 +139,9 @@ def with_sharper_moves(
     The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not: all other
     actions together are then one more choice among the moves, and keep their proportions.
     """
+    # Moves are the last ids or nearly so, and mostly none of them is likely.
+    if candidates.max(initial=-1) < moves.start:
+        return probabilities
     going = (candidates >= moves.start) & (candidates < moves.stop)
     of_moves = np.where(going, probabilities, 0.0)
     highest = of_moves.max(initial=0.0)

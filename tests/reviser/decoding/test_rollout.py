@@ -151,6 +151,23 @@ def test_surer_moves_by_the_numbers() -> None:
     assert same.probabilities == pytest.approx(plain.probabilities)
 
 
+@given(scores_of, st.integers(1, 30), st.booleans(), st.integers(0, 5))
+def test_where_no_move_is_likely_their_temperature_changes_nothing(
+    scores: list[float], k: int, moving: bool, seed_: int
+) -> None:
+    array = np.array(scores, dtype=np.float32)
+    array[FIRST_MOVE:] = -20
+    plain, surer = (
+        Sampler(seed=seed_, top_k=k, move_temperature=given_).choose(
+            array, everything(), moving=moving
+        )
+        for given_ in (None, 0.35)
+    )
+    assert (surer.id, surer.probability) == (plain.id, plain.probability)
+    assert surer.candidates.tolist() == plain.candidates.tolist()
+    assert surer.probabilities.tolist() == plain.probabilities.tolist()
+
+
 def test_a_rollout_knows_when_it_is_moving() -> None:
     seen: list[bool] = []
 
