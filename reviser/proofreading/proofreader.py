@@ -71,6 +71,7 @@ _SIDE_TOGETHER: Final = 32
 # The start marker, the draft's, and the moves back over what follows a passage.
 _MARKERS: Final = 14
 _CHARACTERS_OF_TOKEN: Final = 8
+_QUOTES = re.compile('["“”„«»]')
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _FINAL = ".!?…;:,"
@@ -772,11 +773,16 @@ class _Work:
                 yield paragraph, unknown
 
     def correct_plain_misspellings(self, speller: Speller) -> None:
-        """Correct the words that plainly stand for others; one that comes twice is read, as it may be meant."""
+        """Correct the words that plainly stand for others.
+
+        One that comes twice is read, as it may be meant, and so is a sentence that quotes something.
+        """
         counts: Counter[str] | None = None
         for paragraph, unknown in self._unknown(speller):
             for span in sentences(paragraph):
                 passage = _Passage(paragraph, (span,), [])
+                if _QUOTES.search(passage.text):
+                    continue
                 words = _words_inside(passage, unknown)
                 found = [one for each in words if (one := speller.plainly(each)) is not None]
                 if found:

@@ -80,6 +80,8 @@ CLEARLY_NOT: Final = 0.003
 PLAIN: Final = 0.95
 """The confidence in what a misspelling plainly stands for, which is seen without reading the sentence."""
 _PLAIN_LETTERS: Final = 5
+# A rare word with this ending ("vampiress") is no plural with an s too many.
+_OF_WOMEN: Final = "ess"
 _PLAIN_SIZE: Final = 35
 # How much further the next candidate is at the least, where the size of a list counts as above.
 _PLAIN_LEAD: Final = 0.5
@@ -249,8 +251,10 @@ class Speller:
         word = one.text
         if one.opens or not word.islower() or len(word) < _PLAIN_LETTERS or self.known.knows(word):
             return None
-        best, *others = self._candidates(one)
-        if best.is_split or not best.text.islower():
+        if word.endswith(_OF_WOMEN):
+            return None
+        best, *others = self._candidates(one) or (None,)
+        if best is None or best.is_split or not best.text.islower():
             return None
         if not 0 < best.distance <= ONE_SLIP or best.size > _PLAIN_SIZE:
             return None

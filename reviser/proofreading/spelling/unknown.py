@@ -114,7 +114,11 @@ def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
 
 
 def _is_foreign(paragraph: Paragraph, start: int, end: int, known: Dictionary) -> bool:
-    """Whether a sentence seems to be in another language. Names say nothing of that, and neither do slips in common words."""
+    """Whether a sentence seems to be in another language.
+
+    Names say nothing of that. Neither do slips in common words, if they are half of the unknown words or more: in other languages a few words
+    are such slips, too.
+    """
     words = [
         found[0]
         for number, found in enumerate(_WORD.finditer(paragraph.text, start, end))
@@ -122,7 +126,13 @@ def _is_foreign(paragraph: Paragraph, start: int, end: int, known: Dictionary) -
         and (number == 0 or not found[0][0].isupper())
         and not paragraph.touches_protected(found.start(), found.end())
     ]
-    strange = [not known.knows(word) and not _is_slip(word, known) for word in words]
+    strange = [not known.knows(word) for word in words]
+    slips = [
+        is_strange and _is_slip(word, known)
+        for word, is_strange in zip(words, strange, strict=True)
+    ]
+    if 2 * sum(slips) >= sum(strange):
+        strange = [one and not slip for one, slip in zip(strange, slips, strict=True)]
     return _longest_run(strange) >= IN_A_ROW or (
         len(words) >= IN_A_ROW and sum(strange) > SHARE * len(words)
     )
@@ -132,7 +142,7 @@ def _is_slip(word: str, known: Dictionary) -> bool:
     """Whether a word is one slip away from a common word: two letters changed places, or a letter is doubled or should be."""
     if len(word) < SHORTEST or not _SMALL.fullmatch(word):
         return False
-    nearest = candidates(word.lower(), known)[:1]
+    nearest = candidates(word.lower().replace("’", "'"), known)[:1]
     return any(
         one.distance <= ONE_SLIP and one.size <= _COMMON and not one.is_split for one in nearest
     )

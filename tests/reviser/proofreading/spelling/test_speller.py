@@ -63,6 +63,11 @@ def test_what_is_plain_is_not_read(engine: Engine) -> None:
     assert sure.confidence >= 0.97
 
 
+def test_what_is_quoted_is_read(engine: Engine) -> None:
+    """It may be in another language."""
+    assert not proofread(engine, Draft('She said "guter Mann" and left.')).changes
+
+
 def test_what_is_plain_may_get_another_form(engine: Engine) -> None:
     done = proofread(engine, Draft("He must drive carefuly and be very carefull tomorrow.\n"))
     assert done.text == "He must drive carefully and be very careful tomorrow.\n"

@@ -141,7 +141,7 @@ def test_names_and_slips_make_no_other_language() -> None:
     "text",
     [
         "He met Kowalczyk in the park.",
-        "Das war in der Tat ein sehr guter Plan.",
+        "Das ist ein sehr guter Plan und auch ein neuer.",
         "Je voudrais une tasse de thé avec du lait.",
         "Gallia est omnis divisa in partes tres.",
         "The NTFSX driver and the reqId value.",
@@ -207,6 +207,8 @@ def plainly(word: str, *, opens: bool = False) -> str | None:
         ("Recieved", None),  # a name?
         ("because", None),
         ("alot", None),
+        ("vampiress", None),  # no vampires
+        ("qzxjkvbw", None),  # near to nothing
     ],
 )
 def test_what_is_plain_needs_no_reading(word: str, meant: str | None) -> None:
