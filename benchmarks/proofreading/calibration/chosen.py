@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Annotated, Final
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration.sources import (
@@ -16,29 +17,41 @@ from benchmarks.proofreading.calibration.sources import (
     public_source,
 )
 from benchmarks.proofreading.command import get_sets
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 
 DEV_SETS: Final = ("bea-dev", "jfleg-dev")
 
 
-class Chosen(Protocol):
-    """The options of a command that name texts."""
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
+    """Which model is asked about which texts."""
 
-    @property
-    def pairs(self) -> tuple[str, ...]: ...
-    @property
-    def finished(self) -> tuple[str, ...]: ...
-    @property
-    def sets(self) -> str: ...
-    @property
-    def limit(self) -> str | None: ...
-    @property
-    def yes(self) -> bool: ...
-    @property
-    def words(self) -> tuple[str, ...]: ...
+    model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
+    pairs: Annotated[
+        tuple[str, ...],
+        Option("files of JSON lines with before and after", metavar="FILE", together=True),
+    ] = ()
+    finished: Annotated[
+        tuple[str, ...],
+        Option(
+            "files of texts to be left alone; FIELD=FILE for another field of JSON lines than text",
+            metavar="FILE",
+            together=True,
+        ),
+    ] = ()
+    sets: Annotated[
+        str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
+    ] = ",".join(DEV_SETS)
+    limit: Annotated[
+        str | None, Option("texts of each, or NAME=COUNT with commas between", metavar="COUNT")
+    ] = None
+    threads: Annotated[int | None, Option("threads of the model")] = None
+    yes: Annotated[bool, Option("accept the sets' licences: research and evaluation only")] = False
+    words: Words = ()
 
 
-def chosen_sources(chosen: Chosen) -> list[Source]:
+def chosen_sources(chosen: TextOptions) -> list[Source]:
     """The texts that a command was given."""
     public = [] if chosen.sets in ("", "none") else chosen.sets.split(",")
     for name in public:
@@ -94,7 +107,7 @@ def named(given: str, names: Sequence[str], option: str) -> list[str]:
     return found
 
 
-def shown_command(name: str, chosen: Chosen, *paths: str | Path | None) -> str:
+def shown_command(name: str, chosen: TextOptions, *paths: str | Path | None) -> str:
     """The command as a page shows it: files, also those of `paths`, without their folders."""
     command = f"python -m benchmarks {name} {shlex.join(chosen.words)}"
     files = [*chosen.pairs, *(_with_field(given)[0] for given in chosen.finished)]

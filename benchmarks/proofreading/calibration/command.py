@@ -19,7 +19,7 @@ from typing import Annotated
 
 from benchmarks.proofreading.calibration.candidates import TextProposals, look
 from benchmarks.proofreading.calibration.chosen import (
-    DEV_SETS,
+    TextOptions,
     chosen_sources,
     named,
     shown_command,
@@ -30,7 +30,7 @@ from benchmarks.proofreading.calibration.page import Fit, Halves, page, summary
 from benchmarks.proofreading.calibration.sources import Source
 from benchmarks.protocol.runs import Cache, default_cache
 from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
 from reviser.proofreading.calibration import RAW, Calibration
@@ -39,25 +39,9 @@ from reviser.session.engine import load_engine
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrationOptions:
-    """Which model is calibrated on which texts, and where the results go."""
+class CalibrationOptions(TextOptions):
+    """How a model is calibrated on texts, and where the results go."""
 
-    model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
-    pairs: Annotated[
-        tuple[str, ...],
-        Option("files of JSON lines with before and after", metavar="FILE", together=True),
-    ] = ()
-    finished: Annotated[
-        tuple[str, ...],
-        Option(
-            "files of texts to be left alone; FIELD=FILE for another field of JSON lines than text",
-            metavar="FILE",
-            together=True,
-        ),
-    ] = ()
-    sets: Annotated[
-        str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
-    ] = ",".join(DEV_SETS)
     fit: Annotated[
         str | None,
         Option(
@@ -72,19 +56,13 @@ class CalibrationOptions:
             "choose an offset for all changes on half of these, in steps of 0.25", metavar="NAMES"
         ),
     ] = None
-    limit: Annotated[
-        str | None, Option("texts of each, or NAME=COUNT with commas between", metavar="COUNT")
-    ] = None
     cache: Annotated[Path | None, Option("file of what was found before")] = None
-    threads: Annotated[int | None, Option("threads of the model")] = None
-    yes: Annotated[bool, Option("accept the sets' licences: research and evaluation only")] = False
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
     json: Annotated[Path | None, Option("also write the figures to this JSON file")] = None
     coefficients: Annotated[
         Path | None,
         Option("write the calibration there: reviser/proofreading/calibration.json is used"),
     ] = None
-    words: Words = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

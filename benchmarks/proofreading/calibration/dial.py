@@ -17,14 +17,14 @@ from typing import Annotated, Final
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.proofreading.calibration.chosen import DEV_SETS, chosen_sources, shown_command
+from benchmarks.proofreading.calibration.chosen import TextOptions, chosen_sources, shown_command
 from benchmarks.proofreading.calibration.curve import Share
 from benchmarks.proofreading.calibration.page import share_text
 from benchmarks.proofreading.calibration.sources import Source
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
 from reviser.proofreading.proofreader import Draft, Proofreader
@@ -41,35 +41,13 @@ marks, and in finished texts no change is. bea-dev has one annotator, so a chang
 
 
 @dataclass(frozen=True, kw_only=True)
-class DialOptions:
-    """Which model proofreads which texts, at which settings."""
+class DialOptions(TextOptions):
+    """At which settings a model proofreads texts."""
 
-    model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
-    pairs: Annotated[
-        tuple[str, ...],
-        Option("files of JSON lines with before and after", metavar="FILE", together=True),
-    ] = ()
-    finished: Annotated[
-        tuple[str, ...],
-        Option(
-            "files of texts to be left alone; FIELD=FILE for another field of JSON lines than text",
-            metavar="FILE",
-            together=True,
-        ),
-    ] = ()
-    sets: Annotated[
-        str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
-    ] = ",".join(DEV_SETS)
     at: Annotated[str, Option("settings of the dial, with commas between", metavar="NUMBERS")] = (
         "0.25,0.5,0.9"
     )
-    limit: Annotated[
-        str | None, Option("texts of each, or NAME=COUNT with commas between", metavar="COUNT")
-    ] = None
-    threads: Annotated[int | None, Option("threads of the model")] = None
-    yes: Annotated[bool, Option("accept the sets' licences: research and evaluation only")] = False
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
-    words: Words = ()
 
 
 @dataclass(frozen=True)
