@@ -160,7 +160,7 @@ class Worker:
             peer.send(Event(task.id, "begun", trailing_space=len(run.window.trailing_space)))
             home = len(run.window.before) + len(run.window.prefix)
             while peer.wants(task) and (frame := next(run, None)) is not None:
-                if frame.step.index == 0 and hasattr(engine.policy, "evaluated"):
+                if frame.step.number == 0 and hasattr(engine.policy, "evaluated"):
                     needed, known = _known(run, evaluated_by(engine) - evaluated)
                     before, reused = before + needed, reused + known
                 peer.send(

@@ -9,7 +9,7 @@ the cursor it was planned on. Indices follow the paper: the cursor is a boundary
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,7 @@ class Splice:
         return Splice(self.start, self.inserted, self.removed)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What an action does: splices, each in the coordinates left by the one before, and the cursor after."""
 
     splices: tuple[Splice, ...]

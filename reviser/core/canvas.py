@@ -7,15 +7,14 @@ reverse. Edits and moves near the gap cost what they touch, whatever the length 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reviser.core.actions import Action, Plan, Splice, Stop
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(NamedTuple):
     """One applied action, with what undo and redo need."""
 
     splices: tuple[Splice, ...]
@@ -44,6 +43,9 @@ class Canvas:
         self.vocabulary = vocabulary
         self.max_length = max_length
         self.stopped = False
+        self.revision = 0
+        """Counts the changes of the tokens."""
+        self.last_change: tuple[Splice, ...] = ()
         self._left = list(tokens)
         if max_length is not None and len(self._left) > max_length:
             raise ReviserError(f"{len(self._left)} tokens do not fit on a canvas of {max_length}")
@@ -85,7 +87,7 @@ class Canvas:
 
     @property
     def high(self) -> int:
-        return self.length - self._suffix
+        return len(self._left) + len(self._right) - self._suffix
 
     @property
     def prefix(self) -> int:
@@ -98,7 +100,9 @@ class Canvas:
     @property
     def room(self) -> int:
         """How many more tokens fit; without a maximum, always one more than can be asked for."""
-        return 1 << 60 if self.max_length is None else self.max_length - self.length
+        if self.max_length is None:
+            return 1 << 60
+        return self.max_length - len(self._left) - len(self._right)
 
     def between(self, start: int, end: int) -> tuple[int, ...]:
         """The tokens from boundary `start` to boundary `end`, at the cost of their number."""
@@ -170,12 +174,17 @@ class Canvas:
         return done.splices
 
     def _carry_out(self, splices: tuple[Splice, ...], cursor: int) -> None:
+        if splices:
+            self.revision += 1
+            self.last_change = splices
         for splice in splices:
             self._bring_gap(splice.start + len(splice.removed))
-            del self._left[splice.start :]
-            self._left.extend(splice.inserted)
+            if splice.removed:
+                del self._left[splice.start :]
+            self._left += splice.inserted
         self._cursor = cursor
-        self._bring_gap(cursor)
+        if cursor != len(self._left):
+            self._bring_gap(cursor)
 
     def _bring_gap(self, boundary: int) -> None:
         shift = boundary - len(self._left)

@@ -13,7 +13,7 @@ import codecs
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reviser.core.actions import Splice
 from reviser.core.edits import Change, cuts_line_ending
@@ -25,8 +25,7 @@ class TokenBytes(Protocol):
     def token_bytes(self, token: int) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """How far a piece of text reaches, in every unit that editors count in.
 
     `lines` counts line endings (`\\n`, `\\r\\n`, `\\r`, as the Language Server Protocol has them, and no
@@ -63,9 +62,11 @@ class Extent:
             text.endswith("\r"),
         )
 
-    def __add__(self, other: Extent) -> Extent:
+    def __add__(self, other: Extent) -> Extent:  # type: ignore[override]
         if not other.chars:
             return self
+        if not self.chars:
+            return other
         joined = self.ends_with_cr and other.starts_with_lf
         fresh = other.lines > 0
         return Extent(
@@ -76,7 +77,7 @@ class Extent:
             other.column if fresh else self.column + other.column,
             other.column_utf8 if fresh else self.column_utf8 + other.column_utf8,
             other.column_utf16 if fresh else self.column_utf16 + other.column_utf16,
-            self.starts_with_lf if self.chars else other.starts_with_lf,
+            self.starts_with_lf,
             other.ends_with_cr,
         )
 
@@ -103,7 +104,11 @@ class TextEdit:
 
     def moved(self, origin: Extent) -> TextEdit:
         """The same edit in a document where this text starts at `origin`."""
-        return TextEdit(origin + self.start, origin + self.end, self.removed, self.inserted)
+        if not origin.chars:
+            return self
+        start = origin + self.start
+        end = origin + self.end if self.removed else start
+        return TextEdit(start, end, self.removed, self.inserted)
 
     @property
     def change(self) -> Change:
@@ -119,12 +124,12 @@ def visible_text(data: bytes) -> str:
     return data.decode("utf-8", errors="ignore")
 
 
-@dataclass(frozen=True, slots=True)
-class _Emission:
-    """What one token adds to the text, and the unfinished bytes it leaves to the next."""
+class _Emission(NamedTuple):
+    """What one token adds to the text, how far that reaches, and the unfinished bytes it leaves to the next."""
 
     token: int
     text: str
+    extent: Extent
     unfinished: bytes
 
 
@@ -148,6 +153,8 @@ class TextLayer:
         self._right: list[_Emission] = []
         self._marked = [0]
         self._marks = [Extent()]
+        # The boundary that was asked about last, and its position: the next is mostly one token on.
+        self._asked, self._answer = 0, Extent()
 
     @property
     def text(self) -> str:
@@ -167,39 +174,55 @@ class TextLayer:
 
     def apply(self, splice: Splice) -> TextEdit | None:
         """Follow the canvas through `splice`; returns the edit of the text, None if no text changed."""
-        self._bring_gap(splice.start)
-        old = self._take(len(splice.removed))
+        if splice.start != len(self._left):
+            self._bring_gap(splice.start)
+        old = self._take(len(splice.removed)) if splice.removed else []
         new = self._emit(splice.inserted, self._unfinished())
         # Behind the splice, only tokens that start inside a character can emit something else now.
         while self._right and self._continues(self._right[-1].token):
             follower = self._right.pop()
             old.append(follower)
             new += self._emit((follower.token,), new[-1].unfinished if new else self._unfinished())
-        removed = "".join([emission.text for emission in old])
-        inserted = "".join([emission.text for emission in new])
+        removed = "".join([emission.text for emission in old]) if old else ""
+        inserted = new[0].text if len(new) == 1 else "".join([emission.text for emission in new])
         edit = None if removed == inserted else self._minimal_edit(removed, inserted)
         self._left += new
         return edit
 
     def _emit(self, tokens: Sequence[int], unfinished: bytes) -> list[_Emission]:
+        if len(tokens) == 1:
+            return [self._next_emission(tokens[0], unfinished)]
         distinct = set(tokens)
         for token in distinct.difference(self._usual):
-            self._usual[token] = emission = self._emission(token, b"")
-            if emission.unfinished:
-                self._partial.add(token)
+            self._next_emission(token, b"")
         if not unfinished and self._partial.isdisjoint(distinct):
             return list(map(self._usual.__getitem__, tokens))
         emissions = []
         for token in tokens:
-            emission = self._emission(token, unfinished) if unfinished else self._usual[token]
+            emission = self._next_emission(token, unfinished)
             unfinished = emission.unfinished
             emissions.append(emission)
         return emissions
 
+    def _next_emission(self, token: int, unfinished: bytes) -> _Emission:
+        if unfinished:
+            return self._emission(token, unfinished)
+        usual = self._usual.get(token)
+        if usual is None:
+            usual = self._usual[token] = self._emission(token, b"")
+            if usual.unfinished:
+                self._partial.add(token)
+        return usual
+
     def _emission(self, token: int, unfinished: bytes) -> _Emission:
-        decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        text = decoder.decode(unfinished + self._tokenizer.token_bytes(token))
-        return _Emission(token, text, decoder.getstate()[0])
+        data = unfinished + self._tokenizer.token_bytes(token)
+        try:
+            text, unfinished = data.decode(), b""
+        except UnicodeDecodeError:
+            decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+            text = decoder.decode(data)
+            unfinished = decoder.getstate()[0]
+        return _Emission(token, text, Extent.of(text), unfinished)
 
     def _continues(self, token: int) -> bool:
         data = self._tokenizer.token_bytes(token)
@@ -209,7 +232,9 @@ class TextLayer:
         return self._left[-1].unfinished if self._left else b""
 
     def _minimal_edit(self, removed: str, inserted: str) -> TextEdit:
-        after = next((e.text[0] for e in reversed(self._right) if e.text), "")
+        after = (
+            next((e.text[0] for e in reversed(self._right) if e.text), "") if self._right else ""
+        )
         if not removed and after != "\n":  # by far the most edits, and minimal as they are
             place = self._position()
             return TextEdit(place, place, "", inserted)
@@ -229,6 +254,15 @@ class TextLayer:
     def _position(self, boundary: int | None = None) -> Extent:
         """The position of a boundary at or left of the gap (of the gap itself by default)."""
         boundary = len(self._left) if boundary is None else boundary
+        asked, answer = self._asked, self._answer
+        if boundary == asked + 1:
+            answer += self._left[asked].extent
+        elif boundary != asked:
+            answer = self._position_by_marks(boundary)
+        self._asked, self._answer = boundary, answer
+        return answer
+
+    def _position_by_marks(self, boundary: int) -> Extent:
         while (distance := boundary - self._marked[-1]) >= _NEAR:
             mark = self._marked[-1] + (_FAR if distance > _FAR else _NEAR)
             self._marks.append(self._marks[-1] + self._extent(self._marked[-1], mark))
@@ -254,6 +288,8 @@ class TextLayer:
             del self._left[boundary:]
             known = bisect_right(self._marked, boundary)
             del self._marked[known:], self._marks[known:]
+            if self._asked > boundary:
+                self._asked, self._answer = self._marked[-1], self._marks[-1]
         elif shift > 0:
             self._left += self._take(shift)
 

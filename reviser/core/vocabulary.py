@@ -252,7 +252,7 @@ class Vocabulary:
         """Why this vocabulary refuses `action` on any canvas, or None."""
         if action.kind not in self.kinds:
             return f"{action.kind.replace('_', ' ')} actions are not in use"
-        if isinstance(action, Insert | Replace):
+        if isinstance(action, (Insert, Replace)):
             return self._objection_to(action.token)
         if isinstance(action, SpanInsert):
             return next(filter(None, map(self._objection_to, sorted(set(action.tokens)))), None)
@@ -270,7 +270,8 @@ class Vocabulary:
             return self._valid_on(board)
         # Every length and distance is a power of two, so what is valid changes only at powers of two
         # to the left and right: few cases, each worked out once.
-        left, right = board.cursor - board.low, board.high - board.cursor
+        cursor = board.cursor
+        left, right = cursor - board.low, board.high - cursor
         case = (board.room >= 1, left.bit_length(), right.bit_length())
         found = self._cases.get(case)
         if found is None:

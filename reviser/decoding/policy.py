@@ -69,27 +69,45 @@ class ModelPolicy:
         return self._decoder.capacity
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
-        if len(history) > self.context:
+        if len(history) > self._decoder.capacity:
             raise ReviserError(
                 f"the model reads {self.context} actions at the most, and this history has {len(history)}"
             )
-        shared = shared_length(self._seen, history)
-        if shared == len(history) and shared == len(self._seen) and self._scores is not None:
-            return self._scores
-        # At least the last id must go through the model, or there are no scores to return.
-        shared = min(shared, len(history) - 1)
+        if not self._is_next(history):
+            if self._scores is not None and list(history) == self._seen:
+                return self._scores
+            self._go_to(history)
+        self._scores = None
+        self._scores = self._decoder.decode(history[-1])
+        self._seen.append(history[-1])
+        self.evaluated += 1
+        return self._scores
+
+    def _is_next(self, history: Sequence[int]) -> bool:
+        """Whether a history is what was read and one more id, as it mostly is."""
+        seen = self._seen
+        if len(history) != len(seen) + 1 or self._decoder.length != len(seen):
+            return False
+        # A copy of either list would touch all ids, which takes much longer than to compare the lists.
+        seen.append(history[-1])
+        is_next = seen == history
+        seen.pop()
+        return is_next
+
+    def _go_to(self, history: Sequence[int]) -> None:
+        """Read all ids of a history but the last.
+
+        At least that must go through the model by itself, or there are no scores to return. Reading many at once rounds a little
+        otherwise, and the same run asked for again finds all but the last id read already.
+        """
+        shared = min(shared_length(self._seen, history), len(history) - 1)
         self._decoder.truncate(shared)
         del self._seen[shared:]
         self._scores = None
-        new = list(history[shared:])
-        # The last id by itself: reading many at once rounds a little otherwise, and the same run asked for
-        # again finds all but the last id read already.
-        if len(new) > 1:
-            self._decoder.prefill(new[:-1])
-        self._scores = self._decoder.decode(new[-1])
-        self._seen += new
-        self.evaluated += len(new)
-        return self._scores
+        if before := list(history[shared:-1]):
+            self._decoder.prefill(before)
+            self._seen += before
+            self.evaluated += len(before)
 
 
 def shared_length(one: Sequence[int], other: Sequence[int]) -> int:

@@ -8,8 +8,7 @@ trajectories and oracles run without a model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -51,11 +50,10 @@ class ScriptedPolicy:
         return scores
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One action of a rollout: what was chosen and what it did."""
 
-    index: int
+    number: int
     id: int
     action: Action
     splices: tuple[Splice, ...]
@@ -106,7 +104,7 @@ class Run:
                 self.ending = "stop"
             elif self._cancelled:
                 self.ending = "cancelled"
-            elif self.actions_taken >= self.max_actions:
+            elif len(self.history) - self.seeded >= self.max_actions:
                 self.ending = "limit"
         return self.ending is not None
 
@@ -121,8 +119,7 @@ class Run:
 
         `action` replaces what the id would mean here.
         """
-        choice = Choice(id, 1.0, np.array([id]), np.ones(1))
-        return self._carry_out(choice, action or self.canvas.action(id))
+        return self._carry_out(Choice.certain(id), action or self.canvas.action(id))
 
     def take_back(self) -> tuple[Splice, ...]:
         """Undo the last action, on the canvas and in the history; returns the splices that did it."""
@@ -134,10 +131,11 @@ class Run:
         return splices
 
     def _carry_out(self, choice: Choice, action: Action) -> Step:
-        splices = self.canvas.apply(action)
-        index = self.actions_taken
-        self.history.append(choice.id)
-        return Step(index, choice.id, action, splices, self.canvas.cursor, choice)
+        canvas, history = self.canvas, self.history
+        splices = canvas.apply(action)
+        history.append(choice.id)
+        number = len(history) - self.seeded - 1
+        return Step(number, choice.id, action, splices, canvas.cursor, choice)
 
 
 class Rollout(Run, Iterator[Step]):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.errors import InvalidAction, ReviserError
-from reviser.core.vocabulary import ValidIds
+from reviser.core.vocabulary import ValidIds, Vocabulary
 from reviser.decoding.random_numbers import Random, RandomState
-from reviser.native.top_k import top_k_probabilities
+from reviser.native.choosing import RANKED, Chooser, Rule, certain, make_chooser
 
 Scores = NDArray[np.float32]
 
@@ -20,19 +19,26 @@ MOVE_TEMPERATURE: Final = 0.35
 """The default temperature of moves: see docs/results/move-temperature.md."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """An id that was picked, how likely that was, and what else could have been, likeliest first."""
 
     id: int
     probability: float
-    candidates: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
+    ranking: bytes
+    """What `candidates` and `probabilities` tell, in the layout of `RANKED`: few ask for them."""
 
     @classmethod
     def certain(cls, id: int) -> Choice:
         """A choice that nobody drew."""
-        return cls(id, 1.0, np.array([id]), np.ones(1))
+        return cls(id, 1.0, certain(id))
+
+    @property
+    def candidates(self) -> NDArray[np.int64]:
+        return np.frombuffer(self.ranking, dtype=RANKED)["id"]
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        return np.frombuffer(self.ranking, dtype=RANKED)["probability"]
 
 
 class Sampler:
@@ -75,6 +81,8 @@ class Sampler:
         self.move_temperature = move_temperature
         self.move_odds = move_odds
         self._random = Random(seed)
+        self._settings: tuple[object, ...] = ()
+        self._chooser: Chooser
 
     @classmethod
     def greedy(cls) -> Sampler:
@@ -91,82 +99,30 @@ class Sampler:
 
     def choose(self, scores: Scores, valid: ValidIds, *, moving: bool = False) -> Choice:
         """Pick one of the valid ids; `moving` says that the last action was a move."""
-        greedy = self.temperature == 0
-        count = 1 if greedy else self.top_k or len(scores)
-        candidates, probabilities = top_k_probabilities(
-            scores, valid.mask(), count, 1.0 if greedy else self.temperature
-        )
-        if not len(candidates) or not math.isfinite(scores[candidates[0]]):
+        drawn = self._random.random() if self.temperature else 0.0
+        found = self._chooser_for(valid.vocabulary).choose(scores, valid.mask(), moving, drawn)
+        if found is None:
+            if self.temperature:
+                self._random.take_back()
             raise InvalidAction("the policy gives no valid action any chance")
-        if self.top_p < 1 or self.min_p > 0:
-            keep = self._cut(probabilities)
-            candidates, probabilities = candidates[:keep], probabilities[:keep]
-            probabilities /= probabilities.sum()
-        falling = probabilities
-        if self.move_temperature is not None and not greedy:
-            power = max(self.temperature / self.move_temperature, 1.0)
-            moves = valid.vocabulary.move_ids
-            probabilities = with_sharper_moves(
-                candidates, probabilities, moves, power, moving, self.move_odds
-            )
-        picked = 0 if greedy else _draw(probabilities, self._random.random())
-        id, probability = int(candidates[picked]), float(probabilities[picked])
-        if probabilities is not falling:
-            order = np.argsort(-probabilities, kind="stable")
-            candidates, probabilities = candidates[order], probabilities[order]
-        return Choice(id, probability, candidates, probabilities)
+        return Choice(*found)
 
-    def _cut(self, probabilities: NDArray[np.float64]) -> int:
-        """How many of the falling probabilities top-p and min-p leave; always one at least."""
-        keep = len(probabilities)
-        if self.top_p < 1:
-            keep = min(keep, int(np.searchsorted(np.cumsum(probabilities), self.top_p)) + 1)
-        if self.min_p > 0:
-            keep = min(keep, int((probabilities >= self.min_p * probabilities[0]).sum()))
-        return max(keep, 1)
+    def _chooser_for(self, vocabulary: Vocabulary) -> Chooser:
+        """A chooser by the present settings; they seldom change, so the last one is kept."""
+        settings = (
+            *(self.temperature, self.top_k, self.top_p, self.min_p),
+            *(self.move_temperature, self.move_odds, vocabulary.move_ids),
+        )
+        if settings != self._settings:
+            self._settings = settings
+            self._chooser = make_chooser(self._rule(vocabulary.move_ids))
+        return self._chooser
 
-
-def with_sharper_moves(
-    candidates: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
-    moves: range,
-    power: float,
-    moving: bool,
-    odds: float = 1.0,
-) -> NDArray[np.float64]:
-    """The probabilities with those of moves raised to a power.
-
-    The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not: all other
-    actions together are then one more choice among the moves, and keep their proportions.
-    """
-    # Moves are the last ids or nearly so, and mostly none of them is likely.
-    if candidates.max(initial=-1) < moves.start:
-        return probabilities
-    going = (candidates >= moves.start) & (candidates < moves.stop)
-    of_moves = np.where(going, probabilities, 0.0)
-    highest = of_moves.max(initial=0.0)
-    if highest == 0:
-        return probabilities
-    sharper: NDArray[np.float64]
-    if not moving:
-        raised = (of_moves / highest) ** power
-        together = float(of_moves.sum())
-        wanted = odds * together / (1 + (odds - 1) * together)
-        others = (1 - wanted) / (1 - together) if together < 1 else 1.0
-        sharper = np.where(going, raised * (wanted / raised.sum()), probabilities * others)
-        return sharper
-    raised = of_moves**power
-    staying = float(probabilities[~going].sum())
-    sharper = np.where(going, raised, probabilities * staying ** (power - 1))
-    sharper /= raised.sum() + staying**power
-    return sharper
-
-
-def _draw(probabilities: NDArray[np.float64], drawn: float) -> int:
-    """The place where probabilities, added up one by one, pass `drawn`."""
-    # The likeliest come first, so few are added, and faster one by one than all by numpy.
-    for place, probability in enumerate(probabilities.tolist()):
-        drawn -= probability
-        if drawn < 0:
-            return place
-    return len(probabilities) - 1
+    def _rule(self, moves: range) -> Rule:
+        if self.temperature == 0:
+            return Rule(1)
+        cut = (self.top_k, self.temperature, self.top_p, self.min_p)
+        if self.move_temperature is None:
+            return Rule(*cut)
+        power = max(self.temperature / self.move_temperature, 1.0)
+        return Rule(*cut, moves, power, self.move_odds)

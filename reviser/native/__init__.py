@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         supports,
     )
     from reviser.native.overtyping import read_overtyping
-    from reviser.native.top_k import top_k_probabilities
 
 __all__ = [
     "CacheFull",
@@ -42,7 +41,6 @@ __all__ = [
     "read_overtyping",
     "slow_notice",
     "supports",
-    "top_k_probabilities",
     "why_missing",
 ]
 
@@ -50,7 +48,6 @@ _MODULES = {
     "NativeBatch": "batch",
     "read_batch": "batch",
     "read_overtyping": "overtyping",
-    "top_k_probabilities": "top_k",
 }
 
 

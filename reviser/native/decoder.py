@@ -109,8 +109,7 @@ class NativeDecoder:
         self.table_bits = bits_of(parts_of(tensors, "embedding.weight"))
         self._logits: Logits = np.empty(config.vocab_size, dtype=np.float32)
         self._logits_at = self._logits.ctypes.data
-        self._one_id = ctypes.c_int32()
-        self._one_id_at = ctypes.addressof(self._one_id)
+        self._read_one = loaded.reviser_read_one
         self._length = 0
         self._handle = self._create()
         try:
@@ -216,14 +215,13 @@ class NativeDecoder:
 
     def check_open(self) -> None:
         """Refuse to go on after `close`."""
-        if self._handle is None:
-            raise ReviserError("the decoder is closed")
+        _ = self.handle
 
     @property
     def handle(self) -> int:
         """The library's decoder; good only while the lock is held."""
-        self.check_open()
-        assert self._handle is not None
+        if self._handle is None:
+            raise ReviserError("the decoder is closed")
         return self._handle
 
     @property
@@ -234,22 +232,22 @@ class NativeDecoder:
     def prefill(self, ids: Sequence[int]) -> Logits:
         """Read several ids and score the next one."""
         row = np.ascontiguousarray(ids, dtype=np.int32)
-        return self._read(row.ctypes.data, len(row))
+        with self.lock:
+            start, at = self._length, self._logits_at
+            status = self.library.reviser_read(self.handle, start, row.ctypes.data, len(row), at)
+            return self._have_read(len(row), status)
 
     def decode(self, id: int) -> Logits:
         """Read one id and score the next one."""
         with self.lock:
-            self._one_id.value = id
-            return self._read(self._one_id_at, 1)
+            status = self._read_one(self.handle, self._length, id, self._logits_at)
+            return self._have_read(1, status)
 
-    def _read(self, ids: int, count: int) -> Logits:
-        with self.lock:
-            status = self.library.reviser_read(
-                self.handle, self._length, ids, count, self._logits_at
-            )
-            if status == native.OK:
-                self._length += count
-                return self._logits
+    def _have_read(self, count: int, status: int) -> Logits:
+        """The scores after so many more ids, if the library has read them."""
+        if status == native.OK:
+            self._length += count
+            return self._logits
         if status == native.NO_ROOM:
             raise CacheFull(
                 f"the history of {self.length} ids and {count} more exceed the room for {self.capacity}"

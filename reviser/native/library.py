@@ -12,7 +12,7 @@ from typing import Final
 FILE: Final = "_kernels.so"
 """The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 7
+VERSION: Final = 8
 LEVELS: Final = ("vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -56,6 +56,19 @@ class ProfileFields(ctypes.Structure):
 
 class Summary(ctypes.Structure):
     _fields_ = [("log_total", c_double), ("highest", c_float), ("id", c_int32)]
+
+
+class Ranked(ctypes.Structure):
+    _fields_ = [("id", c_int64), ("value", c_double)]
+
+
+class Choosing(ctypes.Structure):
+    _fields_ = [
+        *((name, c_void_p) for name in ("scores", "allowed", "candidates")),
+        ("picked", Ranked),
+        *((name, c_double) for name in ("temperature", "top_p", "min_p", "power", "odds")),
+        *((name, c_int32) for name in ("count", "wanted", "first_move", "end_of_moves")),
+    ]
 
 
 class Choices(ctypes.Structure):
@@ -116,6 +129,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_vector": (c_int, [c_void_p, c_int, c_int, c_void_p]),
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
+        "reviser_read_one": (c_int, [c_void_p, c_int, c_int32, c_void_p]),
         "reviser_batch_create": (c_void_p, [c_void_p, c_int, c_int]),
         "reviser_batch_free": (None, [c_void_p]),
         "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
@@ -124,10 +138,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
             [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p, POINTER(Questions)],
         ),
         "reviser_summarise": (None, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
-        "reviser_top_k": (
-            c_int,
-            [c_void_p, c_void_p, c_int, c_int, c_double, c_void_p, c_void_p],
-        ),
+        "reviser_choose": (c_int, [c_void_p, c_int, c_double]),
         "reviser_step_bytes": (c_int64, [c_void_p]),
         "reviser_held_bytes": (c_int64, [c_void_p]),
         "reviser_profile": (None, [c_void_p, c_int, POINTER(ProfileFields)]),

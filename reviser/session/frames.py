@@ -16,9 +16,14 @@ class Frame:
     """One step, the edits it makes to the text (usually one or none), and where its cursor stands."""
 
     step: Step
-    label: str
+    tokenizer: Tokenizer
     edits: tuple[TextEdit, ...]
     cursor: Extent
+
+    @property
+    def label(self) -> str:
+        """What the step did, in a few words."""
+        return step_label(self.step, self.tokenizer)
 
 
 def frames(rollout: Rollout, text: TextLayer, tokenizer: Tokenizer) -> Iterator[Frame]:
@@ -30,7 +35,7 @@ def frames(rollout: Rollout, text: TextLayer, tokenizer: Tokenizer) -> Iterator[
 def frame(step: Step, text: TextLayer, tokenizer: Tokenizer) -> Frame:
     """One step, taken over into `text`."""
     edits = tuple(edit for splice in step.splices if (edit := text.apply(splice)) is not None)
-    return Frame(step, step_label(step, tokenizer), edits, text.position(step.cursor))
+    return Frame(step, tokenizer, edits, text.position(step.cursor))
 
 
 def step_label(step: Step, tokenizer: Tokenizer) -> str:

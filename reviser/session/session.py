@@ -35,7 +35,7 @@ from reviser.decoding.rules.spacing import (
 )
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import CheckedRollout
-from reviser.session.frames import Frame, step_label
+from reviser.session.frames import Frame
 from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 
 DEFAULT_WINDOW = 1024
@@ -465,7 +465,7 @@ class Generation(Iterator[Frame]):
 
     def _frame(self, step: Step) -> Frame:
         edits = self._follow(step.splices)
-        return Frame(step, step_label(step, self._tokenizer), edits, self.cursor)
+        return Frame(step, self._tokenizer, edits, self.cursor)
 
     def _follow(self, splices: tuple[Splice, ...]) -> tuple[TextEdit, ...]:
         """Take splices over into the text; returns the edits of the document."""

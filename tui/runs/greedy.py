@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from reviser.core.vocabulary import ValidIds
 from reviser.decoding.sampler import Choice, Sampler, Scores
 
@@ -20,7 +18,7 @@ class UntriedSampler(Sampler):
     def _likeliest(self, choice: Choice) -> Choice:
         for place, id in enumerate(choice.candidates.tolist()):
             if id not in self.tried:
-                return replace(choice, id=id, probability=float(choice.probabilities[place]))
+                return choice._replace(id=id, probability=float(choice.probabilities[place]))
         return choice
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Literal
@@ -381,5 +381,5 @@ class Live(Production):
 
         assert self._session is not None
         action = self._session.policy.vocabulary.action(id, cursor)
-        label = step_label(replace(frame.step, action=action), self._session.tokenizer)
+        label = step_label(frame.step._replace(action=action), self._session.tokenizer)
         return Option(id, label, probability)

@@ -73,7 +73,7 @@ def draw(
 
 
 def _with_sharper_moves(shares: Tensor, going: Tensor, moving: Tensor, power: float) -> Tensor:
-    """`reviser.decoding.sampler.with_sharper_moves` for rows; what they come to need not be 1."""
+    """`reviser.native.choosing.with_sharper_moves` for rows; what they come to need not be 1."""
     of_moves = shares.where(going, 0.0)
     least = torch.finfo(shares.dtype).tiny
     # As everywhere: moves keep what they have together.

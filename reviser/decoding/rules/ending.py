@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import Enum, auto
 from functools import cached_property
 from typing import Final
 
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, first_bytes
-from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.rules.spacing import ends_sentence
 from reviser.decoding.sampler import Scores
 
@@ -32,20 +33,32 @@ _UNFINISHED = re.compile(
 )
 
 
-class Ending:
+class _Finished(Enum):
+    """Whether a text may end where it does."""
+
+    YES = auto()
+    NO = auto()
+    EMPTY_ITEM = auto()
+    """It ends with the mark of an item of a list."""
+
+
+def _finished(tail: str) -> _Finished:
+    if _EMPTY_ITEM.search(tail):
+        return _Finished.EMPTY_ITEM
+    return _Finished.NO if _UNFINISHED.search(tail) else _Finished.YES
+
+
+class Ending(Rule):
     """A policy that does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the first end of a sentence once most of its actions are used up.
 
     What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history before the run, `limit` the actions that it may take.
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer, seeded: int, limit: int) -> None:
-        self._policy = policy
+        super().__init__(policy)
         self._tokenizer = tokenizer
         self._first = seeded + int(NEAR * limit)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
+        self._after_words: dict[int, _Finished] = {}
 
     @cached_property
     def _breaks(self) -> NDArray[np.bool_]:
@@ -64,15 +77,27 @@ class Ending:
             return stopping
         if canvas.suffix or canvas.high == canvas.low:
             return scores
-        tail = self._tail(canvas)
-        empty = _EMPTY_ITEM.search(tail) is not None
-        if empty or _UNFINISHED.search(tail):
-            scores = scores.copy()
+        finished = self._finished(canvas)
+        if finished is not _Finished.YES:
+            scores = self._changeable(scores)
             scores[self.vocabulary.stop_id] = -np.inf
-        if empty and canvas.cursor == canvas.high:
+        if finished is _Finished.EMPTY_ITEM and canvas.cursor == canvas.high:
             # Else lists of marks without items would be written in place of the stop.
             scores[: self._tokenizer.size][self._breaks] = -np.inf
         return scores
+
+    def _finished(self, canvas: Canvas) -> _Finished:
+        """Whether what was written may end where it does."""
+        (last,) = canvas.between(canvas.high - 1, canvas.high)
+        found = self._after_words.get(last)
+        if found is None:
+            text = self._tokenizer.token_bytes(last).decode("utf-8", "ignore")
+            # A whole word says it by itself, whatever stands before it.
+            if text[:1] == " " and text[1:].isalpha():
+                found = self._after_words[last] = _finished(text)
+            else:
+                found = _finished(self._tail(canvas))
+        return found
 
     def _ends(self, canvas: Canvas) -> bool:
         """Whether the cursor is at the end of what was written, and a sentence ends there."""

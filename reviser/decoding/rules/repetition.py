@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, IntEnum
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
-from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
+from reviser.decoding.rules.following import BeforeCursor
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.sampler import Scores
 
 LONGEST_REPEAT: Final = 8
@@ -37,7 +37,7 @@ OPENING_SENTENCES: Final = 0.5
 """The same for sentences."""
 
 
-class Unrepeated:
+class Unrepeated(Rule):
     """A policy that does not write `size` tokens in a row that stand elsewhere in the text already.
 
     A word that was begun may still be ended: the repeat then stops at the next one.
@@ -46,28 +46,26 @@ class Unrepeated:
     def __init__(
         self, policy: Policy, size: int = LONGEST_REPEAT, tokenizer: Tokenizer | None = None
     ) -> None:
-        self._policy = policy
+        super().__init__(policy)
         self._size = size
         self._kinds = None if tokenizer is None else _Kinds(tokenizer)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
+        self._places = Places(size)
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
         if scores is None or canvas.cursor < self._size - 1:
             return scores
-        found = completions(canvas.tokens, canvas.cursor, self._size)
+        self._places.follow(canvas, 0)
+        found = self._places.completions(canvas.between(canvas.cursor, canvas.length))
         kinds = self._kinds
         repeated = [token for token in found if kinds is None or kinds[token] is not _Token.PIECE]
         if repeated:
-            scores = scores.copy()
+            scores = self._changeable(scores)
             scores[repeated] = -np.inf
         return scores
 
 
-class UnrepeatedPhrases:
+class UnrepeatedPhrases(Rule):
     """A policy that is kept from writing phrases twice in one run: words in a row.
 
     The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made: the first token of it. Marks and line breaks
@@ -76,27 +74,26 @@ class UnrepeatedPhrases:
     """
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        self._policy = policy
+        super().__init__(policy)
         self._kinds = _Kinds(tokenizer)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
+        self._said = _Said(self._kinds)
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
         if scores is None:
             return scores
-        own = canvas.between(canvas.low, canvas.high)
-        repeats = self._repeats(own, canvas.cursor - canvas.low)
-        openings = self._openings(own, canvas.cursor - canvas.low)
+        said = self._said
+        said.follow(canvas, canvas.low)
+        behind = said.what_follows(canvas.between(canvas.cursor, canvas.high))
+        repeats = said.repeats(behind)
+        openings = said.openings(behind)
         if not repeats and not openings:
             return scores
-        made = scores.copy()
-        for token, nats in openings.items():
-            made[token] -= nats
         long = any(max(sizes) >= DOUBTFUL for sizes in repeats.values())
         chances = _chances(scores) if long else None
+        made = self._changeable(scores)
+        for token, nats in openings.items():
+            made[token] -= nats
         for token, sizes in repeats.items():
             if max(sizes) < DOUBTFUL:
                 thrice = sum(size >= DOUBTFUL - 1 for size in sizes)
@@ -106,71 +103,6 @@ class UnrepeatedPhrases:
                 if max(sizes) >= PHRASE or not once or chances[token] < SURE:
                     made[token] = -np.inf
         return made
-
-    def _repeats(self, own: Sequence[int], cursor: int) -> dict[int, list[int]]:
-        """The words that would go on a phrase that stands in the run's own text, with the number of its words then, for each time."""
-        found: dict[int, list[int]] = {}
-        said = self._in_a_row(own[:cursor])
-        if not said or said[-1] == _END:
-            return found
-        # What stands at the cursor itself repeats nothing.
-        all_words = [*said, _END, *self._in_a_row(own[cursor:])]
-        for at, (one, word) in enumerate(pairwise(all_words)):
-            if one == said[-1] and word != _END:
-                size = 1
-                while (
-                    size < PHRASE - 1
-                    and size <= min(at, len(said) - 1)
-                    and all_words[at - size] == said[-1 - size] != _END
-                ):
-                    size += 1
-                found.setdefault(word[0], []).append(size + 1)
-        return found
-
-    def _openings(self, own: Sequence[int], cursor: int) -> dict[int, float]:
-        """At the start of a line or a sentence: by how much less likely those words become that open others in the run's own text."""
-        if not cursor or self._kinds[own[cursor - 1]] is not _Token.MARK:
-            return {}
-        lines: Counter[int] = Counter()
-        sentences: Counter[int] = Counter()
-        opens = here = _Opening.NOTHING
-        for at, token in enumerate(own):
-            if at == cursor:
-                here = opens
-            kind = self._kinds[token]
-            if kind is _Token.MARK:
-                opens = max(opens, self._kinds.opening(token))
-                continue
-            # What stands at the cursor itself would go on what is written there.
-            if kind is not _Token.OTHER and opens and at != cursor:
-                sentences[token] += 1
-                lines[token] += opens is _Opening.LINE
-            opens = _Opening.NOTHING
-        if cursor == len(own):
-            here = opens
-        if not here:
-            return {}
-        found = {token: OPENING_SENTENCES * math.log2(1 + n) for token, n in sentences.items()}
-        if here is _Opening.LINE:
-            # What opens a line opens a sentence, too.
-            of_lines = {token: OPENING_LINES * math.log2(1 + n) for token, n in lines.items()}
-            found |= {token: max(nats, found[token]) for token, nats in of_lines.items()}
-        return found
-
-    def _in_a_row(self, tokens: Sequence[int]) -> list[_Word]:
-        """The words among some tokens, with `_END` where a phrase ends."""
-        found: list[_Word] = []
-        before = _Token.OTHER
-        for token in tokens:
-            kind = self._kinds[token]
-            if kind is _Token.WORD or (kind is _Token.PIECE and before is _Token.MARK):
-                found.append((token,))
-            elif kind is _Token.PIECE and found and found[-1] != _END:
-                found[-1] = (*found[-1], token)
-            elif kind is not _Token.MARK and (not found or found[-1] != _END):
-                found.append(_END)
-            before = kind
-        return found
 
 
 _Word = tuple[int, ...]
@@ -203,27 +135,33 @@ class _Opening(IntEnum):
     LINE = 2
 
 
-class _Kinds:
+class _Kinds(dict[int, _Token]):
     """What the tokens of a tokenizer are; found when it is asked, since a text has few of them."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        self._found = dict.fromkeys(tokenizer.markers, _Token.OTHER)
+        super().__init__(dict.fromkeys(tokenizer.markers, _Token.OTHER))
+        self._token_bytes = tokenizer.token_bytes
         self._openings: dict[int, _Opening] = {}
 
-    def __getitem__(self, token: int) -> _Token:
-        found = self._found.get(token)
-        if found is None:
-            text = self._tokenizer.token_bytes(token).decode("utf-8", "ignore")
-            matching = (kind for kind in _Token if kind.value.fullmatch(text))
-            found = self._found[token] = next(matching, _Token.OTHER)
-            if found is _Token.MARK:
-                self._openings[token] = _opening(text)
+    def __missing__(self, token: int) -> _Token:
+        text = self._token_bytes(token).decode("utf-8", "ignore")
+        found = self[token] = _kind(text)
+        if found is _Token.MARK:
+            self._openings[token] = _opening(text)
         return found
 
     def opening(self, token: int) -> _Opening:
         """What begins behind a mark that was met."""
         return self._openings[token]
+
+
+def _kind(text: str) -> _Token:
+    # Most tokens are a space and letters, or letters, which is quickly found out.
+    if text.isalpha():
+        return _Token.PIECE
+    if text[:1] == " " and text[1:].isalpha():
+        return _Token.WORD
+    return next((kind for kind in _Token if kind.value.fullmatch(text)), _Token.OTHER)
 
 
 def _opening(mark: str) -> _Opening:
@@ -232,22 +170,136 @@ def _opening(mark: str) -> _Opening:
     return _Opening.SENTENCE if any(end in mark for end in ".!?…") else _Opening.NOTHING
 
 
-def completions(tokens: Sequence[int], cursor: int, size: int) -> Iterator[int]:
-    """The tokens that would complete a repeat of so many tokens if they were written at the cursor."""
-    tokens = list(tokens)
-    tail = tokens[cursor - size + 1 : cursor]
-    at = -1
-    while True:
-        try:
-            at = tokens.index(tail[-1], at + 1)
-        except ValueError:
+class _Said(BeforeCursor):
+    """What a run has written before its cursor: the words, with `_END` where a phrase ends, and what opens its lines and sentences."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        super().__init__()
+        self._kinds = kinds
+        self.clear()
+
+    def clear(self) -> None:
+        self._words: list[_Word] = []
+        self._places: defaultdict[_Word, list[int]] = defaultdict(list)
+        self._last_kind = _Token.OTHER
+        self._opens = _Opening.NOTHING
+        self._lines: Counter[int] = Counter()
+        self._sentences: Counter[int] = Counter()
+
+    def add(self, token: int) -> None:
+        kind = self._kinds[token]
+        self._add_to_words(token, kind)
+        self._add_to_openings(token, kind)
+        self._last_kind = kind
+
+    def what_follows(self, tokens: Sequence[int]) -> _Said | None:
+        """What is said from the cursor on; None where nothing is."""
+        if not tokens:
+            return None
+        found = _Said(self._kinds)
+        found._opens = self._opens
+        found.add(tokens[0])
+        # What stands at the cursor itself would go on what is written there, so it opens nothing else.
+        found._lines.clear()
+        found._sentences.clear()
+        for token in tokens[1:]:
+            found.add(token)
+        return found
+
+    def repeats(self, behind: _Said | None) -> dict[int, list[int]]:
+        """The words that would go on a phrase that stands in the run's own text, with the number of its words then, for each time."""
+        found: dict[int, list[int]] = {}
+        said = self._words
+        if not said or said[-1] == _END:
+            return found
+        places: Iterable[int] = self._places[said[-1]]
+        all_words = said
+        if behind is not None:
+            # What stands at the cursor itself repeats nothing.
+            all_words = [*said, _END, *behind._words]
+            shift = len(said) + 1
+            places = [*places, *(shift + at for at in behind._places.get(said[-1], ()))]
+        for at in places:
+            if at + 1 == len(all_words) or (word := all_words[at + 1]) == _END:
+                continue
+            size = 1
+            while (
+                size < PHRASE - 1
+                and size <= min(at, len(said) - 1)
+                and all_words[at - size] == said[-1 - size] != _END
+            ):
+                size += 1
+            found.setdefault(word[0], []).append(size + 1)
+        return found
+
+    def openings(self, behind: _Said | None) -> dict[int, float]:
+        """At the start of a line or a sentence: by how much less likely those words become that open others in the run's own text."""
+        if self._last_kind is not _Token.MARK or not self._opens:
+            return {}
+        lines, sentences = self._lines, self._sentences
+        if behind is not None:
+            lines, sentences = lines + behind._lines, sentences + behind._sentences
+        found = {token: OPENING_SENTENCES * math.log2(1 + n) for token, n in sentences.items()}
+        if self._opens is _Opening.LINE:
+            # What opens a line opens a sentence, too.
+            of_lines = {token: OPENING_LINES * math.log2(1 + n) for token, n in lines.items()}
+            found |= {token: max(nats, found[token]) for token, nats in of_lines.items()}
+        return found
+
+    def _add_to_words(self, token: int, kind: _Token) -> None:
+        words = self._words
+        if kind is _Token.WORD or (kind is _Token.PIECE and self._last_kind is _Token.MARK):
+            self._add_word((token,))
+        elif kind is _Token.PIECE and words and words[-1] != _END:
+            begun = words.pop()
+            self._places[begun].pop()
+            self._add_word((*begun, token))
+        elif kind is not _Token.MARK and (not words or words[-1] != _END):
+            words.append(_END)
+
+    def _add_word(self, word: _Word) -> None:
+        self._places[word].append(len(self._words))
+        self._words.append(word)
+
+    def _add_to_openings(self, token: int, kind: _Token) -> None:
+        if kind is _Token.MARK:
+            self._opens = max(self._opens, self._kinds.opening(token))
             return
-        first = at - len(tail) + 1
-        # What stands at the cursor itself repeats nothing.
-        if (
-            first >= 0
-            and at + 1 != cursor
-            and at + 1 < len(tokens)
-            and tokens[first : at + 1] == tail
-        ):
-            yield tokens[at + 1]
+        if kind is not _Token.OTHER and self._opens:
+            self._sentences[token] += 1
+            if self._opens is _Opening.LINE:
+                self._lines[token] += 1
+        self._opens = _Opening.NOTHING
+
+
+class Places(BeforeCursor):
+    """Where tokens stand before the cursor, to find what would repeat `size` of them in a row."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._tail = size - 1
+        # Two tokens say more than one where that many are looked for.
+        self._key = min(self._tail, 2)
+        self.clear()
+
+    def clear(self) -> None:
+        self._tokens: list[int] = []
+        self._ends: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+
+    def add(self, token: int) -> None:
+        self._tokens.append(token)
+        self._ends[tuple(self._tokens[-self._key :])].append(len(self._tokens))
+
+    def completions(self, behind: Sequence[int]) -> Iterator[int]:
+        """The tokens that would complete a repeat if they were written at the cursor, before `behind`."""
+        tokens = self._tokens
+        tail = tokens[-self._tail :]
+        for end in self._ends[tuple(tail[-self._key :])]:
+            # What stands at the cursor itself repeats nothing.
+            if end < len(tokens) and tokens[max(end - self._tail, 0) : end] == tail:
+                yield tokens[end]
+        if behind:
+            around = [*tail, *behind]
+            for end in range(self._tail + 1, len(around)):
+                if around[end - 1] == tail[-1] and around[end - self._tail : end] == tail:
+                    yield around[end]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, decode, first_bytes
-from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.sampler import Scores
 
 _LONGEST_WORD = 80
@@ -108,44 +108,36 @@ def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], b
     return fits
 
 
-class MarkedOnce:
+class MarkedOnce(Rule):
     """A policy for a gap behind a mark, such as a full stop: what is written into it does not begin with another one."""
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        self._policy = policy
+        super().__init__(policy)
         self._marks = mark_tokens(tokenizer)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
         if scores is None or canvas.cursor != canvas.low:
             return scores
-        scores = scores.copy()
+        scores = self._changeable(scores)
         scores[: len(self._marks)][self._marks] = -np.inf
         return scores
 
 
-class Spaced:
+class Spaced(Rule):
     """A policy for a canvas whose prefix ends a sentence: what comes next to it is no word without a space."""
 
     def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        self._policy = policy
+        super().__init__(policy)
         self._tokenizer = tokenizer
         self._glued = glued_tokens(tokenizer)
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
         scores = self._policy.scores(history, canvas)
         apart = canvas.cursor - canvas.low
         if scores is None or apart > _LONGEST_CHARACTER:
             return scores
-        scores = scores.copy()
+        scores = self._changeable(scores)
         vocabulary = self.vocabulary
         if self._shows_nothing(canvas.between(canvas.low, canvas.cursor)):
             self._forbid(scores, 0)

@@ -107,7 +107,7 @@ static void claim_everything(Decoder *d) {
         scratch->highest = claim_floats(d, BLOCK);
         size_t a_row = (size_t)(d->room + 2 * d->padded_dim + VALUE_BLOCK);
         scratch->scores = claim_floats(
-            d, (size_t)d->kernels->most_queries * a_row + (size_t)(VALUE_BLOCK * d->padded_dim));
+            d, (size_t)d->attention->most_queries * a_row + (size_t)(VALUE_BLOCK * d->padded_dim));
         scratch->queries = claim_floats(d, 2 * MAX_QUERIES * (size_t)d->padded_dim);
     }
 }
@@ -164,6 +164,9 @@ Decoder *reviser_create(const Shape *shape, const char *level) {
     d->kernels = kernels;
     d->head_dim = shape->width / shape->heads;
     d->padded_dim = round_up(d->head_dim, 8);
+    /* A model in full precision is for comparisons: nothing of it is rounded further. */
+    const Attention *rounded = shape->bits == 32 ? NULL : kernels->rounded_attention(d->head_dim);
+    d->attention = rounded ? rounded : &kernels->attention;
     d->stride = round_up(shape->width, GROUP);
     d->ff_stride = round_up(shape->ff, GROUP);
     d->qkv_stride = round_up(shape->width + 2 * shape->kv_heads * d->head_dim, PANEL);
@@ -190,11 +193,16 @@ void reviser_free(Decoder *d) {
     free(d);
 }
 
+/* What four bytes of codes are exclusive-or-ed with. */
+static uint32_t mask_of(const Decoder *d, const Matrix *matrix) {
+    return 0x01010101u * (matrix->bits == 4 ? d->kernels->nibble_mask : d->kernels->byte_mask);
+}
+
 static void pack_row(const Decoder *d, const Matrix *matrix, int row, int from, const Rows *rows) {
     unsigned char *panel = matrix->data + (size_t)(row / PANEL) * matrix->panel_bytes;
     PanelHead *head = (PanelHead *)panel;
     int lane = row % PANEL;
-    const uint32_t mask = 0x01010101u * d->kernels->nibble_mask;
+    const uint32_t mask = mask_of(d, matrix);
     if (matrix->bits != 32) head->scales[lane] = rows->row_scales[from];
     if (matrix->bits == 4) head->minima[lane] = rows->row_minima[from];
     for (int group = 0; group < matrix->groups; group++) {
@@ -213,7 +221,12 @@ static void pack_row(const Decoder *d, const Matrix *matrix, int row, int from, 
         } else if (matrix->bits == 8) {
             Tile8 *tile = (Tile8 *)(head + 1) + group;
             const int8_t *codes = (const int8_t *)rows->codes + at * GROUP;
-            for (int j = 0; j < GROUP / 4; j++) memcpy(tile->codes[j][lane], codes + 4 * j, 4);
+            for (int j = 0; j < GROUP / 4; j++) {
+                uint32_t four;
+                memcpy(&four, codes + 4 * j, sizeof four);
+                four ^= mask;
+                memcpy(tile->codes[j][lane], &four, sizeof four);
+            }
         } else {
             Tile32 *tile = (Tile32 *)panel + group * GROUP;
             const float *values = (const float *)rows->codes + at * GROUP;
@@ -250,7 +263,7 @@ static inline void turn_four(const uint8_t *from, size_t apart, uint32_t mask, u
 static void pack_panel(const Decoder *d, const Matrix *matrix, int row, int from, const Rows *rows) {
     PanelHead *head = (PanelHead *)(matrix->data + (size_t)(row / PANEL) * matrix->panel_bytes);
     size_t groups = (size_t)matrix->groups, bytes = matrix->bits == 4 ? GROUP / 2 : GROUP;
-    const uint32_t mask = matrix->bits == 4 ? 0x01010101u * d->kernels->nibble_mask : 0;
+    const uint32_t mask = mask_of(d, matrix);
     memcpy(head->scales, rows->row_scales + from, sizeof head->scales);
     if (matrix->bits == 4) memcpy(head->minima, rows->row_minima + from, sizeof head->minima);
     for (size_t group = 0; group < groups; group++) {
@@ -363,7 +376,7 @@ static void start_block(Block *block, Decoder *d) {
 /* Cut `count` neighbours into spans, as many in each as attention takes together; returns how many spans. */
 static int cut_spans(const Decoder *d, int first, int count, int to, Span *spans) {
     int group = d->shape.heads / d->shape.kv_heads, made = 0;
-    int at_once = d->kernels->most_queries / group > 1 ? d->kernels->most_queries / group : 1;
+    int at_once = d->attention->most_queries / group > 1 ? d->attention->most_queries / group : 1;
     for (int i = 0; i < count; i += at_once)
         spans[made++] = (Span){first + i, count - i < at_once ? count - i : at_once, to + i};
     return made;
@@ -401,6 +414,10 @@ static Status check_ids(const Decoder *d, int room, int start, const int32_t *id
 static void count_call(Decoder *d, int64_t started) {
     if (started) d->profile.total_ns += nanoseconds() - started;
     d->profile.steps++;
+}
+
+Status reviser_read_one(Decoder *d, int start, int32_t id, float *logits) {
+    return reviser_read(d, start, &id, 1, logits);
 }
 
 Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float *logits) {

@@ -67,6 +67,7 @@ typedef struct {
 struct Decoder {
     Shape shape;
     const Kernels *kernels;
+    const Attention *attention;
     Team *team;
 
     int head_dim, padded_dim;
@@ -149,9 +150,13 @@ static inline const Matrix *output_table(const Decoder *d) {
 
 static inline int strip_count(const Matrix *table) { return (table->panels + STRIP - 1) / STRIP; }
 
-/* Numbers from one head's first key to the next head's. */
+/* Numbers that a head's keys take, and those from one head's first key to the next head's. */
+static inline size_t key_cells(const Decoder *d, int room) {
+    return (size_t)room * (size_t)(d->head_dim + d->attention->scale_cells);
+}
+
 static inline size_t head_cells(const Decoder *d, int room) {
-    return (size_t)room * (size_t)(d->head_dim + d->padded_dim);
+    return key_cells(d, room) + (size_t)room * (size_t)d->padded_dim;
 }
 
 static inline size_t history_cells(const Decoder *d, int room) {

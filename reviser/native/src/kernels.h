@@ -39,7 +39,7 @@ typedef struct {
     uint8_t codes[GROUP / 8][PANEL][4];
 } Tile4;
 
-/* At 8 bits a weight is row scale * code, with codes -127 to 127. */
+/* At 8 bits a weight is row scale * code, with codes -127 to 127 in the form that the level's `byte_mask` gives them. */
 typedef struct {
     int8_t codes[GROUP / 4][PANEL][4];
 } Tile8;
@@ -69,7 +69,7 @@ typedef struct {
  * Codes and what belongs to them lie group by group for `together` neighbours, of which there is one unless a
  * level wants more: see `first_group`. A group's values are scale * code, and `sums` holds the sum of its values,
  * which meets the weights' minimum. A level may keep other codes for its products, and in `starts`
- * four copies of the number from which a group's sum of products begins. Products with 32-bit
+ * up to four copies of the number from which a group's sum of products begins. Products with 32-bit
  * matrices use `values`. */
 typedef struct {
     int cols, groups, together;
@@ -87,15 +87,33 @@ static inline size_t first_group(const Activations *in, int position) {
     return (size_t)(position - ahead) * (size_t)in->groups + (size_t)ahead;
 }
 
-/* Keys and values of one head in the cache, as the upper halves of floats: reading them takes
+/* Keys and values of one head in the cache, mostly as the upper halves of floats: reading them takes
  * no conversion. Keys: [block][dimension][8 positions].
- * Values: [position][padded dimension]. */
+ * Values: [position][padded dimension]. A level's rounded attention may keep them in its own way, in the same room and
+ * `scale_cells` more numbers for each key. */
 typedef struct {
     uint16_t *keys;
     uint16_t *values;
     int head_dim;
     int padded_dim;
 } HeadCache;
+
+/* Attention over the cache of one head. */
+typedef struct {
+    /* Rows of queries that it takes at once. */
+    int most_queries;
+    int scale_cells;
+    /* Attend from `queries` rows (at most `most_queries`, each `stride` floats after the last) to cached
+     * positions [from, limits[row]), where from is a multiple of POSITION_STEP. Row r's outcome is
+     * the largest score, the sum of exp(score - largest) and the sum of values weighted by those.
+     * `scratch` holds most_queries * (positions rounded up to POSITION_STEP + 2 * padded dimensions +
+     * VALUE_BLOCK) + VALUE_BLOCK * padded dimensions floats. */
+    void (*attend)(const HeadCache *cache, const float *queries, int stride, int rows, int from,
+                   const int *limits, float scale, float *scratch, float *largest, float *total,
+                   float *out, int out_stride);
+    /* Write a key and a value; threads may write those of different positions at the same time. */
+    void (*store)(const HeadCache *cache, int position, const float *key, const float *value);
+} Attention;
 
 /* What some of the scores of one position say: the largest, the sum of exp(score - largest), and the two
  * highest ones that may be chosen. */
@@ -110,13 +128,12 @@ typedef struct {
     bool (*supported)(void);
     /* Exclusive-or of a byte with two 4-bit codes, as packed for this level. */
     uint8_t nibble_mask;
+    /* The same of a byte with one 8-bit code. */
+    uint8_t byte_mask;
 
     /* Positions whose codes lie together if there are several, and the bytes that it unpacks a group of a panel
      * to, for these. */
     int together, unpacked_bytes;
-    /* Rows of queries that attention takes at once. */
-    int most_queries;
-
     /* Rows of panels [first, first + count) times positions [0, n): out[panel][position][8]. At most MOST_PANELS
      * panels if there are several positions. */
     void (*multiply)(const Matrix *matrix, int first, int count, const Activations *in, int n,
@@ -138,17 +155,9 @@ typedef struct {
     /* One panel. */
     void (*gelu)(const float *products, const float *bias, int n, float *out, size_t stride);
 
-    /* Attend from `queries` rows (at most `most_queries`, each `stride` floats after the last) to cached
-     * positions [from, limits[row]), where from is a multiple of POSITION_STEP. Row r's outcome is
-     * the largest score, the sum of exp(score - largest) and the sum of values weighted by those.
-     * `scratch` holds most_queries * (positions rounded up to POSITION_STEP + 2 * padded dimensions +
-     * VALUE_BLOCK) + VALUE_BLOCK * padded dimensions floats. */
-    void (*attend)(const HeadCache *cache, const float *queries, int stride, int rows, int from,
-                   const int *limits, float scale, float *scratch, float *largest, float *total,
-                   float *out, int out_stride);
-    void (*store_key)(uint16_t *keys, int head_dim, int position, const float *key);
-    void (*store_value)(uint16_t *values, int head_dim, int padded_dim, int position,
-                        const float *value);
+    /* Attention as exact as the cache's upper halves, and a quicker way that rounds more, or NULL for heads that it does not take. */
+    Attention attention;
+    const Attention *(*rounded_attention)(int head_dim);
     float (*exponential)(float x);
     /* The highest of a multiple of eight numbers, and the sum of the exponentials of x - shift. */
     float (*highest)(const float *x, int count);

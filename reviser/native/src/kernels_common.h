@@ -1,17 +1,24 @@
 /* The arithmetic of a step on vectors of eight floats, included once by each level.
  *
  * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
- * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, and PAIR_POSITIONS
- * with multiply_pair4 and multiply_pair8, which take two panels and one to so many positions at once. Or it defines,
+ * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, BYTE_MASK, and MULTIPLY_PAIR, which multiplies
+ * two panels with any number of positions and may have UNPACKED_BYTES. Or it defines,
  * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
- * codes of several lie for that: TOGETHER and UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. */
+ * codes of several lie for that: TOGETHER and UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
+ * ATTENTION_FILE names a file with its rounded attention, if it has one. */
 
 #ifndef QUANTISE8
 #define QUANTISE8 quantise
 #endif
 
+#ifndef BYTE_MASK
+#define BYTE_MASK 0
+#endif
+
 #ifndef MULTIPLY_CODES
 #define TOGETHER 1
+#endif
+#ifndef UNPACKED_BYTES
 #define UNPACKED_BYTES 0
 #endif
 
@@ -200,22 +207,6 @@ INLINE void multiply_panel32(const unsigned char *panel, int groups, const Activ
             function(panel, matrix->groups, in, position, 1, out + position * PANEL);        \
     } while (0)
 
-#ifdef PAIR_POSITIONS
-/* The same for two panels: as many positions at once as there are, by halves. */
-#define MULTIPLY_PAIR(function)                                                                    \
-    do {                                                                                           \
-        int position = 0;                                                                          \
-        for (; position + 8 <= n; position += 8) PAIR_STEP(function, 8);                           \
-        if (n - position >= 4) { PAIR_STEP(function, 4); position += 4; }                          \
-        if (n - position >= 2) { PAIR_STEP(function, 2); position += 2; }                          \
-        if (n - position >= 1) PAIR_STEP(function, 1);                                             \
-    } while (0)
-#define PAIR_STEP(function, count)                                                                 \
-    function(panel, matrix->panel_bytes, matrix->groups, in, position, count, out + position * PANEL, \
-             (size_t)n * PANEL)
-_Static_assert(PAIR_POSITIONS >= 8, "pairs of panels are multiplied with eight positions at once");
-#endif
-
 TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
                             float *out) {
     const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
@@ -225,12 +216,9 @@ TARGET static void multiply(const Matrix *matrix, int first, int count, const Ac
         return;
     }
 #endif
-#ifdef PAIR_POSITIONS
+#ifdef MULTIPLY_PAIR
     for (; count >= 2 && matrix->bits != 32; count -= 2) {
-        if (matrix->bits == 4)
-            MULTIPLY_PAIR(multiply_pair4);
-        else
-            MULTIPLY_PAIR(multiply_pair8);
+        MULTIPLY_PAIR(matrix, panel, in, n, out);
         panel += 2 * matrix->panel_bytes;
         out += 2 * n * PANEL;
     }
@@ -260,7 +248,7 @@ TARGET static void read_row(const Matrix *matrix, int row, float *out) {
         if (matrix->bits == 8) {
             const Tile8 *tile = (const Tile8 *)(head + 1) + group;
             for (int i = 0; i < GROUP; i++)
-                out[i] = head->scales[lane] * (float)tile->codes[i / 4][lane][i % 4];
+                out[i] = head->scales[lane] * (float)(int8_t)(tile->codes[i / 4][lane][i % 4] ^ BYTE_MASK);
             continue;
         }
         const Tile4 *tile = (const Tile4 *)(head + 1) + group;
@@ -281,16 +269,12 @@ static inline uint16_t upper(float x) {
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static void store_key(uint16_t *keys, int head_dim, int position, const float *key) {
+static void store(const HeadCache *cache, int position, const float *key, const float *value) {
     size_t block = (size_t)(position / KEY_BLOCK) * KEY_BLOCK;
-    uint16_t *slot = keys + block * (size_t)head_dim + position % KEY_BLOCK;
-    for (int d = 0; d < head_dim; d++) slot[d * KEY_BLOCK] = upper(key[d]);
-}
-
-static void store_value(uint16_t *values, int head_dim, int padded_dim, int position,
-                        const float *value) {
-    uint16_t *slot = values + (size_t)position * (size_t)padded_dim;
-    for (int d = 0; d < head_dim; d++) slot[d] = upper(value[d]);
+    uint16_t *keys = cache->keys + block * (size_t)cache->head_dim + position % KEY_BLOCK;
+    uint16_t *values = cache->values + (size_t)position * (size_t)cache->padded_dim;
+    for (int d = 0; d < cache->head_dim; d++) keys[d * KEY_BLOCK] = upper(key[d]);
+    for (int d = 0; d < cache->head_dim; d++) values[d] = upper(value[d]);
 }
 
 /* Loops over sums are written out, so that sums stay in registers. */
@@ -499,12 +483,34 @@ TARGET static void attend(const HeadCache *cache, const float *queries, int stri
     attend_few(cache, queries, stride, rows, from, limits, scale, scratch, largest, total, out, out_stride);
 }
 
+/* Few rows are one set of as many, others come in sets of `many`: a constant in each call, so that sums stay in registers. */
+#define BY_ROWS(rows, many, attend)                                                                \
+    switch (rows) {                                                                                \
+        case 1: attend(1); break;                                                                  \
+        case 2: attend(2); break;                                                                  \
+        case 3: attend(3); break;                                                                  \
+        case 4: attend(4); break;                                                                  \
+        case 5: attend(5); break;                                                                  \
+        case 6: attend(6); break;                                                                  \
+        default: attend(many); break;                                                              \
+    }
+_Static_assert(FEW == 6, "the cases of BY_ROWS");
+
+#ifdef ATTENTION_FILE
+#include ATTENTION_FILE
+#else
+static const Attention *find_rounded_attention(int head_dim) {
+    (void)head_dim;
+    return NULL;
+}
+#endif
+
 const Kernels LEVEL_KERNELS = {
     .name = LEVEL_NAME,
     .supported = LEVEL_SUPPORTED,
     .nibble_mask = NIBBLE_MASK,
+    .byte_mask = BYTE_MASK,
     .together = TOGETHER,
-    .most_queries = MOST_QUERIES,
     .unpacked_bytes = UNPACKED_BYTES,
     .multiply = multiply,
     .read_row = read_row,
@@ -514,9 +520,8 @@ const Kernels LEVEL_KERNELS = {
     .layer_norm = layer_norm,
     .swiglu = swiglu,
     .gelu = gelu,
-    .attend = attend,
-    .store_key = store_key,
-    .store_value = store_value,
+    .attention = {.most_queries = MOST_QUERIES, .attend = attend, .store = store},
+    .rounded_attention = find_rounded_attention,
     .exponential = exponential,
     .highest = highest,
     .sum_exponentials = sum_exponentials,

@@ -653,6 +653,7 @@ INLINE void v8_turn_many(const float *rows, int width, int count, float *out) {
 #define LEVEL_NAME "neon"
 #define LEVEL_SUPPORTED has_dot_product
 #define LEVEL_KERNELS kernels_neon
+#define ATTENTION_FILE "attention_neon.h"
 #include "kernels_common.h"
 
 #else

@@ -7,13 +7,14 @@
 
 #include "kernels.h"
 
-#define TARGET __attribute__((target("avx2,fma,avx512f,avx512vl,avx512vnni")))
+#define TARGET __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni")))
 #include "simd_avx2.h"
 
 static bool has_vnni(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+           __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
 }
 
 TARGET static inline __m256i dot_nibbles(__m256i sum, __m256i nibbles, __m256i codes) {
@@ -23,18 +24,23 @@ TARGET static inline __m256i finish_nibbles(__m256i sum) { return sum; }
 
 #include "multiply_avx2.h"
 
-/* Bytes of 8-bit products: the instruction wants one factor unsigned, so codes of inputs are kept 128 higher, and
- * 128 times the sum of the weights is taken off again. */
-#define HIGHER 0x80808080u
+/* Bytes of 8-bit products: the instruction wants one factor unsigned, so codes of weights are kept 128 higher. A group's
+ * sum of products begins at -128 times the sum of its inputs. */
+#define BYTE_MASK 0x80
+#define QUANTISE8 quantise_with_starts
 
 TARGET static void quantise(const Activations *in, int position);
 
-TARGET static void quantise_higher(const Activations *in, int position) {
-    int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
+TARGET static void quantise_with_starts(const Activations *in, int position) {
     quantise(in, position);
-    for (int i = 0; i < in->cols; i += GROUP) {
-        __m256i *group = (__m256i *)(codes + i);
-        _mm256_storeu_si256(group, _mm256_xor_si256(_mm256_loadu_si256(group), _mm256_set1_epi32((int)HIGHER)));
+    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
+    int32_t *starts = in->starts + (size_t)position * (size_t)in->groups;
+    for (int group = 0; group < in->groups; group++, codes += GROUP) {
+        __m256i all = _mm256_loadu_si256((const __m256i *)codes);
+        __m256i sums = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), all);
+        __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+        four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+        starts[group] = -128 * _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
     }
 }
 
@@ -44,21 +50,19 @@ INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activa
     const Tile8 *tile = (const Tile8 *)(head + 1);
     const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
     const float *scales = in->scales + (size_t)position * (size_t)in->groups;
+    const int32_t *starts = in->starts + (size_t)position * (size_t)in->groups;
     v8 scaled[QUAD];
     for (int p = 0; p < count; p++) scaled[p] = v8_splat(0.0f);
     for (int group = 0; group < groups; group++, tile++, codes += GROUP) {
-        __m256i dot[QUAD], extra = _mm256_setzero_si256();
-        for (int p = 0; p < count; p++) dot[p] = _mm256_setzero_si256();
+        __m256i dot[QUAD];
+        for (int p = 0; p < count; p++) dot[p] = _mm256_set1_epi32(starts[p * groups + group]);
         for (int j = 0; j < GROUP / 4; j++) {
             __m256i weight = _mm256_loadu_si256((const __m256i *)tile->codes[j]);
-            extra = _mm256_dpbusd_epi32(extra, _mm256_set1_epi32((int)HIGHER), weight);
             for (int p = 0; p < count; p++)
-                dot[p] = _mm256_dpbusd_epi32(dot[p], four(codes + p * in->cols + 4 * j), weight);
+                dot[p] = _mm256_dpbusd_epi32(dot[p], weight, four(codes + p * in->cols + 4 * j));
         }
-        for (int p = 0; p < count; p++) {
-            v8 sum = _mm256_cvtepi32_ps(_mm256_sub_epi32(dot[p], extra));
-            scaled[p] = v8_fma_scalar(sum, scales[p * groups + group], scaled[p]);
-        }
+        for (int p = 0; p < count; p++)
+            scaled[p] = v8_fma_scalar(_mm256_cvtepi32_ps(dot[p]), scales[p * groups + group], scaled[p]);
     }
     for (int p = 0; p < count; p++)
         v8_store(out + p * PANEL, v8_mul(scaled[p], v8_load(head->scales)));
@@ -66,12 +70,12 @@ INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activa
 
 /* ---- Two panels at once, in registers of 512 bits: the same sums in the same order ---- */
 
-#define PAIR_POSITIONS 8
+typedef int32_t Lane __attribute__((may_alias));
 
-INLINE __m512i wide_four(const int8_t *codes) {
-    int32_t bits;
-    memcpy(&bits, codes, sizeof bits);
-    return _mm512_set1_epi32(bits);
+/* Add to each lane what its four bytes, unsigned, and the four codes are together. Written out, since compilers copy sums from
+ * register to register around the intrinsic. */
+INLINE void dot_fours(__m512i *sum, __m512i bytes, const int8_t *codes) {
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(*sum) : "v"(bytes), "m"(*(const Lane *)codes));
 }
 
 /* 32 bytes of each of the panels. */
@@ -91,99 +95,142 @@ INLINE void store_both(float *out, size_t apart, __m512 products) {
     v8_store(out + apart, _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1)));
 }
 
+/* A group of both panels, unpacked: fours of bytes as they lie in tiles; at 4 bits scales and minima, too. */
+typedef struct {
+    __m512i fours[GROUP / 4];
+    __m512 scale, minimum;
+} Group;
+#define UNPACKED_BYTES (sizeof(Group) / 2)
+
+INLINE void unpack4(const Tile4 *tile, const Tile4 *next, Group *group) {
+    const __m512i nibble = _mm512_set1_epi32(0x0f0f0f0f);
+    for (int j = 0; j < GROUP / 8; j++) {
+        __m512i both = both_panels(tile->codes[j], next->codes[j]);
+        group->fours[j] = _mm512_and_si512(both, nibble);
+        group->fours[j + GROUP / 8] = _mm512_and_si512(_mm512_srli_epi32(both, 4), nibble);
+    }
+    /* Scales, and the minima after them. */
+    __m128i bytes = _mm_loadu_si128((const __m128i *)tile->scales);
+    __m128i next_bytes = _mm_loadu_si128((const __m128i *)next->scales);
+    group->scale = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(bytes, next_bytes)));
+    group->minimum = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, next_bytes)));
+}
+
+INLINE void unpack8(const Tile8 *tile, const Tile8 *next, Group *group) {
+    for (int j = 0; j < GROUP / 4; j++) group->fours[j] = both_panels(tile->codes[j], next->codes[j]);
+}
+
+/* What a product of both panels goes through: tiles, or groups that were unpacked before. */
+typedef struct {
+    const PanelHead *head, *next_head;
+    const Group *unpacked; /* NULL: unpack each group when it is met */
+    int bits, groups;
+    size_t panel_bytes;
+} Pair;
+
 /* Alone, a position waits for memory. Ask for what the next two panels have in the place of a tile, since a processor does
  * not go on by itself from one page to the next. Past the end of the weights this does nothing. */
 INLINE void ask_ahead(const void *tile, size_t bytes, size_t panel_bytes) {
     for (size_t at = 0; at < bytes; at += 64) _mm_prefetch((const char *)tile + 2 * panel_bytes + at, _MM_HINT_T0);
 }
 
-INLINE void multiply_pair4(const unsigned char *panel, size_t panel_bytes, int groups,
-                           const Activations *in, int position, const int count, float *out,
-                           size_t apart) {
-    const PanelHead *head = (const PanelHead *)panel;
-    const PanelHead *next_head = (const PanelHead *)(panel + panel_bytes);
-    const Tile4 *tile = (const Tile4 *)(head + 1), *next = (const Tile4 *)(next_head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    const float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    const float *sums = in->sums + (size_t)position * (size_t)in->groups;
-    const __m512i nibble = _mm512_set1_epi32(0x0f0f0f0f);
-    __m512 scaled[PAIR_POSITIONS], lowered[PAIR_POSITIONS];
+INLINE Group met_group(const Pair *pair, int index) {
+    Group group;
+    if (pair->bits == 4) {
+        const Tile4 *tile = (const Tile4 *)(pair->head + 1) + index, *next = (const Tile4 *)(pair->next_head + 1) + index;
+        ask_ahead(tile, sizeof *tile, pair->panel_bytes);
+        ask_ahead(next, sizeof *next, pair->panel_bytes);
+        unpack4(tile, next, &group);
+    } else {
+        const Tile8 *tile = (const Tile8 *)(pair->head + 1) + index, *next = (const Tile8 *)(pair->next_head + 1) + index;
+        ask_ahead(tile, sizeof *tile, pair->panel_bytes);
+        ask_ahead(next, sizeof *next, pair->panel_bytes);
+        unpack8(tile, next, &group);
+    }
+    return group;
+}
+
+enum { AT_ONCE = 8 };
+
+/* Both panels times `count` positions; `bits`, `count` and whether groups are unpacked are constants in each call. */
+INLINE void multiply_some(const Pair *pair, const Activations *in, int position, const int count, float *out,
+                          size_t apart) {
+    const int groups = pair->groups, cols = in->cols;
+    const int8_t *codes = in->codes + (size_t)position * (size_t)cols;
+    size_t first = (size_t)position * (size_t)groups;
+    const float *scales = in->scales + first, *sums = in->sums + first;
+    const int32_t *starts = in->starts + first;
+    __m512 scaled[AT_ONCE], lowered[AT_ONCE];
     for (int p = 0; p < count; p++) scaled[p] = lowered[p] = _mm512_setzero_ps();
-    for (int group = 0; group < groups; group++, tile++, next++, codes += GROUP) {
-        __m512i dot[PAIR_POSITIONS];
-        if (count == 1) {
-            ask_ahead(tile, sizeof *tile, panel_bytes);
-            ask_ahead(next, sizeof *next, panel_bytes);
-        }
-        for (int p = 0; p < count; p++) dot[p] = _mm512_setzero_si512();
-        for (int j = 0; j < GROUP / 8; j++) {
-            __m512i both = both_panels(tile->codes[j], next->codes[j]);
-            __m512i low = _mm512_and_si512(both, nibble);
-            __m512i high = _mm512_and_si512(_mm512_srli_epi32(both, 4), nibble);
-            for (int p = 0; p < count; p++) {
-                const int8_t *fours = codes + p * in->cols + 4 * j;
-                dot[p] = _mm512_dpbusd_epi32(dot[p], low, wide_four(fours));
-                dot[p] = _mm512_dpbusd_epi32(dot[p], high, wide_four(fours + GROUP / 2));
-            }
-        }
-        /* Scales, and the minima after them. */
-        __m128i bytes = _mm_loadu_si128((const __m128i *)tile->scales);
-        __m128i next_bytes = _mm_loadu_si128((const __m128i *)next->scales);
-        __m512 scale =
-            _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_unpacklo_epi64(bytes, next_bytes)));
-        __m512 minimum =
-            _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, next_bytes)));
-        for (int p = 0; p < count; p++) {
-            __m512 sum = _mm512_mul_ps(_mm512_cvtepi32_ps(dot[p]), scale);
-            scaled[p] = _mm512_fmadd_ps(sum, _mm512_set1_ps(scales[p * groups + group]), scaled[p]);
-            lowered[p] = _mm512_fmadd_ps(minimum, _mm512_set1_ps(sums[p * groups + group]), lowered[p]);
-        }
-    }
-    __m512 row_scales = both_floats(head->scales, next_head->scales);
-    __m512 row_minima = both_floats(head->minima, next_head->minima);
-    for (int p = 0; p < count; p++) {
-        __m512 below = _mm512_mul_ps(lowered[p], row_minima);
-        store_both(out + p * PANEL, apart, _mm512_sub_ps(_mm512_mul_ps(scaled[p], row_scales), below));
-    }
-}
-
-INLINE void multiply_pair8(const unsigned char *panel, size_t panel_bytes, int groups,
-                           const Activations *in, int position, const int count, float *out,
-                           size_t apart) {
-    const PanelHead *head = (const PanelHead *)panel;
-    const PanelHead *next_head = (const PanelHead *)(panel + panel_bytes);
-    const Tile8 *tile = (const Tile8 *)(head + 1), *next = (const Tile8 *)(next_head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    const float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    __m512 scaled[PAIR_POSITIONS];
-    for (int p = 0; p < count; p++) scaled[p] = _mm512_setzero_ps();
-    for (int group = 0; group < groups; group++, tile++, next++, codes += GROUP) {
-        __m512i dot[PAIR_POSITIONS], extra = _mm512_setzero_si512();
-        if (count == 1) {
-            ask_ahead(tile, sizeof *tile, panel_bytes);
-            ask_ahead(next, sizeof *next, panel_bytes);
-        }
-        for (int p = 0; p < count; p++) dot[p] = _mm512_setzero_si512();
+    for (int index = 0; index < groups; index++, codes += GROUP) {
+        Group met;
+        if (!pair->unpacked) met = met_group(pair, index);
+        const Group *group = pair->unpacked ? pair->unpacked + index : &met;
+        __m512i dot[AT_ONCE];
+        for (int p = 0; p < count; p++)
+            dot[p] = pair->bits == 4 ? _mm512_setzero_si512() : _mm512_set1_epi32(starts[p * groups + index]);
         for (int j = 0; j < GROUP / 4; j++) {
-            __m512i weights = both_panels(tile->codes[j], next->codes[j]);
-            extra = _mm512_dpbusd_epi32(extra, _mm512_set1_epi32((int)HIGHER), weights);
-            for (int p = 0; p < count; p++)
-                dot[p] = _mm512_dpbusd_epi32(dot[p], wide_four(codes + p * in->cols + 4 * j), weights);
+            __m512i bytes = group->fours[j];
+            for (int p = 0; p < count; p++) dot_fours(&dot[p], bytes, codes + p * cols + 4 * j);
         }
         for (int p = 0; p < count; p++) {
-            __m512 sum = _mm512_cvtepi32_ps(_mm512_sub_epi32(dot[p], extra));
-            scaled[p] = _mm512_fmadd_ps(sum, _mm512_set1_ps(scales[p * groups + group]), scaled[p]);
+            __m512 sum = _mm512_cvtepi32_ps(dot[p]);
+            if (pair->bits == 4) {
+                sum = _mm512_mul_ps(sum, group->scale);
+                lowered[p] = _mm512_fmadd_ps(group->minimum, _mm512_set1_ps(sums[p * groups + index]), lowered[p]);
+            }
+            scaled[p] = _mm512_fmadd_ps(sum, _mm512_set1_ps(scales[p * groups + index]), scaled[p]);
         }
     }
-    __m512 row_scales = both_floats(head->scales, next_head->scales);
-    for (int p = 0; p < count; p++)
-        store_both(out + p * PANEL, apart, _mm512_mul_ps(scaled[p], row_scales));
+    __m512 row_scales = both_floats(pair->head->scales, pair->next_head->scales);
+    __m512 row_minima = both_floats(pair->head->minima, pair->next_head->minima);
+    for (int p = 0; p < count; p++) {
+        __m512 product = _mm512_mul_ps(scaled[p], row_scales);
+        if (pair->bits == 4) product = _mm512_sub_ps(product, _mm512_mul_ps(lowered[p], row_minima));
+        store_both(out + p * PANEL, apart, product);
+    }
 }
 
-#define QUANTISE8 quantise_higher
+/* Both panels times n positions: a single one as it meets the tiles, several with tiles that are unpacked once for all. */
+INLINE void multiply_pair_bits(const Matrix *matrix, const int bits, const unsigned char *panel, const Activations *in,
+                               int n, float *out) {
+    const PanelHead *head = (const PanelHead *)panel, *next_head = (const PanelHead *)(panel + matrix->panel_bytes);
+    size_t apart = (size_t)n * PANEL;
+    if (n == 1) {
+        const Pair pair = {head, next_head, NULL, bits, matrix->groups, matrix->panel_bytes};
+        multiply_some(&pair, in, 0, 1, out, apart);
+        return;
+    }
+    Group *unpacked = (Group *)in->unpacked;
+    for (int i = 0; i < matrix->groups; i++)
+        if (bits == 4)
+            unpack4((const Tile4 *)(head + 1) + i, (const Tile4 *)(next_head + 1) + i, &unpacked[i]);
+        else
+            unpack8((const Tile8 *)(head + 1) + i, (const Tile8 *)(next_head + 1) + i, &unpacked[i]);
+    const Pair pair = {head, next_head, unpacked, bits, matrix->groups, matrix->panel_bytes};
+    int position = 0;
+#define SOME(count) multiply_some(&pair, in, position, count, out + position * PANEL, apart)
+    for (; position + AT_ONCE <= n; position += AT_ONCE) SOME(AT_ONCE);
+    if (n - position >= 4) { SOME(4); position += 4; }
+    if (n - position >= 2) { SOME(2); position += 2; }
+    if (n - position >= 1) SOME(1);
+#undef SOME
+}
+_Static_assert(AT_ONCE == 8, "what is left are halves of it");
+
+TARGET static void multiply_pair(const Matrix *matrix, const unsigned char *panel, const Activations *in, int n,
+                                 float *out) {
+    if (matrix->bits == 4)
+        multiply_pair_bits(matrix, 4, panel, in, n, out);
+    else
+        multiply_pair_bits(matrix, 8, panel, in, n, out);
+}
+#define MULTIPLY_PAIR multiply_pair
+
 #define LEVEL_NAME "vnni"
 #define LEVEL_SUPPORTED has_vnni
 #define LEVEL_KERNELS kernels_vnni
+#define ATTENTION_FILE "attention_vnni.h"
 #include "kernels_common.h"
 
 #else

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 7 };
+enum { REVISER_NATIVE_VERSION = 8 };
 
 typedef struct Decoder Decoder;
 
@@ -89,6 +89,8 @@ Status reviser_set_rotary(Decoder *decoder, const float *cosine, const float *si
 /* Take in `count` ids after the first `start` that are cached, forgetting what came after those, and
  * write the scores of the next id to `logits`. The caller knows how many ids it has read. */
 Status reviser_read(Decoder *decoder, int start, const int32_t *ids, int count, float *logits);
+/* The same for one id, which spares the caller an array. */
+Status reviser_read_one(Decoder *decoder, int start, int32_t id, float *logits);
 
 /* Several histories that are read together, in rows of `room` ids each; NULL when there is no memory for
  * them, or they are more than 128, or longer than the decoder's capacity. They use the decoder's threads and
@@ -140,11 +142,28 @@ Status reviser_batch_outlooks(Batch *batch, int texts, const int32_t *rows, cons
                               const int32_t *expected, const Choices *choices, Outlook *outlooks,
                               const Questions *questions);
 
-/* The ids of the `wanted` highest scores, highest first and of equal ones the lower id first, among those
- * where `allowed` is not 0, and their probabilities among themselves at a temperature above 0. Scores of
- * minus infinity and not-a-number are left out. Returns how many. */
-int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wanted,
-                      double temperature, int64_t *ids, double *probabilities);
+/* An id, with its probability or score. */
+typedef struct {
+    int64_t id;
+    double value;
+} Ranked;
+
+/* What an id is drawn from, how, and what was drawn. One of the ids below `count` where `allowed` is not 0 is drawn: of the `wanted` highest
+ * scores, at a temperature above 0, cut by top-p and min-p. The probabilities of moves, the ids [first_move, end_of_moves), are raised
+ * to a power, and their odds before a first move multiplied. */
+typedef struct {
+    const float *scores;
+    const uint8_t *allowed;
+    Ranked *candidates; /* room for `wanted` */
+    Ranked picked;
+    double temperature, top_p, min_p, move_power, move_odds;
+    int32_t count, wanted, first_move, end_of_moves;
+} Choosing;
+
+/* Draw an id by a number from 0 up to 1; `moving` says that the last action was a move. The candidates get their probabilities, highest
+ * first and of equal scores the lower id first. Scores of minus infinity and not-a-number are left out. Returns how many candidates there
+ * are; 0 where no id has a chance, or one a score of infinity. All comes in one structure because each argument of a call costs its caller time. */
+int reviser_choose(Choosing *choosing, int moving, double drawn);
 
 /* What rows of scores say about the ids [0, count) where `allowed` is not 0: the highest score, the first id
  * that has it (-1 where none has a chance), and the logarithm of the sum of their exponentials. */

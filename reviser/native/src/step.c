@@ -228,8 +228,7 @@ static void rotate(const Decoder *d, int position, const float *from, float *to)
 static HeadCache head_cache(const Decoder *d, const History *history, int layer, int kv_head) {
     size_t head = (size_t)layer * (size_t)d->shape.kv_heads + (size_t)kv_head;
     uint16_t *keys = history->cells + head * head_cells(d, history->room);
-    return (HeadCache){keys, keys + (size_t)history->room * (size_t)d->head_dim, d->head_dim,
-                       d->padded_dim};
+    return (HeadCache){keys, keys + key_cells(d, history->room), d->head_dim, d->padded_dim};
 }
 
 static const float *qkv_of(const Decoder *d, int row) {
@@ -243,8 +242,7 @@ static void remember(const Decoder *d, int layer, int kv_head, const Token *toke
     const float *value = key + d->shape.kv_heads * d->head_dim;
     HeadCache cache = head_cache(d, token->history, layer, kv_head);
     rotate(d, token->position, key, turned);
-    d->kernels->store_key(cache.keys, d->head_dim, token->position, turned);
-    d->kernels->store_value(cache.values, d->head_dim, d->padded_dim, token->position, value);
+    d->attention->store(&cache, token->position, turned, value);
 }
 
 /* The id of one row alone: each head's history is cut into stretches, which threads share out. */
@@ -257,7 +255,7 @@ static void attention_of_one(const Job *job, Place *place, int layer, int row) {
     int position = job->start + row, positions = position + 1, group = s->heads / s->kv_heads;
     int length = stretch_length(positions), stretches = stretch_count(positions);
     int total = s->kv_heads * stretches, first_item, end;
-    int most = d->kernels->most_queries;
+    int most = d->attention->most_queries;
     float scale = 1.0f / sqrtf((float)d->head_dim);
     int limits[MAX_QUERIES];
     while (phase_take(place, total, &first_item, &end)) {
@@ -274,7 +272,7 @@ static void attention_of_one(const Job *job, Place *place, int layer, int row) {
                 for (int r = 0; r < rows; r++)
                     rotate(d, position, qkv + (head + r) * d->head_dim,
                            scratch->queries + r * d->padded_dim);
-                d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, from, limits, scale,
+                d->attention->attend(&cache, scratch->queries, d->padded_dim, rows, from, limits, scale,
                                    scratch->scores, d->part_largest + part, d->part_total + part,
                                    d->part_out + (size_t)part * (size_t)d->padded_dim, d->padded_dim);
             }
@@ -308,7 +306,7 @@ static void attend_span(const Job *job, Scratch *scratch, int layer, int kv_head
     float largest[MAX_QUERIES], sums[MAX_QUERIES];
     int limits[MAX_QUERIES];
     float *outcome = scratch->queries + MAX_QUERIES * d->padded_dim;
-    int most = d->kernels->most_queries;
+    int most = d->attention->most_queries;
     for (int row = 0; rows_left > 0; row += most, rows_left -= most) {
         int rows = rows_left < most ? rows_left : most;
         for (int r = 0; r < rows; r++) {
@@ -317,7 +315,7 @@ static void attend_span(const Job *job, Scratch *scratch, int layer, int kv_head
             rotate(d, tokens[p].position, qkv_of(d, span->first + p) + head * d->head_dim,
                    scratch->queries + r * d->padded_dim);
         }
-        d->kernels->attend(&cache, scratch->queries, d->padded_dim, rows, 0, limits, scale,
+        d->attention->attend(&cache, scratch->queries, d->padded_dim, rows, 0, limits, scale,
                            scratch->scores, largest, sums, outcome, d->padded_dim);
         for (int r = 0; r < rows; r++) {
             int p = (row + r) / group, head = kv_head * group + (row + r) % group;

@@ -1,6 +1,7 @@
-/* The highest scores of a vocabulary, in one pass, and how likely they are. */
+/* The highest scores of a vocabulary, how likely they are, and the draw among them. */
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -8,76 +9,215 @@
 
 enum {
     BLOCK = 32,
+    /* Blocks in which the highest scores are looked for first: so many, of so many ids or more. */
+    MOST_BLOCKS = 1024,
+    SEARCH_BLOCK = 64,
+    /* Blocks that are looked into beside one for each score that is wanted: the likeliest ids of some may not be allowed. */
+    SPARE_BLOCKS = 4,
     /* Exponentials that are added up in single precision. */
     PIECE = 128,
 };
 
 /* Whether a comes before b among the highest. */
-static int before(const float *scores, int64_t a, int64_t b) {
-    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+static bool before(Ranked a, Ranked b) {
+    return a.value > b.value || (a.value == b.value && a.id < b.id);
 }
 
-/* `heap` has the last of the ids so far at its root, where it is replaced. Let the id at `at` sink to
+/* `heap` has the last of those so far at its root, where it is replaced. Let the one at `at` sink to
  * its place among `size`. */
-static void sink(const float *scores, int64_t *heap, int size, int at) {
-    int64_t id = heap[at];
+static void sink(Ranked *heap, int size, int at) {
+    Ranked one = heap[at];
     for (int child; (child = 2 * at + 1) < size; at = child) {
-        if (child + 1 < size && before(scores, heap[child], heap[child + 1])) child++;
-        if (before(scores, heap[child], id)) break;
+        if (child + 1 < size && before(heap[child], heap[child + 1])) child++;
+        if (before(heap[child], one)) break;
         heap[at] = heap[child];
     }
-    heap[at] = id;
+    heap[at] = one;
 }
 
-/* Take the next id, which is higher than all before it: equal scores do not displace one another. */
-static int consider(const float *scores, const uint8_t *allowed, int64_t id, int wanted, int64_t *heap,
-                    int found) {
-    if (!allowed[id] || !(scores[id] > -INFINITY)) return found;
-    if (found < wanted) {
-        heap[found++] = id;
-        if (found == wanted)
-            for (int at = found / 2 - 1; at >= 0; at--) sink(scores, heap, found, at);
-    } else if (scores[id] > scores[heap[0]]) {
-        heap[0] = id;
-        sink(scores, heap, found, 0);
+static void make_heap(Ranked *heap, int size) {
+    for (int at = size / 2 - 1; at >= 0; at--) sink(heap, size, at);
+}
+
+/* Take those of the scores [from, to) that are among the `wanted` highest so far, and not below `least`. Without `allowed`, all may be
+ * taken. */
+static int take_highest(const float *scores, const uint8_t *allowed, int from, int to, double least, int wanted,
+                        Ranked *heap, int found) {
+    if (found == wanted && heap[0].value > least) least = heap[0].value;
+    for (int id = from; id < to; id++) {
+        float score = scores[id];
+        /* Not a number is not above anything. */
+        if (!(score >= least) || score == -INFINITY || (allowed && !allowed[id])) continue;
+        Ranked one = {id, score};
+        if (found < wanted) {
+            heap[found++] = one;
+            if (found < wanted) continue;
+            make_heap(heap, found);
+        } else if (before(one, heap[0])) {
+            heap[0] = one;
+            sink(heap, found, 0);
+        }
+        if (heap[0].value > least) least = heap[0].value;
     }
     return found;
 }
 
-static int find_top(const float *scores, const uint8_t *allowed, int count, int wanted, int64_t *ids) {
-    if (wanted < 1) return 0;
-    int found = 0, id = 0;
-    for (; id < count && found < wanted; id++)
-        found = consider(scores, allowed, id, wanted, ids, found);
-    /* Few scores pass the lowest of those found, so they are looked at in blocks; a block with a
-     * not-a-number in it may say that this is its highest, and is looked at, too. */
+/* Highest first. */
+static void sort_falling(Ranked *found, int size) {
+    make_heap(found, size);
+    while (--size > 0) {
+        Ranked last = found[0];
+        found[0] = found[size];
+        found[size] = last;
+        sink(found, size, 0);
+    }
+}
+
+/* The highest score of each block of `size` ids. Scores are numbers: beside one that is none, others of its block may be passed over. */
+static void find_maxima(const float *scores, int count, int size, float *maxima) {
     const Kernels *kernels = find_kernels(NULL);
-    for (; id + BLOCK <= count; id += BLOCK) {
-        if (kernels->highest(scores + id, BLOCK) <= scores[ids[0]]) continue;
-        for (int i = 0; i < BLOCK; i++) found = consider(scores, allowed, id + i, wanted, ids, found);
+    for (int from = 0; from < count; from += size, maxima++) {
+        int length = from + size < count ? size : count - from, whole = length / 8 * 8;
+        float most = whole ? kernels->highest(scores + from, whole) : -INFINITY;
+        for (int i = whole; i < length; i++)
+            if (!(scores[from + i] <= most)) most = scores[from + i];
+        *maxima = isnan(most) ? INFINITY : most;
     }
-    for (; id < count; id++) found = consider(scores, allowed, id, wanted, ids, found);
-    /* A heap that was never full is no heap yet. Then take the lowest to the end, again and again. */
-    for (int at = found / 2 - 1; at >= 0; at--) sink(scores, ids, found, at);
-    for (int size = found - 1; size > 0; size--) {
-        int64_t lowest = ids[0];
-        ids[0] = ids[size];
-        ids[size] = lowest;
-        sink(scores, ids, size, 0);
+}
+
+/* As many scores as there are blocks are at least as high as the lowest maximum of these blocks. So only the blocks with the highest
+ * maxima are looked into, for scores that are as high as that. Where so many of these are not allowed, or equal, that other blocks may have
+ * the wanted ones, too, more blocks are looked into. */
+static int find_in_blocks(const float *scores, const uint8_t *allowed, int count, int wanted, Ranked *top) {
+    float maxima[MOST_BLOCKS];
+    Ranked chosen[MOST_BLOCKS];
+    int size = SEARCH_BLOCK;
+    while ((count - 1) / size >= MOST_BLOCKS) size *= 2;
+    int blocks = (count + size - 1) / size;
+    if (wanted + SPARE_BLOCKS >= blocks) return 0;
+    find_maxima(scores, count, size, maxima);
+    for (int most = wanted + SPARE_BLOCKS; most < blocks; most *= 4) {
+        if (take_highest(maxima, NULL, 0, blocks, -INFINITY, most, chosen, 0) < most) return 0;
+        double least = chosen[0].value;
+        int found = 0;
+        for (int i = 0; i < most; i++) {
+            int from = (int)chosen[i].id * size, to = from + size < count ? from + size : count;
+            found = take_highest(scores, allowed, from, to, least, wanted, top, found);
+        }
+        if (found == wanted && top[0].value > least) return found;
     }
+    return 0;
+}
+
+static int find_top(const float *scores, const uint8_t *allowed, int count, int wanted, Ranked *top) {
+    if (wanted < 1) return 0;
+    int found = find_in_blocks(scores, allowed, count, wanted, top);
+    if (!found) found = take_highest(scores, allowed, 0, count, -INFINITY, wanted, top, 0);
+    sort_falling(top, found);
     return found;
 }
 
-int reviser_top_k(const float *scores, const uint8_t *allowed, int count, int wanted,
-                      double temperature, int64_t *ids, double *probabilities) {
-    int found = find_top(scores, allowed, count, wanted, ids);
+static double total_of(const Ranked *candidates, int count) {
     double total = 0;
-    for (int i = 0; i < found; i++) {
-        probabilities[i] = exp(((double)scores[ids[i]] - scores[ids[0]]) / temperature);
-        total += probabilities[i];
+    for (int i = 0; i < count; i++) total += candidates[i].value;
+    return total;
+}
+
+static void divide(Ranked *candidates, int count, double by) {
+    for (int i = 0; i < count; i++) candidates[i].value /= by;
+}
+
+/* How many of the falling probabilities top-p and min-p leave; always one at least. */
+static int cut(const Ranked *candidates, int count, double top_p, double min_p) {
+    if (top_p < 1) {
+        double total = 0;
+        for (int i = 0; i < count; i++) {
+            total += candidates[i].value;
+            if (total >= top_p) count = i + 1;
+        }
     }
-    for (int i = 0; i < found; i++) probabilities[i] /= total;
-    return found;
+    double least = min_p * candidates[0].value;
+    while (count > 1 && candidates[count - 1].value < least) count--;
+    return count;
+}
+
+static bool is_move(const Choosing *rule, int64_t id) {
+    return id >= rule->first_move && id < rule->end_of_moves;
+}
+
+/* Raise the probabilities of moves to a power. The odds of a move, whichever it is, become `move_odds` times what they were. After a
+ * move they do not: all other actions together are then one more choice among the moves. Whether anything has changed. */
+static bool sharpen_moves(Ranked *candidates, int count, const Choosing *rule, bool moving) {
+    double highest = 0, together = 0, staying = 0, raised = 0;
+    for (int i = 0; i < count; i++) {
+        double value = candidates[i].value;
+        if (!is_move(rule, candidates[i].id)) {
+            staying += value;
+            continue;
+        }
+        together += value;
+        if (value > highest) highest = value;
+    }
+    if (highest == 0) return false;
+    /* Divided by the largest first, since high powers of small numbers are 0. */
+    double largest = moving && staying > highest ? staying : highest;
+    for (int i = 0; i < count; i++) {
+        if (!is_move(rule, candidates[i].id)) continue;
+        candidates[i].value = pow(candidates[i].value / largest, rule->move_power);
+        raised += candidates[i].value;
+    }
+    double moves, others;
+    if (moving) {
+        double together_stay = pow(staying / largest, rule->move_power), total = raised + together_stay;
+        moves = 1 / total;
+        others = staying > 0 ? together_stay / (staying * total) : 0;
+    } else if (staying > 0 && together < 1) {
+        double wanted = rule->move_odds * together / (1 + (rule->move_odds - 1) * together);
+        moves = wanted / raised;
+        others = (1 - wanted) / (1 - together);
+    } else {
+        /* Where there is nothing but moves, one is made whatever its odds are. */
+        moves = 1 / raised;
+        others = 1;
+    }
+    for (int i = 0; i < count; i++)
+        candidates[i].value *= is_move(rule, candidates[i].id) ? moves : others;
+    return true;
+}
+
+/* The place where probabilities, added up one by one, pass `drawn`. */
+static int draw(const Ranked *candidates, int count, double drawn) {
+    for (int i = 0; i < count; i++) {
+        drawn -= candidates[i].value;
+        if (drawn < 0) return i;
+    }
+    return count - 1;
+}
+
+/* Few are out of place; those with equal values keep their order. */
+static void restore_order(Ranked *candidates, int count) {
+    for (int i = 1; i < count; i++) {
+        Ranked one = candidates[i];
+        int at = i;
+        for (; at > 0 && candidates[at - 1].value < one.value; at--) candidates[at] = candidates[at - 1];
+        candidates[at] = one;
+    }
+}
+
+int reviser_choose(Choosing *rule, int moving, double drawn) {
+    Ranked *candidates = rule->candidates;
+    int found = find_top(rule->scores, rule->allowed, rule->count, rule->wanted, candidates);
+    if (!found || isinf(candidates[0].value)) return 0;
+    double highest = candidates[0].value;
+    for (int i = 0; i < found; i++)
+        candidates[i].value = exp((candidates[i].value - highest) / rule->temperature);
+    divide(candidates, found, total_of(candidates, found));
+    int kept = cut(candidates, found, rule->top_p, rule->min_p);
+    if (kept < found) divide(candidates, kept, total_of(candidates, kept));
+    bool sharper = sharpen_moves(candidates, kept, rule, moving);
+    rule->picked = candidates[draw(candidates, kept, drawn)];
+    if (sharper) restore_order(candidates, kept);
+    return kept;
 }
 
 /* The next ids in a row that are allowed, from *from on; false when there are none. */

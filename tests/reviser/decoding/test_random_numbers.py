@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviser.core.canvas import Canvas
+from reviser.core.errors import InvalidAction
+from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.random_numbers import Random
+from reviser.decoding.sampler import Sampler
 
 
 @given(st.integers(min_value=0, max_value=1 << 200))
@@ -30,6 +34,22 @@ def test_a_state_can_be_returned_to() -> None:
     other = Random(8)
     other.state = dict(np.random.default_rng(7).bit_generator.state)
     assert other.random() == Random(7).random()
+
+
+def test_the_last_number_can_come_again() -> None:
+    stream = Random(7)
+    first = stream.random()
+    stream.take_back()
+    assert stream.random() == first
+    assert stream.random() != first
+
+
+def test_where_nothing_can_be_chosen_no_number_is_drawn() -> None:
+    sampler, valid = Sampler(seed=4), Canvas(Vocabulary(6)).valid_actions()
+    before = sampler.state
+    with pytest.raises(InvalidAction, match="no valid action any chance"):
+        sampler.choose(np.full(valid.vocabulary.size, -np.inf, dtype=np.float32), valid)
+    assert sampler.state == before
 
 
 def test_without_a_seed_it_is_another_stream() -> None:

@@ -17,10 +17,11 @@ from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.decoding.torch_policy import read_batch as read_batch_in_torch
 from reviser.model import ModelConfig, Reviser, preset
+from reviser.model.layout import Bits
 from reviser.native import CacheFull, NativeBatch, NativeDecoder, read_batch
 from reviser.proofreading.reader import Reader, Rules
 from tests.reviser.checkpoints.parts import random_model
-from tests.reviser.native.conftest import CONFIGS, random_ids
+from tests.reviser.native.conftest import CONFIGS, random_ids, rounds_attention, tolerance
 from tests.reviser.native.test_decoder import error
 
 Build = Callable[[ModelConfig], Reviser]
@@ -42,7 +43,7 @@ def alone(decoder: NativeDecoder, texts: list[list[int]]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
 def test_together_as_one_after_the_other(
-    config: ModelConfig, bits: int, level: str, build: Build
+    config: ModelConfig, bits: Bits, level: str, build: Build
 ) -> None:
     """More ids than go through a layer at a time, so that texts are cut where it happens to be."""
     texts = ragged(config)
@@ -53,8 +54,8 @@ def test_together_as_one_after_the_other(
             found = batch.read(range(len(texts)), texts)
             assert found.shape == (len(texts), config.vocab_size)
             for one, other in zip(found, wanted, strict=True):
-                assert error(one, other) < (0.002 if bits == 32 else 0.05)
-                assert one.argmax() == other.argmax()
+                assert error(one, other) < tolerance(config, bits, level)
+                assert one.argmax() == other.argmax() or rounds_attention(config, bits, level)
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
@@ -121,8 +122,8 @@ def test_rows_go_on_at_their_own_places(config: ModelConfig, level: str, build: 
             for one, row in zip(found, rows, strict=True):
                 assert batch.lengths[row] == len(histories[row])
                 (wanted,) = alone(decoder, [histories[row]])
-                assert error(one, wanted) < 0.05
-                assert one.argmax() == wanted.argmax()
+                assert error(one, wanted) < tolerance(config, 4, level)
+                assert one.argmax() == wanted.argmax() or rounds_attention(config, 4, level)
 
 
 def test_threads_change_no_bit(level: str, build: Build) -> None:

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from reviser.model import ModelConfig, Reviser, preset
+from reviser.model.layout import Bits
 from reviser.native import NativeBatch, NativeDecoder
-from tests.reviser.native.conftest import random_ids
+from tests.reviser.native.conftest import random_ids, tolerance
 from tests.reviser.native.test_decoder import error
 
 Build = Callable[[ModelConfig], Reviser]
@@ -44,16 +45,26 @@ def test_any_number_of_ids_at_once_changes_no_bit(
 
 
 @pytest.mark.parametrize("bits", [8, 32])
+@pytest.mark.parametrize("head_dim", [12, 16, 48])
 @pytest.mark.parametrize(("heads", "kv_heads"), [(3, 1), (6, 2), (5, 5), (7, 1)])
 def test_contexts_of_any_length_are_as_in_plain_c(
-    bits: int, heads: int, kv_heads: int, level: str, build: Build
+    bits: Bits, head_dim: int, heads: int, kv_heads: int, level: str, build: Build
 ) -> None:
-    """Queries come in sets and keys in blocks; heads of 12 dimensions fill no vector."""
+    """Queries come in sets and keys in blocks; heads of 12 dimensions fill no vector, of 48 no pair of them."""
     config = preset(
-        "tiny", width=12 * heads, heads=heads, kv_heads=kv_heads, ff=64, vocab_size=50, context=150
+        "tiny",
+        width=head_dim * heads,
+        heads=heads,
+        kv_heads=kv_heads,
+        ff=64,
+        vocab_size=50,
+        context=150,
     )
     model = build(config)
     ids = random_ids(config, 150)
+    # In full precision keys and values may fall, which have sixteen bits. Wider heads have more codes that may, and where attention
+    # is rounded, plain C keeps others.
+    limit = 0.005 if bits == 32 else tolerance(config, bits, level) * (1 if head_dim == 12 else 2)
     with (
         NativeDecoder.from_model(model, bits, threads=2, level=level) as decoder,
         NativeDecoder.from_model(model, bits, threads=1, level="portable") as plain,
@@ -62,7 +73,7 @@ def test_contexts_of_any_length_are_as_in_plain_c(
             decoder.truncate(0)
             plain.truncate(0)
             found, wanted = decoder.prefill(ids[:count]), plain.prefill(ids[:count])
-            assert error(found, wanted) < (0.002 if bits == 32 else 0.05), count
+            assert error(found, wanted) < limit, count
 
 
 def test_pieces_of_any_length_change_no_bit_of_a_batch(level: str, build: Build) -> None:

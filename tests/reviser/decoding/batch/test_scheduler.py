@@ -23,10 +23,11 @@ from reviser.decoding.batch.scheduler import GeneratedRun, generate
 from reviser.decoding.batch.validity import Rules
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.sampler import Sampler, with_sharper_moves
+from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser
-from reviser.native.top_k import top_k_probabilities
+from reviser.native.choosing import with_sharper_moves
+from reviser.native.top_k import top_k_in_numpy
 from tests.toys import VOCABULARY, toy_model
 
 CUDA = pytest.param(
@@ -361,7 +362,7 @@ def test_surer_moves_are_chosen_as_a_sampler_chooses_them(
     moves, temperature = range(4, 7), 0.9
     array, given_ = np.array(scores, dtype=np.float32), (drawn + 0.5) / 1000
     allowed = np.arange(8) != 3
-    ids, shares = top_k_probabilities(array, allowed, top_k or 8, temperature)
+    ids, shares = top_k_in_numpy(array, allowed, top_k or 8, temperature)
     if for_moves < temperature:
         power = temperature / for_moves
         shares = with_sharper_moves(ids, shares, moves, power, last in moves)

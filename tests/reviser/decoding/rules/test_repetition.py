@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from reviser.core.actions import Insert
 from reviser.core.canvas import Canvas
+from reviser.core.vocabulary import PAPER_KINDS
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.repetition import (
     OPENING_LINES,
@@ -18,9 +20,9 @@ from reviser.decoding.rules.repetition import (
     PHRASE,
     SECOND,
     THIRD,
+    Places,
     Unrepeated,
     UnrepeatedPhrases,
-    completions,
 )
 from reviser.decoding.sampler import Sampler, Scores
 from tests.toys import VOCABULARY, ToyTokenizer
@@ -47,7 +49,10 @@ def test_completions_are_what_would_repeat(
     cursor = data.draw(st.integers(0, len(tokens)))
     if cursor < size - 1:
         return
-    found = set(completions(tokens, cursor, size))
+    canvas = Canvas(VOCABULARY, tokens, cursor=cursor)
+    places = Places(size)
+    places.follow(canvas, 0)
+    found = set(places.completions(canvas.between(cursor, canvas.length)))
     tail = tokens[cursor - size + 1 : cursor]
     windows = {
         tuple(tokens[at : at + size])
@@ -227,3 +232,37 @@ def test_marks_and_lines_may_be_repeated() -> None:
     canvas, history = seed(VOCABULARY, [])
     list(Rollout(policy, canvas, history, Sampler.greedy(), max_actions=24))
     assert canvas.tokens == (list_item * 24)[:24]
+
+
+@given(st.lists(st.integers(0, 999), max_size=60), st.integers(0, 8), st.integers(0, 8))
+def test_rules_that_follow_a_run_say_what_new_ones_say(
+    choices: list[int], before: int, behind: int
+) -> None:
+    """Whatever is inserted, deleted, moved, taken back and done again, and whatever other canvas they are asked about between."""
+    tokenizer = ToyTokenizer()
+    words = [256, 257, 258, *b"c.\n4"]
+    vocabulary = replace(VOCABULARY, kinds=PAPER_KINDS | {"delete"})
+
+    def rules() -> UnrepeatedPhrases:
+        return UnrepeatedPhrases(Unrepeated(Even(words), 4, tokenizer), tokenizer)
+
+    canvas, history = seed(vocabulary, (words * 2)[:before], (words * 2)[:behind])
+    followed = rules()
+    for number in choices:
+        if number % 19 == 0:
+            other = Canvas(vocabulary, [*canvas.tokens, *words[: number % 5]])
+            followed.scores(history, other)
+        if number % 23 == 0 and canvas.redoable:
+            canvas.redo()
+        elif number % 17 == 0 and canvas.undoable:
+            canvas.undo()
+        elif number % 7 == 0:
+            others = [id for id in canvas.valid_actions().operators if id != vocabulary.stop_id]
+            if others:
+                canvas.apply(canvas.action(others[number % len(others)]))
+        else:
+            canvas.apply(Insert(words[number % len(words)]))
+        made = followed.scores(history, canvas)
+        assert made is not None
+        # The array is used again.
+        assert made.tolist() == rules().scores(history, canvas).tolist()  # type: ignore[union-attr]
