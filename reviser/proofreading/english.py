@@ -75,7 +75,18 @@ VARIANTS = _pairs(
     focussed/focused focussing/focusing benefitted/benefited benefitting/benefiting biassed/biased
     mediaeval/medieval analogue/analog catalogue/catalog dialogue/dialog prologue/prolog
     likeable/likable sizeable/sizable useable/usable cancelled/canceled cancelling/canceling"""
-)
+) | {
+    "built-in": "builtin",
+    "code base": "codebase",
+    "data set": "dataset",
+    "file name": "filename",
+    "run time": "runtime",
+    "run-time": "runtime",
+    "time stamp": "timestamp",
+    "user name": "username",
+    "web site": "website",
+    "white space": "whitespace",
+}
 # They look like British spellings and are the only ones.
 SPELLED_ONE_WAY = _set(
     """four hour our pour tour sour your flour contour detour velour advertise advise apprise arise

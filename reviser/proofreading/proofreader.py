@@ -1,7 +1,7 @@
 """A proofreader: documents in, corrected documents and the list of changes out.
 
 A document is read as its format's prose. Sentences are the unit of a decision, and the paragraph is what the model sees
-around them; one that overtypes reads neighbours in one passage. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
+around them; one that overtypes reads a few neighbours in one passage, and nothing around them. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
 (`vetoes`), and by what it would do to the document (`reviser.prose.safe_edits`). Sentences that were changed are read again.
 What was changed once stays: a later look corrects other words alone.
 """
@@ -66,14 +66,17 @@ from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 
-# Tokens on either side of what a model that overtypes reads: mostly that is a whole paragraph.
-_SIDE_TOGETHER: Final = 32
+# Tokens of neighbouring sentences that a model that overtypes reads in one passage. In longer ones it finds less.
+_TOGETHER: Final = 64
+# Tokens on either side of a part of a sentence. Whole sentences are shown alone: with text beside them the model leaves more mistakes.
+_SIDE_OF_PART: Final = 32
 # The start marker, the draft's, and the moves back over what follows a passage.
 _MARKERS: Final = 14
 _CHARACTERS_OF_TOKEN: Final = 8
 _QUOTES = re.compile('["“”„«»]')
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
+_FIRST_OF_WORD = re.compile(r"[^\W_]")
 _FINAL = ".!?…;:,"
 # What the correction of an unknown word may be called.
 _OF_SPELLING = frozenset(Kind) - {Kind.PUNCTUATION, Kind.WORD_ORDER, Kind.EXTRA_WORD}
@@ -197,9 +200,9 @@ class Proofreader:
         self._longest = max(1, min(PASSAGE, third - _MARKERS))
         self._side = max(0, min(NEIGHBOURS, third)) // 2
         # A model that overtypes was trained on passages of several sentences, each of which it reads twice.
-        self._together = policy.vocabulary.overtypes
+        self._together = min(_TOGETHER, self._longest) if policy.vocabulary.overtypes else 0
         if self._together:
-            self._side = min(self._side, _SIDE_TOGETHER)
+            self._side = min(self._side, _SIDE_OF_PART)
 
     @property
     def known(self) -> Callable[[str], bool] | None:
@@ -252,7 +255,7 @@ class Proofreader:
         found = [
             (work, misspelt)
             for work in works
-            for misspelt in work.misspelt(speller, self._tokenizer, self._longest)
+            for misspelt in work.misspelt(speller, self._tokenizer, self._longest, self._together)
         ]
         for at in range(0, len(found), AT_ONCE):
             some = found[at : at + AT_ONCE]
@@ -416,7 +419,8 @@ class Proofreader:
         """How a sentence reads with each of some changes."""
         paragraph, encode = passage.paragraph, self._tokenizer.encode
         text = paragraph.text
-        sentence = _Passage(paragraph, (span,), encode(text[span.start : span.end]))
+        tokens = encode(text[span.start : span.end])
+        sentence = _Passage(paragraph, (span,), tokens, passage.was_cut)
         changed = [
             encode(text[span.start : one.start] + one.new + text[one.end : span.end])
             for one in some
@@ -424,7 +428,9 @@ class Proofreader:
         return Question(self._with_sides(sentence), changed)
 
     def _with_sides(self, passage: _Passage) -> Passage:
-        """A passage as the model is shown it, between what stands beside it in its paragraph."""
+        """A passage as the model is shown it, between what stands beside it in its paragraph if it needs that."""
+        if self._together and not passage.is_part:
+            return Passage(passage.tokens)
         text, (start, end) = passage.paragraph.text, passage.span
         size = self._side * _CHARACTERS_OF_TOKEN
         left = self._tokenizer.encode(text[_space_after(text, start - size) : start])
@@ -462,10 +468,18 @@ class _Passage(NamedTuple):
     paragraph: Paragraph
     sentences: tuple[Span, ...]
     tokens: list[int]
+    was_cut: bool = False
 
     @property
     def span(self) -> Span:
         return Span(self.sentences[0].start, self.sentences[-1].end)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it has a part of a sentence: of a long one, or of one in which a full stop is no end."""
+        first = _FIRST_OF_WORD.search(self.text)
+        later = _FIRST_OF_WORD.search(self.paragraph.text, self.span.end)
+        return self.was_cut or any(found and found[0].islower() for found in (first, later))
 
     @property
     def text(self) -> str:
@@ -477,7 +491,8 @@ def _passages(paragraph: Paragraph, tokenizer: Tokenizer, longest: int) -> Itera
     place = 0
     for sentence in sentences(paragraph):
         # The space between two sentences belongs to the second, as to a word.
-        waiting = [Span(place, sentence.end)]
+        whole = Span(place, sentence.end)
+        waiting = [whole]
         place = sentence.end
         while waiting:
             span = waiting.pop()
@@ -490,7 +505,7 @@ def _passages(paragraph: Paragraph, tokenizer: Tokenizer, longest: int) -> Itera
                 middle = span.start + cut
                 waiting += [Span(middle, span.end), Span(span.start, middle)]
             elif 0 < len(tokens) <= longest and _shown(tokenizer, tokens) == text.encode():
-                yield _Passage(paragraph, (span,), tokens)
+                yield _Passage(paragraph, (span,), tokens, span != whole)
 
 
 def _joined(passages: Iterable[_Passage], longest: int) -> Iterator[_Passage]:
@@ -504,7 +519,8 @@ def _joined(passages: Iterable[_Passage], longest: int) -> Iterator[_Passage]:
             and len(last.tokens) + len(passage.tokens) <= longest
         ):
             together = (*last.sentences, *passage.sentences)
-            last = _Passage(passage.paragraph, together, last.tokens + passage.tokens)
+            was_cut = last.was_cut or passage.was_cut
+            last = _Passage(passage.paragraph, together, last.tokens + passage.tokens, was_cut)
             continue
         if last is not None:
             yield last
@@ -728,12 +744,11 @@ class _Work:
         self._spelled: set[Change] = set()
         self._tokenizer: Tokenizer | None = None
 
-    def passages(self, tokenizer: Tokenizer, longest: int, together: bool) -> Iterator[_Passage]:
-        """What this look reads: each sentence by itself, or neighbours together."""
+    def passages(self, tokenizer: Tokenizer, longest: int, together: int) -> Iterator[_Passage]:
+        """What this look reads: each sentence by itself, or neighbours of up to so many tokens together."""
         self._tokenizer = tokenizer
         self._proposed = {}
-        unread = self._unread(tokenizer, longest)
-        return _joined(unread, longest) if together else unread
+        return _joined(self._unread(tokenizer, longest), together)
 
     def _unread(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
         """The sentences that this look reads."""
@@ -792,14 +807,16 @@ class _Work:
         if self._proposed:
             self.finish_spelling()
 
-    def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
+    def misspelt(
+        self, speller: Speller, tokenizer: Tokenizer, longest: int, together: int
+    ) -> Iterator[_Misspelt]:
         """The passages with words that are not in the list.
 
         Where these seem right, it is what the first look reads; else it is each of their sentences by itself.
         """
         for paragraph, unknown in self._unknown(speller):
             whole = [*self._inside(paragraph, tokenizer, longest)]
-            for passage in _joined(whole, longest):
+            for passage in _joined(whole, together):
                 inside = _words_inside(passage, unknown)
                 right = all(map(speller.seems_right, inside))
                 for one in [passage] if right else whole:

@@ -65,6 +65,8 @@ _CLOSING = re.compile(
 _PREFIXED = re.compile(
     r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE
 )
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"))
+_PAIRED = re.compile(r"[\"()\[\]{}“”«»]")
 # Letters of a noun, at the least.
 _NOUN = 4
 # Characters around a change that hold the words beside it.
@@ -124,6 +126,8 @@ class Guard:
             reason = "it writes a word that is in no list"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
             reason = "it changes a number"
+        elif _leaves_open(proposal, paragraph.text):
+            reason = "it leaves a quotation or a bracket open"
         elif self._loses_word(proposal, paragraph.text):
             reason = "it changes a word that stays"
         elif self.usage.forbids(
@@ -262,6 +266,22 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         (_in_closing(proposal, text), "the end of a letter is no sentence"),
     )
     return next((reason for holds, reason in objections if holds), None)
+
+
+def _leaves_open(proposal: Proposal, text: str) -> bool:
+    """Whether more marks of a paragraph are without their counterparts than before: 'see "Home."' to 'see "Home.'."""
+    if not _PAIRED.search(proposal.old + proposal.new):
+        return False
+    return _open_marks(text[: proposal.start] + proposal.new + text[proposal.end :]) > _open_marks(
+        text
+    )
+
+
+def _open_marks(text: str) -> int:
+    """How many quotation marks and brackets have no counterpart, by their numbers alone."""
+    counts = Counter(_PAIRED.findall(text))
+    unequal = sum(abs(counts[opening] - counts[closing]) for opening, closing in _PAIRS)
+    return counts['"'] % 2 + unequal
 
 
 def _denies(old: str, new: str) -> bool:

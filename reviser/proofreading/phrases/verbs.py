@@ -152,6 +152,24 @@ VERBS: Final = (
         unless="<enough-before>",
     ),
     Rule(
+        "could not found",
+        (
+            "can't|cannot|couldn't|won't|didn't [found] -> find",
+            "i|he|she|it|we|they|you can|could|will|would|did not [found] -> find",
+            "i|he|she|it|we|they|you can|could|will [found] it|them|him|her|me|us|you|anything|something|out|my|your -> find",
+        ),
+        (
+            "I could not {found|find} the source of it.",
+            "We couldn’t {found|find} him.",
+            "You can {found|find} it here.",
+        ),
+        (
+            "It could not be found.",
+            "They could found a company.",
+            "You can find it here.",
+        ),
+    ),
+    Rule(
         "want to went",
         (
             "<wanting> to [<past-to-base>] -> $1",

@@ -252,7 +252,7 @@ def test_the_dial_of_a_model_that_overtypes(confidence: float, wanted: str) -> N
 
 
 def test_a_model_that_overtypes_reads_sentences_together() -> None:
-    """Neighbours of a paragraph are one passage, as far as it has room, and the paragraph is around it."""
+    """Neighbours of a paragraph are one passage, as far as it has room, and nothing is around whole sentences."""
     policy = Overtyping({})
     text = "One is here. Two is there.\nThree is gone.\n\nAnother one."
     done = Proofreader(policy, GPT2).proofread(Draft(text))
@@ -263,11 +263,49 @@ def test_a_model_that_overtypes_reads_sentences_together() -> None:
     policy = Overtyping({})
     Proofreader(policy, GPT2).proofread(Draft(long))
     assert "".join(policy.read) == long.rstrip()
-    assert 100 < max(len(GPT2.encode(part)) for part in policy.read) <= 128
-    before, behind = policy.around[1]
-    assert policy.read[0].endswith(before)
-    assert policy.read[2].startswith(behind)
+    assert 40 < max(len(GPT2.encode(part)) for part in policy.read) <= 64
+    assert set(policy.around) == {("", "")}
+
+
+def test_parts_of_sentences_are_read_with_what_is_around_them() -> None:
+    """A sentence of more than 64 tokens is whole, one of more than 128 is cut, and a full stop may be no end."""
+    clause = " and was glad of it, as cats on mats are,"
+    policy = Overtyping({})
+    Proofreader(policy, GPT2).proofread(Draft(f"The cat sat{clause * 8} and slept. It was late."))
+    whole = policy.read[0]
+    assert 64 < len(GPT2.encode(whole)) <= 128
+    assert policy.around[0] == ("", "")
+    policy = Overtyping({})
+    text = f"It was late. The cat sat{clause * 20} and slept. It was late."
+    Proofreader(policy, GPT2).proofread(Draft(text))
+    assert "".join(policy.read) == text
+    part = next(number for number, one in enumerate(policy.read) if "glad" in one)
+    before, behind = policy.around[part + 1]
+    assert before
+    assert "".join(policy.read[: part + 1]).endswith(before)
+    assert behind
+    assert "".join(policy.read[part + 2 :]).startswith(behind)
     assert max(len(GPT2.encode(side)) for pair in policy.around for side in pair) <= 33
+    policy = Overtyping({})
+    filler = (
+        "The cat sat on the mat and was glad of it, as cats on mats are, and so it stayed. " * 3
+    )
+    Proofreader(policy, GPT2).proofread(
+        Draft(f"{filler}It cost 5 dols. or so at the market of the town.")
+    )
+    for (before, _), one in zip(policy.around, policy.read, strict=True):
+        assert bool(before) == one.lstrip()[0].islower()
+
+
+@pytest.mark.parametrize("start", ["12 people", "Many people", '"We', "3rd place"])
+def test_a_sentence_is_whole_whatever_it_begins_with(start: str) -> None:
+    filler = "The cat sat on the mat and was glad of it, as cats on mats are, and stayed. " * 3
+    policy = Overtyping({})
+    Proofreader(policy, GPT2).proofread(
+        Draft(f"{filler}{start} came in the evening, and it was late.")
+    )
+    assert len(policy.read) > 1
+    assert set(policy.around) == {("", "")}
 
 
 def test_of_sentences_that_were_read_together_those_that_changed_are_read_again() -> None:

@@ -79,6 +79,34 @@ def test_what_is_beside_them_is(text: str, old: str, new: str) -> None:
     assert not refused(text, old, new)
 
 
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ('For more, see "Home."', 'Home."', "Home."),
+        ('For more, see "Home."', '"Home', "Home"),
+        ("He left (early) again.", "(early", "early"),
+        ("He left (early) again.", "again", "again)"),
+        ("He said “no” to it.", "no” to", "no to"),
+    ],
+)
+def test_no_quotation_and_no_bracket_is_left_open(text: str, old: str, new: str) -> None:
+    assert refused(text, old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ('He said "no to it.', "no", 'no"'),
+        ("He left (early) again.", "early", "earlier"),
+        ("He left (early again.", "early", "early)"),
+        ("He left early) again.", "early)", "early"),
+        ('He said "no" to it.', '"no"', "no"),
+    ],
+)
+def test_what_is_open_may_be_closed(text: str, old: str, new: str) -> None:
+    assert not refused(text, old, new)
+
+
 def test_listed_words_stay() -> None:
     words = Words(["Kubernets", "frobnicate", "would of", "GitHub", "co-operate"])
     assert refused("We run Kubernets here.", "Kubernets", "Kubernetes", words)
@@ -101,6 +129,8 @@ def test_listed_words_stay() -> None:
         ("We like the color of the house.", "color", "colour"),
         ("They initialised it at the centre.", "initialised", "initialized"),
         ("They labelled all of it.", "labelled", "labeled"),
+        ("It is read at run time.", "run time", "runtime"),
+        ("It has two data sets.", "data sets", "datasets"),
         ("The dialogues were short.", "dialogues", "dialogs"),
         ("He walked towards the house.", "towards", "toward"),
         # It would mean something else.

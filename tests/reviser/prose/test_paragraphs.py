@@ -287,7 +287,7 @@ def test_no_line_makes_reading_slow(format: Format, line: str) -> None:
         return least_seconds(lambda: paragraphs(text, format))
 
     seconds(1000)
-    assert seconds(32_000) < 9 * max(seconds(8_000), 0.01)
+    assert seconds(16_000) < 9 * max(seconds(4_000), 0.0025)
 
 
 def test_a_long_comment_is_read_once() -> None:
@@ -297,7 +297,7 @@ def test_a_long_comment_is_read_once() -> None:
         return least_seconds(lambda: paragraphs(text, Format.PYTHON))
 
     seconds(10)
-    assert seconds(8000) < 9 * max(seconds(2000), 0.01)
+    assert seconds(4000) < 9 * max(seconds(1000), 0.005)
 
 
 def test_the_documented_program(capsys: pytest.CaptureFixture[str]) -> None:
