@@ -13,17 +13,21 @@ PACKAGE := pyproject.toml setup.py $(NATIVE_SOURCES)
 # A range would let pip choose a build with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
-.PHONY: demo test test-slow test-distributed test-vllm fuzz sanitize test-editors vscode wheel lint format bench-canvas clean
+.PHONY: demo test suite test-slow test-distributed test-vllm fuzz sanitize test-editors vscode wheel lint style types format bench-canvas clean
 
 demo: $(DEMO_READY)
 	$(BIN)/reviser revise examples/letter.txt
-	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 8
-	$(BIN)/reviser continue examples/mail.txt --seed 4
+	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 3
+	$(BIN)/reviser continue examples/mail.txt --seed 3
+
+# Types are checked beside the tests, in the time that these leave when they wait.
+test: $(KERNELS_READY) style
+	$(MAKE) --jobs=2 types suite
 
 # Two processes for two cores, and one thread of torch in each: more would wait for each other. Each begins with one half of the
 # tests, and who is done first takes over some of the other's: so fixtures are made, and functions compiled, in one of them. Tests
 # start hundreds of processes, which would compile our modules again and again where the environment forbids to keep bytecode.
-test: $(KERNELS_READY) lint
+suite: $(KERNELS_READY)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2 --dist worksteal
 
 test-slow: $(READY)
@@ -93,10 +97,14 @@ vscode: $(EXTENSION)
 $(EXTENSION): $(wildcard editors/vscode/src/*.ts editors/vscode/*.json editors/vscode/README.md) LICENSE
 	cd editors/vscode && npm ci --silent && npm run package
 
-lint: $(READY)
+lint: style types
+
+style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+
+types: $(READY)
+	nice $(BIN)/mypy
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

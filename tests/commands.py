@@ -13,6 +13,8 @@ import importlib
 import json
 import os
 import runpy
+import select
+import signal
 import site
 import socket
 import subprocess
@@ -23,7 +25,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tests.conftest import ROOT
 
@@ -49,6 +51,11 @@ _MODULES = (
     "reviser.session.documents",
     "reviser.session.engine",
     "reviser.session.replay",
+    # The language server, training and its benchmarks.
+    "lsp_server.starting",
+    "numba",
+    "training.trainer.run",
+    "benchmarks.studies.reproduce",
 )
 _LONGEST = 1 << 20
 
@@ -76,37 +83,71 @@ def reviser_bytes(
 ) -> subprocess.CompletedProcess[bytes]:
     """The same with streams of bytes."""
     words = [os.fspath(word) for word in arguments]
+    process = start(*words, cwd=cwd, env=env, program=program)
+    out, err = process.communicate(stdin)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def start(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    program: str = "reviser",
+    first: str = "",
+) -> subprocess.Popen[bytes]:
+    """Start such a command, with pipes for its streams. Where it is forked, it carries out some code `first`.
+
+    Its parent is not this process, but lives as long as it does.
+    """
+    words = [os.fspath(word) for word in arguments]
     if not sys.platform.startswith("linux"):
         command = [sys.executable, "-m", program, *words]
-        return subprocess.run(
-            command, input=stdin, capture_output=True, check=False, cwd=cwd, env=env
-        )
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=cwd, env=env)
     folder, surroundings = os.fspath(cwd or Path.cwd()), dict(os.environ if env is None else env)
-    order = json.dumps({"program": program, "words": words, "cwd": folder, "env": surroundings})
-    reads, writes = zip(*(os.pipe() for _ in range(3)), strict=True)
-    helper = _helper()
-    socket.send_fds(helper, [order.encode()], [reads[0], writes[1], writes[2]])
-    for handle in (reads[0], writes[1], writes[2]):
-        os.close(handle)
-    found = {1: b"", 2: b""}
+    order = {
+        "program": program, "words": words, "cwd": folder, "env": surroundings, "first": first,
+    }  # fmt: skip
+    return _Forked(order)
 
-    def write() -> None:
-        # It may not read to the end.
-        with suppress(BrokenPipeError), os.fdopen(writes[0], "wb") as stream:
-            stream.write(stdin or b"")
 
-    def read(number: int) -> None:
-        with os.fdopen(reads[number], "rb") as stream:
-            found[number] = stream.read()
+class _Forked(subprocess.Popen[bytes]):
+    """A process that the helper forks. Only what asks for its life and its end differs from any other `Popen`."""
 
-    threads = [threading.Thread(target=write)]
-    threads += [threading.Thread(target=read, args=(number,)) for number in found]
-    for thread in threads:
-        thread.start()
-    status = int(helper.recv(_LONGEST))
-    for thread in threads:
-        thread.join()
-    return subprocess.CompletedProcess(words, status, found[1], found[2])
+    def __init__(self, order: dict[str, Any]) -> None:
+        self.args = [order["program"], *order["words"]]
+        self.returncode = None  # type: ignore[assignment]
+        reads, writes = zip(*(os.pipe() for _ in range(4)), strict=True)
+        theirs = [reads[0], *writes[1:]]
+        socket.send_fds(_helper(), [json.dumps(order).encode()], theirs)
+        for handle in theirs:
+            os.close(handle)
+        self.stdin = os.fdopen(writes[0], "wb")
+        self.stdout, self.stderr = (os.fdopen(handle, "rb") for handle in reads[1:3])
+        self._news = os.fdopen(reads[3], "rb", 0)
+        self.pid = int(self._news.readline())
+        # What `communicate` asks for.
+        self.text_mode = False
+        self._input: bytes | None = None
+        self._communication_started = False
+        self._sigint_wait_secs = 0.25
+        self._closed_child_pipe_fds = True
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._news], [], [], 0)[0]:
+            return self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        if self.returncode is None:
+            if not select.select([self._news], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+            self.returncode = int(self._news.readline())
+            self._news.close()
+        return self.returncode
+
+    def __del__(self) -> None:
+        """Whoever forked it waits for it."""
 
 
 @cache
@@ -135,17 +176,39 @@ def _serve(orders: socket.socket) -> None:
     # What is here stays: commands need not look through it when they collect their garbage.
     gc.freeze()
     while True:
-        data, handles, _, _ = socket.recv_fds(orders, _LONGEST, 3)
+        data, handles, _, _ = socket.recv_fds(orders, _LONGEST, 4)
         if not data:
             return
-        child = os.fork()
-        if child == 0:
+        if os.fork() == 0:
             orders.close()
-            os._exit(_status_of(json.loads(data), handles))
+            _keep(json.loads(data), handles)
         for handle in handles:
             os.close(handle)
+        _forget_those_that_ended()
+
+
+def _forget_those_that_ended() -> None:
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
+            pass
+
+
+def _keep(order: dict[str, Any], handles: list[int]) -> NoReturn:
+    """Fork a command, and tell the number of its process and then its exit status."""
+    *streams, news = handles
+    child = os.fork()
+    if child == 0:
+        os.close(news)
+        os._exit(_status_of(order, streams))
+    for handle in streams:
+        os.close(handle)
+    # Ctrl-C in the terminal is for the command; this process ends with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(BrokenPipeError):
+        os.write(news, b"%d\n" % child)
         _, status = os.waitpid(child, 0)
-        orders.send(str(os.waitstatus_to_exitcode(status)).encode())
+        os.write(news, b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
 
 
 def _status_of(order: dict[str, Any], handles: list[int]) -> int:
@@ -187,6 +250,7 @@ def _become(order: dict[str, Any], handles: list[int]) -> None:
     sys.stderr = sys.__stderr__ = os.fdopen(
         2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
     )
+    exec(order["first"], {})
     runpy.run_module(order["program"], run_name="__main__", alter_sys=True)
 
 

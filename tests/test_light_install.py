@@ -177,14 +177,14 @@ def test_a_module_of_our_own_that_is_missing_is_no_missing_extra() -> None:
 
 @pytest.mark.usefixtures("torchless")
 def test_the_language_server_completes() -> None:
-    with toy_editor(Path("default"), {"model": None}) as editor:
+    with toy_editor(Path("default"), {"model": None}, fresh=True) as editor:
         editor.open("The rain fell on")
         assert editor.ghost_text()
 
 
 @pytest.mark.usefixtures("torchless")
 def test_an_editor_is_told_which_extra_a_model_needs(full_model: Path) -> None:
-    with toy_editor(full_model) as editor:
+    with toy_editor(full_model, fresh=True) as editor:
         editor.open("The rain fell on")
         assert not editor.ghost_text()
         assert "reviser[torch]" in str(editor.received)

@@ -50,6 +50,13 @@ def lasting_editor(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture
+def impatient_editor(lasting_editor: ToyEditor, model: Path) -> Iterator[ToyEditor]:
+    """One whose server does not wait long for edits that do not come back as changes."""
+    with toy_editor(model, {"sharedEngine": True}, impatient=True) as editor:
+        yield editor
+
+
+@pytest.fixture
 def editor(lasting_editor: ToyEditor) -> ToyEditor:
     """An editor without documents and with the usual settings."""
     lasting_editor.reset()

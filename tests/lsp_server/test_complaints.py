@@ -103,8 +103,9 @@ def test_3_a_stale_edit_does_no_harm(editor: ToyEditor, manner: str) -> None:
         assert rest.endswith(DRAFT[MIDDLE:])
 
 
-def test_3_an_edit_gone_wrong_stops_the_run(editor: ToyEditor) -> None:
+def test_3_an_edit_gone_wrong_stops_the_run(impatient_editor: ToyEditor) -> None:
     """An editor that carries out anything, and a user who types in the same line before it."""
+    editor = impatient_editor
     words = "Oh! What comes now is nothing that I would have said. "
     typed: list[int] = []
 
@@ -130,7 +131,8 @@ def test_3_an_edit_gone_wrong_stops_the_run(editor: ToyEditor) -> None:
     assert editor.text.startswith(words[:MIDDLE])
 
 
-def test_3_a_refused_edit_stops_the_run(editor: ToyEditor) -> None:
+def test_3_a_refused_edit_stops_the_run(impatient_editor: ToyEditor) -> None:
+    editor = impatient_editor
     editor.open(DRAFT)
     editor.manner = "refuse"
     end = finish(editor)

@@ -51,8 +51,14 @@ def be_waiting_for_an_answer(editor: ToyEditor) -> None:
 STATES = [be_idle, be_running, be_suggesting, be_waiting_for_an_answer]
 
 
-def check_signal(model: Path, state: Callable[[ToyEditor], None], number: signal.Signals) -> None:
-    with toy_editor(model, LONG) as editor:
+def check_signal(
+    model: Path,
+    state: Callable[[ToyEditor], None],
+    number: signal.Signals,
+    *,
+    fresh: bool = False,
+) -> None:
+    with toy_editor(model, LONG, fresh=fresh) as editor:
         editor.open("It was")
         state(editor)
         engines = children(editor.process.pid)
@@ -75,7 +81,8 @@ def test_an_interrupt_ends_an_engine_that_loads_a_model(full_model: Path) -> Non
 
 
 def test_a_request_to_terminate_ends_server_and_engine(slow_model: Path) -> None:
-    check_signal(slow_model, be_running, signal.SIGTERM)
+    """One that was started as editors start it."""
+    check_signal(slow_model, be_running, signal.SIGTERM, fresh=True)
 
 
 def test_a_signal_ends_a_server_whose_editor_reads_nothing(model: Path) -> None:

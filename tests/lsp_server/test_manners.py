@@ -7,14 +7,13 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.commands import reviser, start
 from tests.lsp_server.processes import children
 from tests.lsp_server.toy_editor import URI, Refused, ToyEditor, toy_editor, until
 
@@ -456,7 +455,7 @@ def test_it_counts_what_the_model_reads_and_what_it_knew(editor: ToyEditor) -> N
 
 def test_it_listens_on_a_port_for_debugging() -> None:
     port = free_port()
-    server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp", "--tcp", str(port)])
+    server = start("lsp", "--tcp", str(port))
     try:
         with until(lambda: connected(port)) as connection:
             body = INITIALIZE.encode()
@@ -471,7 +470,7 @@ def test_it_listens_as_a_web_socket_for_debugging() -> None:
     from websockets.sync.client import connect
 
     port = free_port()
-    server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp", "--ws", str(port)])
+    server = start("lsp", "--ws", str(port))
     try:
         until(lambda: connected(port)).close()
         with connect(f"ws://127.0.0.1:{port}") as connection:
@@ -492,9 +491,7 @@ def test_it_listens_as_a_web_socket_for_debugging() -> None:
     ],
 )
 def test_mistakes_on_the_command_line_are_said_plainly(arguments: list[str], about: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "reviser", *arguments], capture_output=True, text=True, check=False
-    )
+    result = reviser(*arguments)
     assert result.returncode == 2
     assert about in result.stderr
     assert result.stderr.count("\n") == 1
@@ -508,8 +505,7 @@ def test_a_shared_engine_that_cannot_listen_leaves_nothing(tmp_path: Path) -> No
         "text": "is not a socket",
         f"{'s' * 120}": "cannot listen",
     }.items():
-        command = [sys.executable, "-m", "reviser", "serve", "--socket", str(tmp_path / place)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = reviser("serve", "--socket", tmp_path / place)
         assert result.returncode == 2
         assert about in result.stderr
         assert result.stderr.startswith("reviser: ")
@@ -521,8 +517,7 @@ def test_a_shared_engine_that_cannot_listen_leaves_nothing(tmp_path: Path) -> No
 def test_an_address_that_is_taken_is_said_plainly() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        command = [sys.executable, "-m", "reviser", "lsp", "--tcp", port]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = reviser("lsp", "--tcp", port)
     assert result.returncode == 2
     assert result.stderr.startswith(f"reviser: cannot listen on 127.0.0.1:{port}: ")
     assert result.stderr.count("\n") == 1
@@ -530,7 +525,6 @@ def test_an_address_that_is_taken_is_said_plainly() -> None:
 
 def test_a_shared_engine_refuses_a_folder_that_others_can_open(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    command = [sys.executable, "-m", "reviser", "serve", "--socket", str(tmp_path / "s.sock")]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = reviser("serve", "--socket", tmp_path / "s.sock")
     assert result.returncode == 2
     assert "open to others" in result.stderr

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
-from functools import partial
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from lsp_server.documents.document import Document, Place
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 URI = "file:///home/ann/draft.md"
 TEXT = "It was a quiet day 😀.\nThe cat sat on the mat and it was la"
@@ -28,7 +27,7 @@ class Buffer:
         self.client = client
         self.document = Document(URI, "markdown", 1, text, encoding)
         self.edits: list[types.ApplyWorkspaceEditParams] = []
-        client.feature(types.WORKSPACE_APPLY_EDIT)(partial(self.apply))
+        client.buffer = self  # type: ignore[attr-defined]
         item = types.TextDocumentItem(URI, "markdown", 1, text)
         client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
@@ -75,14 +74,22 @@ class Buffer:
 CONFIG = ClientServerConfig(server_command=[sys.executable, "-m", "reviser", "lsp"])
 
 
-@pytest_asyncio.fixture(params=["visual_studio_code", "neovim"])
+@pytest_asyncio.fixture(
+    scope="module", loop_scope="module", params=["visual_studio_code", "neovim"]
+)
 async def client(
     request: pytest.FixtureRequest, model: Path, lasting_editor: object
 ) -> AsyncIterator[LanguageClient]:
-    """A client with the capabilities of a real one; the engine is one that runs already."""
+    """A client with the capabilities of a real one and a server started as editors do; the engine is one that runs already."""
     client = await CONFIG.start()
     assert isinstance(client, LanguageClient)
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda params: None)
+
+    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        buffer: Buffer = client.buffer  # type: ignore[attr-defined]
+        return buffer.apply(params)
+
+    client.feature(types.WORKSPACE_APPLY_EDIT)(apply)
     client.set_configuration(
         {
             "model": str(model),
@@ -102,8 +109,10 @@ async def client(
 
 
 @pytest.fixture
-def buffer(client: LanguageClient) -> Buffer:
-    return Buffer(client, TEXT, client.answer.capabilities.position_encoding)  # type: ignore[attr-defined]
+def buffer(client: LanguageClient) -> Iterator[Buffer]:
+    yield Buffer(client, TEXT, client.answer.capabilities.position_encoding)  # type: ignore[attr-defined]
+    document = types.TextDocumentIdentifier(URI)
+    client.text_document_did_close(types.DidCloseTextDocumentParams(document))
 
 
 async def test_what_the_server_offers(client: LanguageClient) -> None:
@@ -178,7 +187,7 @@ async def test_a_live_run_from_a_code_action(client: LanguageClient, buffer: Buf
     assert text.startswith(TEXT[:9])
     assert text.endswith(TEXT[9:])
     assert len(text) > len(TEXT)
-    reports: list[Any] = next(iter(client.progress_reports.values()))
+    reports: list[Any] = list(client.progress_reports.values())[-1]
     assert isinstance(reports[0], types.WorkDoneProgressBegin)
     assert reports[0].cancellable
     assert isinstance(reports[-1], types.WorkDoneProgressEnd)

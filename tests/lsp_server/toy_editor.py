@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.commands import start
+
 URI = "file:///home/ann/draft.txt"
 PATIENCE = 60.0
 
@@ -51,7 +53,13 @@ class ToyEditor:
         encoding: str = "utf-16",
         arguments: tuple[str, ...] = (),
         process_id: int | None = None,
+        fresh: bool = False,
+        impatient: bool = False,
     ) -> None:
+        """The server is forked from a process that has imported its libraries, unless it is to be `fresh`.
+
+        An `impatient` one does not wait long for the change that an edit has to cause.
+        """
         self.encoding = encoding
         self.manner = "check"
         self.texts: dict[str, str] = {}
@@ -76,12 +84,7 @@ class ToyEditor:
         self._ids = itertools.count(1)
         self._late: list[dict[str, Any]] = []
         self._late_uri = ""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "reviser", "lsp", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        self.process = _fresh(*arguments) if fresh else _forked(*arguments, impatient=impatient)
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._read_stderr, daemon=True).start()
         self.stderr = b""
@@ -355,6 +358,18 @@ class ToyEditor:
         codec, size = CODECS[self.encoding]
         units = (len(character.encode(codec, "surrogatepass")) // size for character in line)
         return offset + bisect_right(list(itertools.accumulate(units)), wanted[1])
+
+
+def _fresh(*arguments: str) -> subprocess.Popen[bytes]:
+    """A server as editors start it."""
+    command = [sys.executable, "-m", "reviser", "lsp", *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def _forked(*arguments: str, impatient: bool) -> subprocess.Popen[bytes]:
+    code = "from lsp_server.runs import live_runs; live_runs._ECHO_PATIENCE = 0.3"
+    return start("lsp", *arguments, first=code if impatient else "")
 
 
 @contextmanager

@@ -434,7 +434,7 @@ def try_keys(start: str, pressed: list[str]) -> None:
     drive(app, script, (90, 40))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(starts, keys)
 def test_screen_file_and_undo_agree_with_plain_text(start: str, pressed: list[str]) -> None:
     try_keys(start, pressed)
@@ -496,7 +496,7 @@ def try_dialogs(typed: list[list[str]]) -> None:
     drive(app, script)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(bursts)
 def test_bursts_into_dialogs_leave_nobody_waiting(typed: list[list[str]]) -> None:
     try_dialogs(typed)

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.speed.start import Spent, Start, StartOptions, run_command, spend, table
 from reviser.core.errors import ReviserError
+from reviser.model.layout import Quantisation
 from reviser.native import available
 from tests.lsp_server.models import save_tiny_model
 
@@ -31,7 +32,9 @@ def test_the_table() -> None:
 
 @pytest.mark.skipif(not available(), reason="the native library was not built")
 def test_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    model, page = save_tiny_model(tmp_path / "tiny"), tmp_path / "start.md"
+    # Quantised, as the embedded model is: what has full weights loads torch, all of which would be compiled.
+    model = save_tiny_model(tmp_path / "tiny", quantisation=Quantisation(8))
+    page = tmp_path / "start.md"
     run_command(StartOptions(rounds=1, model=str(model), write=page))
     written = page.read_text("utf-8")
     assert "- Command: `python -m benchmarks start --rounds 1 --model" in written

@@ -14,6 +14,7 @@ from benchmarks.speed.suggestions.command import main
 from benchmarks.speed.suggestions.editor import Request
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
 from benchmarks.speed.suggestions.measuring import measure
+from reviser.model.layout import Quantisation
 from tests.lsp_server.models import save_tiny_model
 
 SESSION = [
@@ -29,7 +30,8 @@ TEXT = "It was late. The rain fell on the mat.\n\nThe cat sat on the mat. It was
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+    """Quantised, as the embedded model is, so that it is loaded without torch."""
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny", quantisation=Quantisation(8))
 
 
 def test_the_command_measures_a_session(

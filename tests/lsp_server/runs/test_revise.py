@@ -27,6 +27,13 @@ def lasting_reviser(reviser_model: Path) -> Iterator[ToyEditor]:
         yield editor
 
 
+@pytest.fixture(scope="module")
+def impatient_reviser(reviser_model: Path) -> Iterator[ToyEditor]:
+    """One whose server does not wait long for edits that do not come back as changes."""
+    with toy_editor(reviser_model, impatient=True) as editor:
+        yield editor
+
+
 @pytest.fixture
 def editor(lasting_reviser: ToyEditor) -> ToyEditor:
     lasting_reviser.reset()
@@ -305,7 +312,10 @@ def test_typing_inside_stops_it_and_the_other_changes_stay(editor: ToyEditor) ->
 
 
 @pytest.mark.parametrize("manner", ["refuse", "fail"])
-def test_an_edit_that_is_refused_or_fails_stops_the_run(editor: ToyEditor, manner: str) -> None:
+def test_an_edit_that_is_refused_or_fails_stops_the_run(
+    impatient_reviser: ToyEditor, manner: str
+) -> None:
+    editor = impatient_reviser
     for command, where in (
         ("reviser.revise", {"range": editor_range(DRAFT)}),
         ("reviser.continue", {}),

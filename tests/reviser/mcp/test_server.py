@@ -22,6 +22,14 @@ mcp = pytest.importorskip("mcp")
 from reviser.mcp.server import LARGEST, MOST_ACTIONS, Workspace  # noqa: E402
 
 TEXT = "The cat sat.\nIt was happy.\n"
+# The command, with another limit for documents.
+SMALLER = """
+import runpy, sys
+from reviser.mcp import server
+server.LARGEST = int(sys.argv.pop(1))
+runpy.run_module("reviser", run_name="__main__", alter_sys=True)
+"""
+MEGABYTE = 1 << 20
 
 
 class Agent:
@@ -43,17 +51,21 @@ class Agent:
 
 
 @asynccontextmanager
-async def agent_for(*folders: Path) -> AsyncIterator[Agent]:
-    command = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "reviser", "mcp", *map(str, folders)]
+async def agent_for(*folders: Path, largest: int = LARGEST) -> AsyncIterator[Agent]:
+    words = ["mcp", *map(str, folders)]
+    args = (
+        ["-m", "reviser", *words] if largest == LARGEST else ["-c", SMALLER, str(largest), *words]
     )
+    command = mcp.StdioServerParameters(command=sys.executable, args=args)
     async with mcp.Client(command) as client:
         yield Agent(client)
 
 
-def session(folder: Path, play: Callable[[Agent], Awaitable[None]]) -> None:
+def session(
+    folder: Path, play: Callable[[Agent], Awaitable[None]], *, largest: int = LARGEST
+) -> None:
     async def whole() -> None:
-        async with agent_for(folder) as agent:
+        async with agent_for(folder, largest=largest) as agent:
             await play(agent)
 
     anyio.run(whole)
@@ -183,15 +195,15 @@ def test_undo_counts_actions_and_not_calls(room: Path) -> None:
 
 
 def test_a_document_stays_within_what_may_be_opened(room: Path) -> None:
-    half = "x" * (LARGEST // 2)
+    half = "x" * (MEGABYTE // 2)
     (room / "half.txt").write_text(half)
 
     async def play(agent: Agent) -> None:
         await agent("open", "half.txt")
         for actions, said in (
-            ([{"action": "insert", "text": half + half + "x"}], "write more than 4 MB"),
+            ([{"action": "insert", "text": half + half + "x"}], "write more than 1 MB"),
             ([{"action": "insert", "text": half + "x"}], "full"),
-            ([{"action": "insert", "text": "é" * (LARGEST // 3)}], "larger than 4 MB"),
+            ([{"action": "insert", "text": "é" * (MEGABYTE // 3)}], "larger than 1 MB"),
             ([{"action": "span_copy", "k": len(half), "j": 0}] * 2, "full"),
             ([{"action": "delete"}] * (MOST_ACTIONS + 1), "more than the 10000 of a call"),
         ):
@@ -202,11 +214,11 @@ def test_a_document_stays_within_what_may_be_opened(room: Path) -> None:
         await agent("close", "half.txt")
         await agent("open", "half.txt")
 
-    session(room, play)
+    session(room, play, largest=MEGABYTE)
 
 
 def test_a_long_call_does_not_hold_up_one_on_another_document(room: Path) -> None:
-    (room / "long.txt").write_text("x\n" * (LARGEST // 4))
+    (room / "long.txt").write_text("x\n" * (LARGEST // 8))
 
     async def play(agent: Agent) -> None:
         await agent("open", "long.txt")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.commands import start
 from tests.conftest import ROOT
 
 
@@ -19,16 +18,13 @@ from tests.conftest import ROOT
 def served(model: Path | None, *words: str, **more: str) -> Iterator[str]:
     """The address of `reviser serve --http` with a model, the default one if none is named."""
     named = ["--model", str(model)] if model else []
-    command = [sys.executable, "-m", "reviser", "serve", "--http", "0", *named, *words]
     environment = {name: value for name, value in os.environ.items() if name != "REVISER_MODEL"}
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment | more, stderr=subprocess.PIPE, text=True
-    )
+    process = start("serve", "--http", "0", *named, *words, cwd=ROOT, env=environment | more)
     try:
         assert process.stderr is not None
-        said = process.stderr.readline()
+        said = process.stderr.readline().decode()
         found = re.search(r"http://\S+(?=/v1)", said)
-        assert found, said + process.stderr.read()
+        assert found, said + process.stderr.read().decode()
         yield found[0]
     finally:
         process.terminate()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lsp_server.worker.process import GRACE
 from reviser.model.layout import Quantisation
+from tests.commands import start
 from tests.conftest import ROOT
 from tests.lsp_server.models import save_tiny_model
 from tests.lsp_server.processes import children
@@ -76,14 +75,15 @@ def test_a_backend_that_was_started_by_hand_waits_for_editors(
     url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    command = [sys.executable, "-m", "reviser", "serve", "--backend", "vllm", there(url, model)]
-    backend = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    grace = 0.5
+    shorter = f"from lsp_server.worker import process; process.GRACE = {grace}"
+    backend = start("serve", "--backend", "vllm", there(url, model), cwd=ROOT, first=shorter)
     try:
         assert backend.stderr is not None
-        assert "write with tiny at http" in backend.stderr.readline()
+        assert b"write with tiny at http" in backend.stderr.readline()
         # Longer than an engine waits that an editor started.
         with pytest.raises(subprocess.TimeoutExpired):
-            backend.wait(timeout=2 * GRACE)
+            backend.wait(timeout=2 * grace)
         for _ in range(2):
             shared: dict[str, Any] = {"sharedEngine": True, "model": None}
             with toy_editor(model, shared) as editor:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks.tiny_reviser import base_and_shards
+from tests.commands import start
 from tests.conftest import ROOT
 from training.data import optional_pieces, worse_words
 from training.data.corpus import Manifest
@@ -145,16 +144,15 @@ def test_a_search_is_made_again_only_where_something_changed(
 
 def test_ctrl_c_ends_the_process_without_a_trace(shards: Path) -> None:
     (command,) = (one for one in COMMANDS if one.name == "optional_pieces")
-    line = [sys.executable, "-m", "training", command.name, *words_of(command, shards)]
-    process = subprocess.Popen(line, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    process = start(command.name, *words_of(command, shards), cwd=ROOT, program="training")
     while not (shards / command.kind.facts).exists():
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "Traceback" not in said
-    assert said.strip().endswith(STOPPED)
+    assert b"Traceback" not in said
+    assert said.decode().strip().endswith(STOPPED)
 
 
 @both

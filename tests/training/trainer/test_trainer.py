@@ -6,9 +6,10 @@ import json
 import math
 import os
 import random
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import torch
 from reviser.checkpoints import load
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
+from tests.commands import start
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from tests.training.interrupting import assert_ctrl_c_saves
@@ -240,19 +242,60 @@ def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
     assert grown.model.config.vocab_size == grown.vocabulary.size
 
 
-@pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
-def test_two_processes_equal_one_with_twice_the_batch(kind: str, tmp_path: Path) -> None:
+def environment() -> dict[str, str]:
+    """For processes that talk over the machine's own loop: its name may not be one that it can look up."""
+    loop = {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
+    return os.environ | loop | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+
+
+def launch(kind: str, out: Path) -> None:
+    """Two processes, as torchrun starts them."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--local-addr", "127.0.0.1", "--nproc-per-node=2"]
+    command += [str(shared_run.__file__), kind, str(out)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def fork_two(kind: str, out: Path) -> None:
+    """Two processes with what torchrun would tell them, which need not import torch again."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    told |= {"LOCAL_WORLD_SIZE": "2"}
+    processes = [
+        start(
+            kind,
+            out,
+            env=environment() | told | {"RANK": rank, "LOCAL_RANK": rank},
+            program=shared_run.__name__,
+        )
+        for rank in "01"
+    ]
+    try:
+        for process in processes:
+            _, said = process.communicate(timeout=120)
+            assert process.returncode == 0, said.decode()
+    finally:
+        for process in processes:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("kind", "begin"),
+    [
+        ("ddp", fork_two),
+        pytest.param("ddp", launch, marks=pytest.mark.slow),
+        pytest.param("fsdp", launch, marks=pytest.mark.slow),
+    ],
+)
+def test_two_processes_equal_one_with_twice_the_batch(
+    kind: str, begin: Callable[[str, Path], None], tmp_path: Path
+) -> None:
     one, two = tmp_path / "1.json", tmp_path / "2.json"
     # A process alone links itself to no others, so it may as well be this one.
     shared_run.run(kind, one)
-    # Over the machine's own loop: its name may not be one that it can look up.
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += ["--local-addr", "127.0.0.1", "--nproc-per-node=2"]
-    command += [str(shared_run.__file__), kind, str(two)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    environment |= {"GLOO_SOCKET_IFNAME": "lo"} if sys.platform == "linux" else {}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    begin(kind, two)
     alone, together = (json.loads(path.read_text()) for path in (one, two))
     assert together == pytest.approx(alone, rel=1e-4)
     assert alone[-1] < alone[0]
