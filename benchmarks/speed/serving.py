@@ -97,6 +97,7 @@ def served(rows: int) -> Iterator[Server]:
 @contextmanager
 def served_by_vllm(python: Path, rows: int) -> Iterator[Server]:
     """vLLM's own server with the default model, exported, and the mask; waits until it answers."""
+    version = _version(python)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +123,7 @@ def served_by_vllm(python: Path, rows: int) -> Iterator[Server]:
                     Client(url, timeout=5).get("/v1/models")
                     break
                 time.sleep(1)
-            yield Server(f"vLLM {_version(python)}", url, process.pid)
+            yield Server(f"vLLM {version}", url, process.pid)
         finally:
             process.terminate()
             process.wait()
@@ -130,7 +131,11 @@ def served_by_vllm(python: Path, rows: int) -> Iterator[Server]:
 
 def _version(python: Path) -> str:
     asked = [str(python), "-c", "import vllm; print(vllm.__version__)"]
-    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()[-1]
+    told = subprocess.run(asked, check=False, capture_output=True, text=True)
+    if told.returncode:
+        said = told.stderr.splitlines()
+        raise ReviserError(f"vLLM did not start: {said[-1] if said else 'no words'}")
+    return told.stdout.split()[-1]
 
 
 def processor_time(server: Server | None) -> float | None:
