@@ -214,6 +214,35 @@ AGREEMENT: Final = (
         quoted=False,
     ),
     Rule(
+        "me and my wife",
+        (
+            "^|because|but|that|when|yesterday|today|week|month|year|weekend|night|<weekday>|, [me and my <close>] <past-to-base>|visited|stayed|decided|wanted|moved|travelled|traveled|are|is|was|were|has|have|had|will|would|can|could -> my $4 and I",
+        ),
+        (
+            "{Me and my wife|My wife and I} were late.",
+            "Yesterday {me and my brother|my brother and I} went there.",
+        ),
+        (
+            "They invited me and my wife.",
+            "It was, to me and my wife, a joy.",
+            "My wife and I were late.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "each of them have",
+        ("^|,|and|but|because each|one of them|us|these|those [<are-to-is>] -> $1",),
+        (
+            "There are four files, and each of them {have|has} a name.",
+            "One of them {are|is} broken.",
+        ),
+        (
+            "The lines between each of them are long.",
+            "Each of them has a name.",
+            "Some of them are broken.",
+        ),
+    ),
+    Rule(
         "everyone are",
         (
             "<starts>|that|, everyone|everybody|someone|somebody|nobody|everything|anybody|anyone [are] -> is",

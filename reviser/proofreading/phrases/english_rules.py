@@ -9,7 +9,16 @@ from reviser.proofreading.phrases.nouns import NOUNS
 from reviser.proofreading.phrases.patterns import PATTERNS
 from reviser.proofreading.phrases.rules import Rule
 from reviser.proofreading.phrases.small_words import SMALL_WORDS
+from reviser.proofreading.phrases.sounds import SOUNDS
 from reviser.proofreading.phrases.verbs import VERBS
 from reviser.proofreading.phrases.words import WORDS
 
-RULES: Final[tuple[Rule, ...]] = (*WORDS, *AGREEMENT, *VERBS, *NOUNS, *SMALL_WORDS, *PATTERNS)
+RULES: Final[tuple[Rule, ...]] = (
+    *WORDS,
+    *SOUNDS,
+    *AGREEMENT,
+    *VERBS,
+    *NOUNS,
+    *SMALL_WORDS,
+    *PATTERNS,
+)

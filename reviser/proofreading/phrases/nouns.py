@@ -17,6 +17,7 @@ NOUNS: Final = (
             "[many <uncountable>] -> much $2",
             "[<these-to-this> <uncountable>] -> $1 $2",
             "[a|an <uncountable>] -> $2",
+            "gave|give|giving|gives me|us|you|him|her|them [a|an advice] <end>|about|on|for -> some advice",
             "[few|several <uncountable>] -> some $2",
         ),
         (

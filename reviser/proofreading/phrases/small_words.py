@@ -137,6 +137,7 @@ SMALL_WORDS: Final = (
         "for improve",
         (
             "[for] improve|communicate|understand|achieve|obtain|avoid|become|create|protect|solve my|your|his|her|our|their|the|a|an|with -> to",
+            "[for] celebrate|skip|speak|discuss|explain|find|get|buy|learn|prevent|reduce|increase|keep|prepare|remove|ensure|install with|my|your|his|her|our|their|the|a|an|this|these -> to",
             "in order [for] <sure-base> -> to",
         ),
         ("I came {for|to} improve my English.", "He left in order {for|to} see it."),

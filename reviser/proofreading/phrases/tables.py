@@ -48,7 +48,7 @@ def ed_form(word: str) -> str:
     return f"{word[:-1]}ied" if re.search(r"[^aeiou]y$", word) else f"{_stem(word)}ed"
 
 
-_DOUBLING = _set("stop plan get sit swim run begin forget shop put travel prefer cut win")
+_DOUBLING = _set("stop plan get sit swim run begin forget shop put travel prefer cut win control")
 # Base forms that are no nouns and no past forms.
 _SURE_VERBS: Final = _set(
     """go be have do become bring choose create decide eat explain forget hear improve learn lose
@@ -63,6 +63,12 @@ _REGULAR_VERBS: Final = _set(
     listen arrive stay change move stop believe happen remember enjoy visit receive walk wait cook
     travel study explain decide plan clean answer open close return reach improve create discuss
     agree invite join mention notice offer order prefer prepare realize realise seem suggest worry"""
+)
+# They may be nouns, and are named with the past form alone: "did not reported".
+_MORE_REGULAR: Final = _set(
+    """control report test check measure contain allow provide include require support affect influence
+    increase decrease reduce show consider receive expect suffer pass fail add remove celebrate miss
+    finish complete start manage apply fix correct update install"""
 )
 _IRREGULAR = """
     go/went/gone come/came/come take/took/taken give/gave/given write/wrote/written eat/ate/eaten
@@ -82,7 +88,7 @@ _AMBIGUOUS: Final = _set("saw left thought felt lost paid built fell broke found
 
 _PAST: Final = {past: base for base, past, _ in _FORMS if past not in _AMBIGUOUS}
 _ANY_PAST: Final = {past: base for base, past, _ in _FORMS if past not in _set("found fell")}
-_REGULAR_PAST: Final = {ed_form(base): base for base in _REGULAR_VERBS}
+_REGULAR_PAST: Final = {ed_form(base): base for base in _REGULAR_VERBS | _MORE_REGULAR}
 _BASES: Final = frozenset(_SURE_VERBS | _REGULAR_VERBS | {base for base, _, _ in _FORMS})
 # Forms of verbs whose past and participle differ, and that are nothing else.
 _PARTICIPLES: Final = {
@@ -315,6 +321,10 @@ TABLES: Final[dict[str, Table]] = {
         homeworks/homework knowledges/knowledge luggages/luggage baggages/baggage softwares/software
         hardwares/hardware sceneries/scenery feedbacks/feedback housework/housework jewelries/jewelry
         jewelleries/jewellery transportations/transportation clothings/clothing"""
+    ),
+    "close": _set(
+        """wife husband brother sister mother father mom mum dad friend friends family girlfriend boyfriend
+        parents colleague colleagues team son daughter kids children boss roommate cousin partner"""
     ),
     "mass": _set("information advice furniture equipment homework knowledge luggage money traffic"),
     "wrong-plural": _map(

@@ -53,6 +53,7 @@ VERBS: Final = (
             "She did not {came|come} home.",
             "He didn’t {liked|like} it.",
             "Where did you {bought|buy} it?",
+            "We did not {controlled|control} it.",
         ),
         (
             "I did not go.",
@@ -222,6 +223,22 @@ VERBS: Final = (
             "All that we have came from you.",
         ),
         quoted=False,
+    ),
+    Rule(
+        "I seen it",
+        (
+            "!have|has|had|haven't|hasn't|hadn't|ever|never i|we|they|he|she [seen] the|a|an|it|him|her|them|this|that|you|in|on|yesterday|last -> saw",
+            "!have|has|had|haven't|hasn't|hadn't|ever|never i|we|they|he|she [done] it|this|that|the|my|everything|yesterday -> did",
+        ),
+        ("I {seen|saw} it yesterday.", "He told me that they {done|did} it."),
+        (
+            "Have I seen it?",
+            "Never have we seen the like.",
+            "All he has seen in it is bad.",
+            "“I seen it,” he said.",
+        ),
+        quoted=False,
+        confidence=0.9,
     ),
     Rule(
         "should have go",

@@ -83,6 +83,7 @@ WORDS: Final = (
             "[more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> $2",
             "[much more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> much $3",
             "the|my|his|her|our|their|its|your [most <superlative>] -> $2",
+            "is|are|was|were|get|gets|got|become|becomes|became|even|much [more bad] <full-end> -> worse",
         ),
         (
             "He is {more taller|taller} than me.",
@@ -155,6 +156,8 @@ WORDS: Final = (
         (
             "[alot] -> a lot",
             "[a lots of] -> a lot of",
+            "[unpolite] -> impolite",
+            "[expensiver] -> more expensive",
             "have|has|had|with|are|learn|spend|spent|eat|got [lot of] -> a lot of",
         ),
         (
