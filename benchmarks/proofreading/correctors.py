@@ -48,7 +48,14 @@ class Unchanged:
 class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
-    def __init__(self, name: str, model: str | None, confidence: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        model: str | None,
+        confidence: float | None = None,
+        calibration: Path | None = None,
+    ) -> None:
+        from reviser.proofreading.calibration import read_calibration
         from reviser.proofreading.project.settings import CONFIDENCE
         from reviser.proofreading.proofreader import Proofreader
         from reviser.session.engine import load_engine
@@ -56,7 +63,12 @@ class Reviser:
         self.name = name
         engine = load_engine(model)
         dial = CONFIDENCE if confidence is None else confidence
-        self._proofreader = Proofreader(engine.policy, engine.tokenizer, confidence=dial)
+        self._proofreader = Proofreader(
+            engine.policy,
+            engine.tokenizer,
+            confidence=dial,
+            calibration=read_calibration(calibration) if calibration else None,
+        )
 
     def correct(self, texts: list[str]) -> list[str]:
         from reviser.proofreading.proofreader import Draft
@@ -174,7 +186,7 @@ _NAMES: dict[str, Callable[[], Corrector]] = {
     "codespell": Codespell,
 }
 NAMES = tuple(_NAMES)
-_OTHER = re.compile(r"(file|model):(?:([^=]+)=)?(.+)")
+_OTHER = re.compile(r"(file|model|calibration):(?:([^=]+)=)?(.+)")
 _AT = re.compile(r"reviser@(0(?:\.\d+)?|1(?:\.0+)?)")
 
 
@@ -184,7 +196,11 @@ def _program(given: str) -> Corrector:
     if at := _AT.fullmatch(given):
         return Reviser(given, None, float(at[1]))
     match = _OTHER.fullmatch(given)
-    return Reviser(shown_name(given), match[3]) if match else _NAMES[given]()
+    if match is None:
+        return _NAMES[given]()
+    if match[1] == "calibration":
+        return Reviser(shown_name(given), None, calibration=Path(match[3]))
+    return Reviser(shown_name(given), match[3])
 
 
 def check_name(given: str) -> None:
@@ -192,7 +208,7 @@ def check_name(given: str) -> None:
     if given not in _NAMES and not _OTHER.fullmatch(given) and not _AT.fullmatch(given):
         raise ReviserError(
             f"there is no corrector {given}; there are {', '.join(NAMES)}, "
-            "reviser@CONFIDENCE, model:NAME=MODEL and file:NAME=PATH"
+            "reviser@CONFIDENCE, model:NAME=MODEL, calibration:NAME=PATH and file:NAME=PATH"
         )
 
 
@@ -206,7 +222,7 @@ def corrector(given: str, set_name: str) -> Corrector:
     """The corrector of that name for a set; file:NAME=PATH takes PATH, or PATH/SET.txt in a folder."""
     check_name(given)
     match = _OTHER.fullmatch(given)
-    if match is None or match[1] == "model":
+    if match is None or match[1] != "file":
         return _program(given)
     path = Path(match[3])
     if not path.is_dir():

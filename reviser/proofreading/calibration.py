@@ -30,7 +30,7 @@ LEAST_READ: Final = 0.15
 """The same where a calibration says how sentences read, unless the dial is lower."""
 FOLLOWED: Final = 0.5
 """From this probability on, a reading goes on as if a change were made, whatever the dial says."""
-MOST_OTHERS: Final = 3.0
+MOST_OTHERS: Final = 1.5
 """More other changes in a sentence say no more."""
 
 BETTER: Final = 1.0
@@ -46,7 +46,7 @@ _SUREST = 1e-9
 def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
     """The features of a change, in the order of `FEATURES`.
 
-    `others` is the sum of the probabilities of the other changes in the sentence. The rest comes from the words: whether something is
+    `others` is the sum of the probabilities of the other changes in the sentence, those that were made before among them. The rest comes from the words: whether something is
     only put in or only taken out, how like the old and the new words are, whether it is about capitals or commas alone, and
     whether it is about several words.
     """
@@ -142,9 +142,12 @@ class Calibration:
         offset = self.intercept + self.kinds.get(kind, 0.0) + weighed + self.reading * reading
         return logistic(offset + self.slope * log_odds(chance))
 
-    def judged(self, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """All that was proposed for a sentence, each with its calibrated confidence."""
-        total = sum(one.confidence for one in proposals)
+    def judged(self, proposals: Sequence[Proposal], made: float = 0.0) -> list[Proposal]:
+        """All that is proposed for a sentence, each with its calibrated confidence.
+
+        `made` is the sum of the confidences of changes that were made in it before.
+        """
+        total = made + sum(one.confidence for one in proposals)
         found = []
         for one in proposals:
             others = max(total - one.confidence, 0.0)
@@ -243,12 +246,13 @@ def logistic(number: float) -> float:
 def calibration_for(policy: object, path: Path = SHIPPED) -> Calibration:
     """The calibration of a policy's model in a file, or `RAW` if the file is another model's or there is none."""
     digest = getattr(policy, "digest", "")
-    found = _read(path) if digest and path.is_file() else RAW
+    found = read_calibration(path) if digest and path.is_file() else RAW
     return found if found.model == digest else RAW
 
 
 @cache
-def _read(path: Path) -> Calibration:
+def read_calibration(path: Path) -> Calibration:
+    """The calibration in a file."""
     try:
         return Calibration.from_dict(json.loads(read_utf8(path)))
     except ValueError:

@@ -1,7 +1,7 @@
 """A proofreader: documents in, corrected documents and the list of changes out.
 
 A document is read as its format's prose. Sentences are the unit of a decision, and the paragraph is what the model sees
-around them; one that overtypes reads a few neighbours in one passage, and nothing around them. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
+around them; one that overtypes reads each sentence by itself. Each correction is judged by itself: by the model's confidence in it, by what it does to the words
 (`vetoes`), and by what it would do to the document (`reviser.prose.safe_edits`). Sentences that were changed are read again.
 What was changed once stays: a later look corrects other words alone.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
 from reviser.core.errors import ReviserError
@@ -66,9 +66,8 @@ from reviser.session.session import NEIGHBOURS, PASSAGE, SessionPolicy
 LOOKS: Final = 3
 """How often a sentence is read at the most: once, and again where it was changed."""
 
-# Tokens of neighbouring sentences that a model that overtypes reads in one passage. In longer ones it finds less.
-_TOGETHER: Final = 64
-# Tokens on either side of a part of a sentence. Whole sentences are shown alone: with text beside them the model leaves more mistakes.
+# Tokens on either side of a part of a sentence that a model that overtypes reads. Whole sentences are shown alone: with text beside
+# them the model leaves more mistakes.
 _SIDE_OF_PART: Final = 32
 # The start marker, the draft's, and the moves back over what follows a passage.
 _MARKERS: Final = 14
@@ -199,9 +198,8 @@ class Proofreader:
         self._phrases = phrases
         self._longest = max(1, min(PASSAGE, third - _MARKERS))
         self._side = max(0, min(NEIGHBOURS, third)) // 2
-        # A model that overtypes was trained on passages of several sentences, each of which it reads twice.
-        self._together = min(_TOGETHER, self._longest) if policy.vocabulary.overtypes else 0
-        if self._together:
+        self._alone = policy.vocabulary.overtypes
+        if self._alone:
             self._side = min(self._side, _SIDE_OF_PART)
 
     @property
@@ -255,7 +253,7 @@ class Proofreader:
         found = [
             (work, misspelt)
             for work in works
-            for misspelt in work.misspelt(speller, self._tokenizer, self._longest, self._together)
+            for misspelt in work.misspelt(speller, self._tokenizer, self._longest)
         ]
         for at in range(0, len(found), AT_ONCE):
             some = found[at : at + AT_ONCE]
@@ -306,7 +304,7 @@ class Proofreader:
         found = [
             (work, passage)
             for work in works
-            for passage in work.passages(self._tokenizer, self._longest, self._together)
+            for passage in work.passages(self._tokenizer, self._longest)
         ]
         shown = [self._with_sides(passage) for _, passage in found]
         corrections = self._find_corrections(shown, search, known)
@@ -314,17 +312,10 @@ class Proofreader:
         for (work, passage), some in zip(found, corrections, strict=True):
             proposed = work.found(passage, some)
             # Probabilities of the other changes in a sentence count whatever speaks against them.
-            judged = [
-                one
-                for _, group in _by_sentence(passage.sentences, proposed)
-                for one in RAW.judged(group)
-            ]
-            open_ones = work.undecided(passage, judged)
-            for span, group in _by_sentence(passage.sentences, open_ones):
-                for one in group:
-                    question = self._question(passage, span, [one])
-                    needed = work.needed(passage, one)
-                    undecided[id(work)].append(Undecided(one, needed, question))
+            judged = RAW.judged(proposed, work.made_in(passage))
+            for one in work.undecided(passage, judged):
+                question = self._question(passage, [one])
+                undecided[id(work)].append(Undecided(one, work.needed(passage, one), question))
         return [
             Examined(result.text, result.changes, tuple(undecided[id(work)]))
             for work in works
@@ -348,7 +339,7 @@ class Proofreader:
         found = [
             (work, passage)
             for work in works
-            for passage in work.passages(self._tokenizer, self._longest, self._together)
+            for passage in work.passages(self._tokenizer, self._longest)
         ]
         total = done + len(found)
         for at in range(0, len(found), AT_ONCE):
@@ -403,33 +394,29 @@ class Proofreader:
             hopeful = work.hopeful(passage, found)
             known[number].update((one, best) for one in undecided if one not in hopeful)
             wanted = [one for one in undecided if one in hopeful]
-            asked += [
-                (number, span, some) for span, some in _by_sentence(passage.sentences, wanted)
-            ]
-        questions = [self._question(proposed[one][1], span, some) for one, span, some in asked]
+            if wanted:
+                asked.append((number, wanted))
+        questions = [self._question(proposed[number][1], some) for number, some in asked]
         answers = sentence_readings(self._policy, rules, questions)
-        for (number, _, some), read in zip(asked, answers, strict=True):
+        for (number, some), read in zip(asked, answers, strict=True):
             known[number].update(zip(some, read, strict=True))
         return [
             (work, passage, [replace(one, reading=said.get(one)) for one in found])
             for (work, passage, found), said in zip(proposed, known, strict=True)
         ]
 
-    def _question(self, passage: _Passage, span: Span, some: Sequence[Proposal]) -> Question:
+    def _question(self, passage: _Passage, some: Sequence[Proposal]) -> Question:
         """How a sentence reads with each of some changes."""
-        paragraph, encode = passage.paragraph, self._tokenizer.encode
-        text = paragraph.text
-        tokens = encode(text[span.start : span.end])
-        sentence = _Passage(paragraph, (span,), tokens, passage.was_cut)
+        text, (start, end) = passage.paragraph.text, passage.span
         changed = [
-            encode(text[span.start : one.start] + one.new + text[one.end : span.end])
+            self._tokenizer.encode(text[start : one.start] + one.new + text[one.end : end])
             for one in some
         ]
-        return Question(self._with_sides(sentence), changed)
+        return Question(self._with_sides(passage), changed)
 
     def _with_sides(self, passage: _Passage) -> Passage:
         """A passage as the model is shown it, between what stands beside it in its paragraph if it needs that."""
-        if self._together and not passage.is_part:
+        if self._alone and not passage.is_part:
             return Passage(passage.tokens)
         text, (start, end) = passage.paragraph.text, passage.span
         size = self._side * _CHARACTERS_OF_TOKEN
@@ -463,16 +450,12 @@ def _space_before(text: str, place: int) -> int:
 
 
 class _Passage(NamedTuple):
-    """Sentences of a paragraph, or a part of a long one, each with the space before it, and their tokens."""
+    """A sentence of a paragraph with the space before it, or a part of a long one, and its tokens."""
 
     paragraph: Paragraph
-    sentences: tuple[Span, ...]
+    span: Span
     tokens: list[int]
     was_cut: bool = False
-
-    @property
-    def span(self) -> Span:
-        return Span(self.sentences[0].start, self.sentences[-1].end)
 
     @property
     def is_part(self) -> bool:
@@ -505,28 +488,7 @@ def _passages(paragraph: Paragraph, tokenizer: Tokenizer, longest: int) -> Itera
                 middle = span.start + cut
                 waiting += [Span(middle, span.end), Span(span.start, middle)]
             elif 0 < len(tokens) <= longest and _shown(tokenizer, tokens) == text.encode():
-                yield _Passage(paragraph, (span,), tokens, span != whole)
-
-
-def _joined(passages: Iterable[_Passage], longest: int) -> Iterator[_Passage]:
-    """Passages that follow one another as one, of up to `longest` tokens."""
-    last: _Passage | None = None
-    for passage in passages:
-        if (
-            last is not None
-            and last.paragraph is passage.paragraph
-            and last.span.end == passage.span.start
-            and len(last.tokens) + len(passage.tokens) <= longest
-        ):
-            together = (*last.sentences, *passage.sentences)
-            was_cut = last.was_cut or passage.was_cut
-            last = _Passage(passage.paragraph, together, last.tokens + passage.tokens, was_cut)
-            continue
-        if last is not None:
-            yield last
-        last = passage
-    if last is not None:
-        yield last
+                yield _Passage(paragraph, span, tokens, span != whole)
 
 
 def _cut(text: str) -> int:
@@ -558,10 +520,6 @@ def _words_inside(passage: _Passage, unknown: Sequence[Unknown]) -> list[Unknown
         for one in unknown
         if start <= one.start and one.end <= end
     ]
-
-
-def _is_part(one: _Passage, of: _Passage) -> bool:
-    return of.span.start <= one.span.start and one.span.end <= of.span.end
 
 
 # Corrections become proposals --------------------------------------------------------------------
@@ -719,6 +677,8 @@ class _Work:
         self._calibration = calibration
         self._text = draft.text
         self._changes: list[Change] = []
+        # The same with the places of what they put in, in the present text.
+        self._made: list[tuple[int, int, Change]] = []
         self._sentences = 0
         # Which parts of the text a look reads; None for all.
         self._fresh: list[Span] | None = None
@@ -744,14 +704,10 @@ class _Work:
         self._spelled: set[Change] = set()
         self._tokenizer: Tokenizer | None = None
 
-    def passages(self, tokenizer: Tokenizer, longest: int, together: int) -> Iterator[_Passage]:
-        """What this look reads: each sentence by itself, or neighbours of up to so many tokens together."""
+    def passages(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
+        """The sentences that this look reads."""
         self._tokenizer = tokenizer
         self._proposed = {}
-        return _joined(self._unread(tokenizer, longest), together)
-
-    def _unread(self, tokenizer: Tokenizer, longest: int) -> Iterator[_Passage]:
-        """The sentences that this look reads."""
         start, end = self._within
         for paragraph in self._paragraphs:
             first, last = paragraph.segments[0].start, paragraph.segments[-1].end
@@ -795,7 +751,7 @@ class _Work:
         counts: Counter[str] | None = None
         for paragraph, unknown in self._unknown(speller):
             for span in sentences(paragraph):
-                passage = _Passage(paragraph, (span,), [])
+                passage = _Passage(paragraph, span, [])
                 if _QUOTES.search(passage.text):
                     continue
                 words = _words_inside(passage, unknown)
@@ -807,21 +763,12 @@ class _Work:
         if self._proposed:
             self.finish_spelling()
 
-    def misspelt(
-        self, speller: Speller, tokenizer: Tokenizer, longest: int, together: int
-    ) -> Iterator[_Misspelt]:
-        """The passages with words that are not in the list.
-
-        Where these seem right, it is what the first look reads; else it is each of their sentences by itself.
-        """
+    def misspelt(self, speller: Speller, tokenizer: Tokenizer, longest: int) -> Iterator[_Misspelt]:
+        """The sentences with words that are not in the list."""
         for paragraph, unknown in self._unknown(speller):
-            whole = [*self._inside(paragraph, tokenizer, longest)]
-            for passage in _joined(whole, together):
-                inside = _words_inside(passage, unknown)
-                right = all(map(speller.seems_right, inside))
-                for one in [passage] if right else whole:
-                    if _is_part(one, passage) and (words := _words_inside(one, unknown)):
-                        yield _Misspelt(one, words, right)
+            for passage in self._inside(paragraph, tokenizer, longest):
+                if words := _words_inside(passage, unknown):
+                    yield _Misspelt(passage, words, all(map(speller.seems_right, words)))
 
     def propose_spellings(self, passage: _Passage, corrections: Sequence[Found]) -> None:
         """Take down the corrections of unknown words that nothing speaks against."""
@@ -851,7 +798,7 @@ class _Work:
             for span, some in phrases_in(paragraph):
                 edits = [_Edit(one.start, one.end, one.new, one.confidence) for one in some]
                 found = [*proposals(paragraph, span, edits)]
-                self._take_down(_Passage(paragraph, (span,), []), found)
+                self._take_down(_Passage(paragraph, span, []), found)
         if self._proposed:
             self.finish_look()
             self._fresh = None
@@ -898,17 +845,27 @@ class _Work:
             if self._guard.objection(proposal, paragraph) is None
             if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
         ]
-        for span, some in _by_sentence(passage.sentences, allowed):
-            # Nothing leads back to what the sentence was before.
-            kept = [one for one in some if _corrected(paragraph, span, [one]) not in self._former]
-            if kept and _corrected(paragraph, span, kept) not in self._former:
-                self._former.add(_corrected(paragraph, span, []))
-                self._proposed.setdefault(id(paragraph), []).extend(kept)
+        span = passage.span
+        # Nothing leads back to what the sentence was before.
+        kept = [one for one in allowed if _corrected(paragraph, span, [one]) not in self._former]
+        if kept and _corrected(paragraph, span, kept) not in self._former:
+            self._former.add(_corrected(paragraph, span, []))
+            self._proposed.setdefault(id(paragraph), []).extend(kept)
 
     def _judged(self, passage: _Passage, found: Sequence[Proposal]) -> list[Proposal]:
         """Proposals with their calibrated confidence, which depends on the others in the same sentence."""
-        groups = _by_sentence(passage.sentences, found)
-        return [one for _, some in groups for one in self._calibration.judged(some)]
+        return self._calibration.judged(found, self.made_in(passage))
+
+    def made_in(self, passage: _Passage) -> float:
+        """How sure the changes that a sentence already has were, added up: other changes beside those that are proposed now."""
+        start, end = map(passage.paragraph.source_offset, passage.span)
+        first = bisect_left(self._made, start, key=lambda made: made[0])
+        sure = 0.0
+        for _, last, change in islice(self._made, first, None):
+            if last > end:
+                break
+            sure += change.confidence
+        return sure
 
     def proposed(self) -> list[Proposal]:
         """What was taken down in this look, with places in the text."""
@@ -945,6 +902,7 @@ class _Work:
             return False
         later = _merged(self._text, made)
         self._changes = _composed(self._draft.text, self._text, self._changes, later)
+        self._made = [*_placed(self._changes)]
         self._text = with_changes(self._text, later)
         self._fresh = [Span(start, end) for start, end, _ in _placed(later)]
         self._paragraphs = paragraphs(self._text, self._draft.format)
@@ -976,7 +934,7 @@ class _Work:
         """Whether a proposal is about what an earlier look has changed."""
         start = paragraph.source_offset(proposal.start)
         end = paragraph.source_offset(proposal.end)
-        for first, last, change in _placed(self._changes):
+        for first, last, change in self._made:
             if change in self._spelled:
                 continue
             # A mark may be put beside a word that was corrected; nothing comes beside what was put in or taken out.
@@ -984,27 +942,6 @@ class _Work:
             if (start <= last and first <= end) if beside else (start < last and first < end):
                 return True
         return False
-
-
-def _by_sentence(
-    sentences: Sequence[Span], some: Sequence[Proposal]
-) -> Iterator[tuple[Span, list[Proposal]]]:
-    """Proposals, which are in order, by the sentences that they change; one that changes several makes one of these."""
-    groups: list[tuple[Span, list[Proposal]]] = []
-    for proposal in some:
-        first = min(bisect_right(sentences, proposal.start, key=_end), len(sentences) - 1)
-        last = min(bisect_left(sentences, proposal.end, key=_end), len(sentences) - 1)
-        start, end = sentences[first].start, sentences[max(first, last)].end
-        if groups and start < groups[-1][0].end:
-            span, earlier = groups.pop()
-            groups.append((Span(span.start, max(span.end, end)), [*earlier, proposal]))
-        else:
-            groups.append((Span(start, end), [proposal]))
-    yield from groups
-
-
-def _end(span: Span) -> int:
-    return span.end
 
 
 def _corrected(paragraph: Paragraph, span: Span, some: Sequence[Proposal]) -> str:

@@ -33,6 +33,26 @@ AGREEMENT: Final = (
         quoted=False,
     ),
     Rule(
+        "what he have to",
+        (
+            "what|why|how|where|when|whatever|because|know|knows|think|thinks|said|says he|she [have] to|a|an|the|no|been|done|got|seen|made -> has",
+            "^|because|but|although|and|so everyone|everybody|nobody|somebody|someone [<opinion-to-s>] <determiner>|that|what|how|to|about|it|him|her|me|you|us|them|<end> -> $1",
+        ),
+        (
+            "It is important that you know what he {have|has} to do.",
+            "Everybody {know|knows} that.",
+            "It is late, but everyone {want|wants} to stay.",
+        ),
+        (
+            "What would he have to do?",
+            "Let everyone know that it is late.",
+            "It is important that everyone know it.",
+            "Everyone, like it or not, came.",
+        ),
+        unless="did|does|would|suggest|recommend",
+        quoted=False,
+    ),
+    Rule(
         "he do",
         (
             "<starts> he|she [do] -> does",

@@ -322,6 +322,9 @@ TABLES: Final[dict[str, Table]] = {
         hardwares/hardware sceneries/scenery feedbacks/feedback housework/housework jewelries/jewelry
         jewelleries/jewellery transportations/transportation clothings/clothing"""
     ),
+    "opinion-to-s": _map(
+        "know/knows want/wants love/loves think/thinks believe/believes hate/hates"
+    ),
     "close": _set(
         """wife husband brother sister mother father mom mum dad friend friends family girlfriend boyfriend
         parents colleague colleagues team son daughter kids children boss roommate cousin partner"""
