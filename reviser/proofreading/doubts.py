@@ -65,6 +65,7 @@ def is_doubtful(
         or _sums_up(old, new, text[:start], text[end:])
         or _beside_code(kind, paragraph, start, end)
         or _goes_on(old, new)
+        or _ends(old, new, text[end:])
         or (is_name is not None and _renames(kind, old, new, paragraph, start, is_name))
     )
 
@@ -78,6 +79,11 @@ def _makes_sentence(kind: Kind, paragraph: Paragraph) -> bool:
 def _goes_on(old: str, new: str) -> bool:
     """Whether the end of a sentence becomes a comma."""
     return old.strip() == "." and new.strip() == ","
+
+
+def _ends(old: str, new: str, behind: str) -> bool:
+    """Whether a paragraph gets a final mark: it may have been left out with what follows, as in a list or before code."""
+    return not old.strip() and new.strip() in (".", "!", "?") and not behind.strip()
 
 
 def _needs_no_change(kind: Kind, old: str, new: str, text: str, start: int) -> bool:

@@ -419,3 +419,11 @@ def test_a_full_stop_becomes_a_comma_only_if_the_model_is_surer() -> None:
     text = "We came home. it was late!"
     assert proofread(text, {".": (",", 0.7)}).text == text
     assert proofread(text, {".": (",", 0.95)}).text == "We came home, it was late!"
+
+
+def test_a_paragraph_gets_a_final_mark_only_if_the_model_is_surer() -> None:
+    text = "We came home in the evening. It was very late, and nobody was there"
+    assert proofread(text, {"there": ("there.", 0.7)}).text == text
+    assert proofread(text, {"there": ("there.", 0.95)}).text == f"{text}."
+    text = "We came home It was very late, and nobody was there."
+    assert proofread(text, {"home": ("home.", 0.7)}).text == text.replace("home", "home.")
