@@ -54,11 +54,11 @@ _INTRODUCES = re.compile(
     r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z",
     re.IGNORECASE,
 )
-# The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love, Anna".
+# The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love, Anna", or in two lines "Best regards Maria".
 _CLOSING = re.compile(
-    r"(?:^|(?<=[.!?…]\s))(?:(?:with|my|our|kind|kindest|warm|warmest|best|lots|much|all|of|and|many|yours|very)\s+)*"
+    r"(?:^|(?<=[.!?…,]\s))(?:(?:with|my|our|kind|kindest|warm|warmest|best|lots|much|all|of|and|many|yours|very)\s+)*"
     r"(?:regards|wishes|love|thanks|cheers|greetings|faithfully|sincerely|truly|respectfully)\s*"
-    r"(?:,(?:\s*(?-i:[A-Z][\w'’.-]*\s*){1,4}\Z)?|\Z)",
+    r"(?:,?\s*(?-i:[A-Z][\w'’.-]*\s*){1,4}\Z|,|\Z)",
     re.IGNORECASE,
 )
 # Prefixes that hardly any misspelling starts with, before a word of four letters or more.
@@ -69,6 +69,8 @@ _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"))
 _PAIRED = re.compile(r"[\"()\[\]{}“”«»]")
 # Letters of a noun, at the least.
 _NOUN = 4
+# Characters of a line that is wrapped, at the least.
+_WRAPPED = 60
 # Characters around a change that hold the words beside it.
 _NEAR = 60
 
@@ -254,6 +256,7 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         (_denies(old, new), "it says the opposite"),
         (_releases(proposal, text), "it says something else"),
         (heading and lowers(proposal.old, proposal.new), "headings have capitals of their own"),
+        (_lowers_line(proposal, paragraph), "the author began a new line"),
         (_in_name(proposal, text), "it changes a name"),
         (leads_on or _ends_early(proposal, text), "it ends what leads on"),
         (_capitalises(proposal, text), "a label is no sentence"),
@@ -266,6 +269,17 @@ def _matter_of_style(proposal: Proposal, paragraph: Paragraph) -> str | None:
         (_in_closing(proposal, text), "the end of a letter is no sentence"),
     )
     return next((reason for holds, reason in objections if holds), None)
+
+
+def _lowers_line(proposal: Proposal, paragraph: Paragraph) -> bool:
+    """Whether the first word of a line loses its capital, where the line before had room for the word, so that no wrapping broke it."""
+    if not lowers(proposal.old, proposal.new):
+        return False
+    number = paragraph.segment_at(proposal.start)
+    if not number or paragraph.starts[number] != proposal.start:
+        return False
+    start, end = paragraph.segments[number - 1]
+    return end - start + 1 + len(proposal.old) <= _WRAPPED
 
 
 def _leaves_open(proposal: Proposal, text: str) -> bool:

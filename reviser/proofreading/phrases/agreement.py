@@ -251,10 +251,14 @@ AGREEMENT: Final = (
     ),
     Rule(
         "each of them have",
-        ("^|,|and|but|because each|one of them|us|these|those [<are-to-is>] -> $1",),
+        (
+            "^|,|and|but|because each|one of them|us|these|those [<are-to-is>] -> $1",
+            "^|,|and|but|because each of the|my|your|our|these|those <counted-plural> [<are-to-is>] -> $1",
+        ),
         (
             "There are four files, and each of them {have|has} a name.",
             "One of them {are|is} broken.",
+            "Each of the students {have|has} a book.",
         ),
         (
             "The lines between each of them are long.",
@@ -300,8 +304,14 @@ AGREEMENT: Final = (
             "there [was] many|several !a|an -> were",
             "there [is] <number>|# <counted-plural> -> are",
             "there [was] <number>|# <counted-plural> -> were",
+            "there [<is-to-was>] a lot|lots of <counted-plural> -> $1",
+            "there [<is-to-was>] lots of <counted-plural> -> $1",
+            "there [<is-to-was>] some|so|too many? people|things|problems|children|students -> $1",
         ),
         (
+            "There {was|were} a lot of people in the room.",
+            "There {is|are} lots of books.",
+            "There {is|are} so many people.",
             "There {is|are} many problems.",
             "I know there {was|were} several books.",
             "There {is|are} two reasons for it.",
@@ -311,6 +321,69 @@ AGREEMENT: Final = (
             "There was two minutes left.",
             "There is one way.",
             "There is a lot to do.",
+            "There is a lot of work.",
+            "Is there a lot of people?",
+        ),
+    ),
+    Rule(
+        "this are my books",
+        (
+            "^ [this] are -> these",
+            "^ [that] are my|your|his|her|our|their|the|some -> those",
+        ),
+        ("{This|These} are my books.", "{That|Those} are the keys."),
+        (
+            "People like this are rare.",
+            "Is this, are these, yours?",
+            "This is mine.",
+            "That is the one.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "the results is",
+        (
+            "^ the|these|those|my|our|your|his|her|their <plural-subject> [<is-to-was>] !not -> $1",
+            "^|,|and|but|because the|my|our|your <single-subject> [have] to|a|an|the|no|been|many|some|already -> has",
+        ),
+        (
+            "The results {is|are} shown below.",
+            "My parents {was|were} late.",
+            "The user {have|has} to log in.",
+        ),
+        (
+            "One of the results is wrong.",
+            "Does the user have to log in?",
+            "The result is here.",
+            "Let the user have a choice.",
+            "What the users see is this.",
+        ),
+        unless="<asks>",
+        quoted=False,
+    ),
+    Rule(
+        "the news are",
+        (
+            "^ the|this|that|these good|bad|latest|last|new? news [<are-to-is>] -> $1",
+            "^ news [are] good|bad|very|not|always -> is",
+        ),
+        ("The news {are|is} very bad.", "The latest news {were|was} good."),
+        (
+            "Those who read the news are few.",
+            "The news channels are new.",
+            "The news is bad.",
+        ),
+    ),
+    Rule(
+        "the people is happy",
+        (
+            "^ the? people [<is-to-was>] very|so|too|happy|angry|poor|rich|tired|afraid|scared|going|coming|here|there -> are",
+        ),
+        ("The people {is|are} angry about it.", "People {is|are} so tired of it."),
+        (
+            "The people is the source of power.",
+            "People is a magazine.",
+            "The number of people is so high.",
         ),
     ),
 )

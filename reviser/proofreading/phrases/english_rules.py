@@ -7,9 +7,11 @@ from typing import Final
 from reviser.proofreading.phrases.agreement import AGREEMENT
 from reviser.proofreading.phrases.nouns import NOUNS
 from reviser.proofreading.phrases.patterns import PATTERNS
+from reviser.proofreading.phrases.questions import QUESTIONS
 from reviser.proofreading.phrases.rules import Rule
 from reviser.proofreading.phrases.small_words import SMALL_WORDS
 from reviser.proofreading.phrases.sounds import SOUNDS
+from reviser.proofreading.phrases.tenses import TENSES
 from reviser.proofreading.phrases.verbs import VERBS
 from reviser.proofreading.phrases.words import WORDS
 
@@ -18,6 +20,8 @@ RULES: Final[tuple[Rule, ...]] = (
     *SOUNDS,
     *AGREEMENT,
     *VERBS,
+    *TENSES,
+    *QUESTIONS,
     *NOUNS,
     *SMALL_WORDS,
     *PATTERNS,

@@ -17,6 +17,8 @@ _CORE = r"[\w@#/\\&+=~%$€£^<>{}|-]"
 _TOKEN = re.compile(rf"{_CORE}+(?:['’.:]{_CORE}+)*|\S")
 _WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)*")
 _NUMBER = re.compile(r"[2-9]|[1-9]\d{1,2}")
+_DIGITS_OF_YEAR: Final = 4
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 # Behind these a capital starts something. Commas and hyphens go on.
 _GOES_ON = frozenset(",;-–&/'’@#")
 _QUOTE = re.compile(r"[\"“”]|(?<![\w.,!?…])['‘](?=\w)|(?<=[\w.,!?…—-])['’](?!\w)")
@@ -65,8 +67,8 @@ def _key(text: str, before: str) -> str:
         if word in DATES or word.partition("'")[0] == "i" or (plain and opens):
             return word
         return "@"
-    if _NUMBER.fullmatch(text):
-        return "#"
+    if _NUMBER.fullmatch(text) or _YEAR.fullmatch(text):
+        return "##" if len(text) == _DIGITS_OF_YEAR else "#"
     if len(text) == 1 and not text.isalnum():
         return '"' if text in "“”" else text
     return ""
@@ -148,6 +150,7 @@ def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
         (before and before in pattern.before)
         or (behind and behind in pattern.behind)
         or _has(words, pattern.unless_with)
+        or (pattern.only_with and not _has(words, pattern.only_with))
         or _has(words[: start + pattern.first], pattern.unless)
     )
 

@@ -123,10 +123,12 @@ NOUNS: Final = (
             "one of the|my|his|her|our|their <superlative>|<adjective>? [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to -> $1",
             "one of the|my|his|her|our|their most <any> [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to|of -> $1",
             "one of the|my|his|her|our|their <superlative> [<noun-to-plural>] of -> $1",
+            "each of the|my|your|our|these|those [<noun-to-plural>] have|has|is|are|was|were|<end> -> $1",
         ),
         (
             "It is one of the best {book|books}.",
             "One of my {friend|friends} is here.",
+            "Each of the {student|students} has a book.",
             "It was one of the most important {thing|things} to do.",
         ),
         (
@@ -170,6 +172,32 @@ NOUNS: Final = (
             "I am 20 years old.",
             "He has two years old cheese must wait.",
             "They have ten years left.",
+        ),
+    ),
+    Rule(
+        "less accidents",
+        ("!or|no [less] <fewer> -> fewer",),
+        (
+            "There will be {less|fewer} accidents.",
+            "He has {less|fewer} friends than me.",
+            "It takes {less|fewer} steps.",
+        ),
+        (
+            "It is less work.",
+            "They are more or less friends.",
+            "It costs less.",
+            "A less things-driven life is good.",
+        ),
+        confidence=0.9,
+    ),
+    Rule(
+        "how long time",
+        ("how [long time] does|do|did|will|has|have|would|should -> long",),
+        ("How {long time|long} does it take?", "How {long time|long} have you been here?"),
+        (
+            "How long does it take?",
+            "How long time travel takes is known.",
+            "It was a long time.",
         ),
     ),
 )

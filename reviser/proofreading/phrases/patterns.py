@@ -306,4 +306,53 @@ PATTERNS: Final = (
         ("Stay in contact with me.", "Please contact me.", "His contact with us ended."),
         unless="due|prior|leads|led|exposed",
     ),
+    Rule(
+        "the man which",
+        (
+            "^ this|that|he|she|it is|was the|a <humans> [which] -> who",
+            "^ the|a|many|some|most|all <humans> [which] -> who",
+            "^ people [which] -> who",
+        ),
+        ("This is the man {which|who} I saw.", "People {which|who} like it are rare."),
+        (
+            "He wrote to a friend which words he liked.",
+            "This is the man who came.",
+            "People, which is odd, like it.",
+        ),
+    ),
+    Rule(
+        "I want that you come",
+        (
+            "i|we|they want [that you <base>] -> you to $3",
+            "i|we|they want [that they <base>] -> them to $3",
+            "he|she wants [that you <base>] -> you to $3",
+        ),
+        (
+            "I want {that you come|you to come} with me.",
+            "She wants {that you help|you to help} her.",
+        ),
+        ("All I want is that you come.", "I want that book.", "I want you to come."),
+        unless="what|all|things|everything",
+    ),
+    Rule(
+        "borrow me your pen",
+        (
+            "can|could|would|will|please you? [borrow] me|us a|an|the|your|some|#|<number>|this|it -> lend",
+        ),
+        ("Can you {borrow|lend} me your pen?", "Please {borrow|lend} us some money."),
+        ("Can I borrow your pen?", "They borrow me out.", "Can you lend me a pen?"),
+    ),
+    Rule(
+        "don't know nothing",
+        (
+            "don't|doesn't|didn't|can't|couldn't know|have|say|understand|see|want|need|hear|remember|eat|find [nothing] <full-end>|about|to|for|in|at|on|from|yet -> anything",
+        ),
+        ("I don't know {nothing|anything} about it.", "She didn't say {nothing|anything}."),
+        (
+            "I know nothing about it.",
+            "“I don't know nothing,” he said.",
+            "I don't know; nothing is clear.",
+        ),
+        quoted=False,
+    ),
 )

@@ -6,7 +6,7 @@ rest must stand beside it. Elements, with spaces between:
 - `a|b`: one of these words; `<name>`: a word of a table; `<name>|b`: both;
 - `<name>` of a table that maps words: a word of it, which `$` may put there changed;
 - `=`: the same word as the one before;
-- `^` and `$`: the start and the end of a sentence; `,` and other marks: themselves; `#`: a number of up to three digits; `@`: a word with a capital;
+- `^` and `$`: the start and the end of a sentence; `,` and other marks: themselves; `#`: a number of up to three digits; `##`: a year; `@`: a word with a capital;
 - `!a|b` at the start or the end: what stands there is none of these;
 - a final `?`: the element may be missing.
 
@@ -57,6 +57,8 @@ class Rule:
     """Words anywhere before the mistake in its sentence that make it none, written as an element."""
     unless_with: str = ""
     """The same for words anywhere in its sentence."""
+    only_with: str = ""
+    """Words of which one must be in its sentence, written as an element."""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The corrected sentences before and after."""
@@ -76,6 +78,7 @@ class Pattern:
     behind: frozenset[str]
     unless: frozenset[str]
     unless_with: frozenset[str]
+    only_with: frozenset[str]
     anchor: int
     """The first element that names its words."""
 
@@ -103,7 +106,9 @@ def patterns_of(rule: Rule, tables: Mapping[str, Table]) -> list[Pattern]:
 
 
 def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern]:
-    unless, unless_with = (_listed(one, tables) for one in (rule.unless, rule.unless_with))
+    unless, unless_with, only_with = (
+        _listed(one, tables) for one in (rule.unless, rule.unless_with, rule.only_with)
+    )
     shown, _, put = (part.strip() for part in way.partition("->"))
     start, _, rest = shown.partition("[")
     inside, _, end = rest.partition("]")
@@ -131,7 +136,19 @@ def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern
         )
         anchor = next(at for at, one in enumerate(elements) if one.words)
         found.append(
-            Pattern(rule, elements, first, last, pieces, before, after, unless, unless_with, anchor)
+            Pattern(
+                rule,
+                elements,
+                first,
+                last,
+                pieces,
+                before,
+                after,
+                unless,
+                unless_with,
+                only_with,
+                anchor,
+            )
         )
     return found
 

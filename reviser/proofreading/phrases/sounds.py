@@ -85,9 +85,11 @@ SOUNDS: Final = (
         "but its very hard",
         (
             "and|but|so|because|think|hope|that|if|when|as|, [its] very|so|too|really|quite|pretty|rather hard|easy|difficult|good|bad|nice|important|late|early|expensive|cheap|cold|hot|big|small|fun|useful|interesting|boring|sad|beautiful|useful|fast|slow|simple <end>|to|for|that|here|there|and|but|in|because -> it's",
+            "and|but|so|because|think|hope|that|,|^ [its] late|raining|snowing|true|impossible|obvious|okay|ok <end>|here|now|that|outside|and|but -> it's",
             "^ [its] very|so|too|really|quite|pretty|rather hard|easy|difficult|good|bad|nice|important|late|early|expensive|cheap|cold|hot|big|small|fun|useful|interesting|boring|sad|beautiful|useful|fast|slow|simple <end>|to|for|that|here|there|because -> it's",
         ),
         (
+            "I must go, {its|it's} late.",
             "He is old, but {its|it's} very difficult to say.",
             "{Its|It's} too late for that.",
         ),

@@ -188,6 +188,11 @@ def any_word(word: str) -> bool:
     return word.isalpha() and word.islower()
 
 
+def object_word(word: str) -> bool:
+    """Whether a word may belong to an object: nothing that starts another clause, and no preposition."""
+    return any_word(word) and word not in _NO_OBJECT
+
+
 def ing_word(word: str) -> bool:
     return any_word(word) and len(word) > 4 and word.endswith("ing") and word not in _NO_ING
 
@@ -200,6 +205,11 @@ def participle(word: str) -> bool:
 
 _NO_ING: Final = _set(
     """thing something nothing anything everything during morning evening string spring being king ring"""
+)
+_NO_OBJECT: Final = _set(
+    """i he she we they you that which who whom what when where why how if because since as and or but than
+    from of for with at by on in into until till before after not never is are was were am be been do did does
+    have has had can could will would should may might must"""
 )
 _NO_ED: Final = _set("indeed speed need hundred")
 _DONE: Final = frozenset(done for _, _, done in _FORMS) | _set(
@@ -228,6 +238,7 @@ TABLES: Final[dict[str, Table]] = {
     "any": any_word,
     "ing": ing_word,
     "done": participle,
+    "object": object_word,
     "doubled": _set(
         """the a an of to at for with from by and or but be been has have would could should
         this these those my your his their our its he we they if when where which who because than
@@ -260,6 +271,7 @@ TABLES: Final[dict[str, Table]] = {
     "any-past-to-base": _ANY_PAST,
     "regular-past-to-base": _REGULAR_PAST,
     "past-to-participle": _PARTICIPLES,
+    "done-to-past": {done: past for base, past, done in _FORMS if base not in ("read", "get")},
     "past": frozenset(_ANY_PAST)
     | frozenset(_REGULAR_PAST)
     | _set("was were did had could would yesterday ago opened looked smiled turned"),
@@ -350,6 +362,47 @@ TABLES: Final[dict[str, Table]] = {
         """own life lives family families home homes parents children friends country house houses job jobs
         money mind minds room car name names mother father dreams behavior behaviour opinion opinions"""
     ),
+    "spoke-to-spoken": _map("spoke/spoken broke/broken fell/fallen saw/seen"),
+    "sent-now": _map(
+        """send/sent write/wrote buy/bought meet/met tell/told give/gave ask/asked call/called receive/received
+        get/got go/went come/came make/made find/found take/took visit/visited watch/watched see/saw"""
+    ),
+    "fewer": frozenset(_PLURALS.values()) - _set("days weeks months years hours minutes times ways")
+    | _set(
+        """accidents errors bugs users calls files lines words steps jobs trees points details resources options
+        features tests workers dependencies"""
+    ),
+    "plural-subject": frozenset(_PLURALS.values()) - _set("people times movies ways")
+    | _set(
+        "results files users functions tests options values changes errors settings parents prices tools servers"
+    ),
+    "single-subject": (
+        _SINGULARS | _set("user function method program system server computer option")
+    )
+    - _set("company class people way time country team family"),
+    "be-to-been": {"am": "have been", "are": "have been", "is": "has been"},
+    "since": _set(
+        """## last yesterday years months weeks days hours then
+        january february april june july august september october november december monday tuesday wednesday
+        thursday friday saturday sunday christmas easter childhood"""
+    ),
+    "humans": _set(
+        "man woman girl boy person people men women students guy friend friends teacher"
+    ),
+    "span": _set("years months weeks days hours year month week day time while"),
+    "lasts": _set(
+        "broken ill sick closed open married unemployed offline down missing unavailable"
+    ),
+    "doing": _set(
+        "living working waiting learning studying trying looking raining snowing playing running using"
+    ),
+    "enjoyed": _of(
+        _set(
+            "swim play dance cook travel run work walk watch listen sleep visit study read drive sail hike drink"
+        ),
+        "ing",
+    ),
+    "body": _set("tail ears paws wings eyes mouth feet legs nose claws fur"),
     "lose": _map("loose/lose looses/loses loosing/losing loosed/lost"),
     "lost": _set(
         "weight money hope faith interest sight track patience focus everything control confidence"

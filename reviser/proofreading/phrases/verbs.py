@@ -209,9 +209,13 @@ VERBS: Final = (
             "i've|we've|they've|you've|hasn't|haven't|hadn't never|already|just? [<past-to-participle>] -> $1",
             "^ i|he|she|we|they|you have|has|had [<past-to-participle>] -> $1",
             "been|being [<past-to-participle>] -> $1",
+            "^|and|but|because i|he|she|we|they|you have|has|had also|just|already|never|not? [<spoke-to-spoken>] with|to|about|into|down|the|a|my|your|it|him|her|them|that|<end> -> $1",
+            "i've|we've|they've|you've also|just|already|never|not? [<spoke-to-spoken>] with|to|about|into|down|the|a|my|your|it|him|her|them|that|<end> -> $1",
         ),
         (
             "I should have {went|gone} earlier.",
+            "I have also {spoke|spoken} with Anna.",
+            "He has {broke|broken} my window.",
             "We've {took|taken} the bus.",
             "She has never {wrote|written} to me.",
             "He had {came|come} home.",
@@ -228,9 +232,14 @@ VERBS: Final = (
         "I seen it",
         (
             "!have|has|had|haven't|hasn't|hadn't|ever|never i|we|they|he|she [seen] the|a|an|it|him|her|them|this|that|you|in|on|yesterday|last -> saw",
+            "^ i|we|they [seen] <any> -> saw",
             "!have|has|had|haven't|hasn't|hadn't|ever|never i|we|they|he|she [done] it|this|that|the|my|everything|yesterday -> did",
         ),
-        ("I {seen|saw} it yesterday.", "He told me that they {done|did} it."),
+        (
+            "I {seen|saw} it yesterday.",
+            "We {seen|saw} lions at the zoo.",
+            "He told me that they {done|did} it.",
+        ),
         (
             "Have I seen it?",
             "Never have we seen the like.",
@@ -313,11 +322,15 @@ VERBS: Final = (
         "enjoy to go",
         (
             "enjoy|enjoyed|enjoys|avoid|avoided|avoids [to <base-to-ing>] -> $2",
+            "enjoy|enjoyed|enjoys [to <enjoyed>] -> $2",
+            "i|we|they|he|she|you|just finished [to <base-to-ing>] -> $2",
+            "i|we|they|he|she|you|just finished [to <enjoyed>] -> $2",
             "capable|incapable [to <base-to-ing>] -> of $2",
             "succeed|succeeded|succeeds [to <base-to-ing>] -> in $2",
         ),
         (
             "I enjoy {to write|writing}.",
+            "She enjoys {to swim|swimming} in the sea.",
             "She is capable {to do|of doing} it.",
             "They succeeded {to find|in finding} it.",
         ),
@@ -342,6 +355,27 @@ VERBS: Final = (
             "I suppose to some it is odd.",
             "They are supposed to come.",
             "We use to the full what we have.",
+        ),
+    ),
+    Rule(
+        "used to get up",
+        (
+            "i am|was not? used to [<clear-base-to-ing>] -> $1",
+            "i'm not? used to [<clear-base-to-ing>] -> $1",
+            "i am|was not? used to [get] up -> getting",
+            "i'm not? used to [get] up -> getting",
+            "get|got|getting|gets used to [<clear-base-to-ing>] -> $1",
+        ),
+        (
+            "I am used to {get|getting} up early.",
+            "I'm not used to {speak|speaking} English.",
+            "You get used to {eat|eating} late.",
+        ),
+        (
+            "I used to get up early.",
+            "It is used to write letters.",
+            "You get used to work.",
+            "All that I am used to is gone.",
         ),
     ),
     Rule(

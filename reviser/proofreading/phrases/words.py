@@ -229,12 +229,14 @@ WORDS: Final = (
         "it's own",
         (
             "[it's] own -> its",
+            "<any> [it's] <body> <end>|and|in|at|on|with|to -> its",
             "[you're] own -> your",
             "[they're] own -> their",
             "[there] own -> their",
         ),
         (
             "It has {it's|its} own door.",
+            "The dog wagged {it's|its} tail.",
             "They have {there|their} own car.",
             "Use {you're|your} own pen.",
         ),

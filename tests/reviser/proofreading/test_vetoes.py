@@ -53,6 +53,8 @@ def proposal(old: str, new: str, confidence: float = 0.6) -> Proposal:
         ("Best Regards,", "Regards", "Regarding"),
         ("Best Regards,", "Regards", "regards"),
         ("I will write again. Lots of Love, Anna", "Love", "love"),
+        ("Looking forward to it, Best Regards Anna", "Regards", "regards"),
+        ("I hope to see you, best regards", "regards", "regards."),
         ("Yours faithfully,", "faithfully", "faithful"),
         ("I will write again. Yours sincerely, Anna Berg", "Berg", "Berg."),
         ("It is an old house.", " house.", " house. It has a green roof and a door."),
@@ -427,3 +429,11 @@ def test_a_paragraph_gets_a_final_mark_only_if_the_model_is_surer() -> None:
     assert proofread(text, {"there": ("there.", 0.95)}).text == f"{text}."
     text = "We came home It was very late, and nobody was there."
     assert proofread(text, {"home": ("home.", 0.7)}).text == text.replace("home", "home.")
+
+
+def test_a_line_that_was_not_wrapped_keeps_its_capital() -> None:
+    assert refused("We hope to see you soon,\nThen we can talk.", "Then", "then")
+    wrapped = (
+        "It was a very long way to go for all of us who had come from there,\nThen we went home."
+    )
+    assert not refused(wrapped, "Then", "then")

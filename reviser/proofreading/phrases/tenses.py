@@ -1,0 +1,101 @@
+"""Verbs in the present where a time in the past stands beside them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reviser.proofreading.phrases.rules import Rule
+
+TENSES: Final = (
+    Rule(
+        "is broken since",
+        (
+            "[<be-to-been>] <lasts> since <since> -> $1",
+            "[<be-to-been>] <lasts> since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
+            "[<be-to-been>] broken|ill|sick for|since a|<number>|#|many|several|some <span>|long|few|while -> $1",
+        ),
+        (
+            "The printer {is|has been} broken since Monday.",
+            "They {are|have been} married since 2010.",
+        ),
+        (
+            "It has been broken since Monday.",
+            "The shop is closed for two weeks.",
+            "The shop is closed since it is late.",
+            "It is open.",
+        ),
+    ),
+    Rule(
+        "I am living here since",
+        (
+            "[<be-to-been>] <doing> here|there|together|outside|hard|german|english|spanish? since <since> -> $1",
+            "[<be-to-been>] <doing> here|there|together? since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
+            "[<be-to-been>] <doing> in|at|on|for|with|it|him|her|them|this|the <object>? since <since> -> $1",
+        ),
+        (
+            "I {am|have been} living here since last year.",
+            "It {is|has been} raining since yesterday.",
+            "We {are|have been} working on it since January.",
+        ),
+        (
+            "I am living here, since it is cheap.",
+            "I have been living here since May.",
+            "They are working since they need money.",
+            "We are waiting since two people are late.",
+        ),
+    ),
+    Rule(
+        "I send it yesterday",
+        (
+            "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? yesterday -> $1",
+            "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? last week|month|year|night|summer|<weekday> -> $1",
+            "^ yesterday i|we|they [<sent-now>] -> $1",
+            "^ last week|month|year|night|summer i|we|they [<sent-now>] -> $1",
+        ),
+        (
+            "I {send|sent} you the files yesterday.",
+            "We {meet|met} him last week.",
+            "Yesterday I {go|went} to the zoo.",
+            "Last year we {visit|visited} Rome.",
+        ),
+        (
+            "I send you the files from yesterday.",
+            "Did I send it yesterday?",
+            "I sent it yesterday.",
+            "We meet the man who came yesterday.",
+            "I buy the paper of last week.",
+        ),
+        confidence=0.9,
+        quoted=False,
+        unless_with="every|always|usually|often|never",
+    ),
+    Rule(
+        "I have seen him yesterday",
+        (
+            "^ yesterday i|you|we|they [have <done-to-past>] -> $2",
+            "^ yesterday he|she|it [has <done-to-past>] -> $2",
+            "^ last week|month|year|night|summer|<weekday> i|you|we|they [have <done-to-past>] -> $2",
+            "^ last week|month|year|night|summer|<weekday> he|she|it [has <done-to-past>] -> $2",
+            "^ i|we|they|you [have <done-to-past>] you|him|her|it|them|us|the|a|an|my|your|our|this|there|to|in|at <object>? <object>? yesterday -> $2",
+            "^ he|she [has <done-to-past>] you|him|her|it|them|us|the|a|an|his|her|our|this|there|to|in|at <object>? <object>? yesterday -> $2",
+            "^ i|we|they|you [have <done-to-past>] you|him|her|it|them|us|the|a|an|my|your|our|this|there|to|in|at <object>? <object>? last week|month|year|night|summer|<weekday> <full-end> -> $2",
+            "^ he|she [has <done-to-past>] you|him|her|it|them|us|the|a|an|his|her|our|this|there|to|in|at <object>? <object>? last week|month|year|night|summer|<weekday> <full-end> -> $2",
+            "^ i|he|she [have|has been] in|at @|the|a|my <any>? yesterday -> was",
+            "^ i|he|she [have|has been] in|at @|the|a|my <any>? last week|month|year|night|summer|<weekday> -> was",
+        ),
+        (
+            "Yesterday I {have seen|saw} him at school.",
+            "I {have met|met} her yesterday.",
+            "Last week she {has written|wrote} to me.",
+            "I {have been|was} in Paris last year.",
+        ),
+        (
+            "I have seen it since yesterday.",
+            "Have you seen him yesterday?",
+            "I have met her.",
+            "We have seen the man who came yesterday.",
+        ),
+        confidence=0.9,
+        quoted=False,
+    ),
+)
