@@ -138,6 +138,7 @@ const Kernels *find_kernels(const char *name) {
 #if defined(__aarch64__)
         &kernels_neon,
 #elif defined(__x86_64__)
+        &kernels_amx,
         &kernels_vnni,
         &kernels_avx2,
 #endif

@@ -131,6 +131,9 @@ typedef struct {
     /* The same of a byte with one 8-bit code. */
     uint8_t byte_mask;
 
+    /* What a thread does before and after its part of a step. */
+    void (*begin_step)(void);
+    void (*end_step)(void);
     /* Positions whose codes lie together if there are several, and the bytes that it unpacks a group of a panel
      * to, for these. */
     int together, unpacked_bytes;
@@ -176,6 +179,7 @@ extern const Kernels kernels_neon;
 #elif defined(__x86_64__)
 extern const Kernels kernels_avx2;
 extern const Kernels kernels_vnni;
+extern const Kernels kernels_amx;
 #endif
 
 #endif

@@ -4,7 +4,7 @@
  * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, BYTE_MASK, and MULTIPLY_PAIR, which multiplies
  * two panels with any number of positions and may have UNPACKED_BYTES. Or it defines,
  * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
- * codes of several lie for that: TOGETHER and UNPACKED_BYTES. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
+ * codes of several lie for that: TOGETHER and UNPACKED_BYTES. BEGIN_STEP and END_STEP are what a thread does around a step. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
  * ATTENTION_FILE names a file with its rounded attention, if it has one. */
 
 #ifndef QUANTISE8
@@ -15,11 +15,17 @@
 #define BYTE_MASK 0
 #endif
 
-#ifndef MULTIPLY_CODES
+#if !defined(MULTIPLY_CODES) && !defined(TOGETHER)
 #define TOGETHER 1
 #endif
 #ifndef UNPACKED_BYTES
 #define UNPACKED_BYTES 0
+#endif
+
+#ifndef BEGIN_STEP
+static void nothing(void) {}
+#define BEGIN_STEP nothing
+#define END_STEP nothing
 #endif
 
 /* Rows of queries whose sums fit the registers of any level. */
@@ -510,6 +516,8 @@ const Kernels LEVEL_KERNELS = {
     .supported = LEVEL_SUPPORTED,
     .nibble_mask = NIBBLE_MASK,
     .byte_mask = BYTE_MASK,
+    .begin_step = BEGIN_STEP,
+    .end_step = END_STEP,
     .together = TOGETHER,
     .unpacked_bytes = UNPACKED_BYTES,
     .multiply = multiply,

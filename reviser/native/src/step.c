@@ -556,6 +556,7 @@ static void finish_outlook(const OutlookJob *job, int p, const Strips *strips) {
 void outlook_step(void *argument, Place *place) {
     const OutlookJob *job = argument;
     Decoder *d = job->decoder;
+    d->kernels->begin_step();
     int64_t started = clock_start(d, place);
     Scratch *scratch = &d->scratch[place->worker];
     const Matrix *table = output_table(d);
@@ -597,18 +598,24 @@ void outlook_step(void *argument, Place *place) {
     }
     phase_finish(place, n);
     clock_stop(started, &d->profile.matrix_ns);
+    d->kernels->end_step();
 }
 
 void read_step(void *argument, Place *place) {
     const Job *job = argument;
     Decoder *d = job->decoder;
+    d->kernels->begin_step();
     embed(job, place);
     for (int i = 0; i < d->shape.layers - 1; i++) whole_layer(job, place, i);
     last_layer(job, place, d->shape.layers - 1);
     if (job->logits) score(d, place, job->finals, 1, job->logits);
+    d->kernels->end_step();
 }
 
 void score_step(void *argument, Place *place) {
     const ScoringJob *job = argument;
+    const Kernels *kernels = job->decoder->kernels;
+    kernels->begin_step();
     score(job->decoder, place, job->finals, job->count, job->logits);
+    kernels->end_step();
 }

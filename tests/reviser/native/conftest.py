@@ -98,7 +98,7 @@ class ByteCache(KVCache):
 
 
 class WordCache(KVCache):
-    """Keeps keys and values as the vnni level's rounded attention does (see attention_vnni.h)."""
+    """Keeps keys and values as the rounded attention of vnni and amx does (see attention_vnni.h)."""
 
     def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
         return super().write(layer, round_head(key), round_head(value), span)
@@ -106,7 +106,7 @@ class WordCache(KVCache):
 
 def rounds_attention(config: ModelConfig, bits: Bits, level: str) -> bool:
     """Whether attention works with keys and queries as whole numbers."""
-    return bits != 32 and config.head_dim % {"neon": 8, "vnni": 16}.get(level, 1000) == 0
+    return bits != 32 and config.head_dim % {"neon": 8, "vnni": 16, "amx": 16}.get(level, 1000) == 0
 
 
 def round_halves(x: Tensor) -> Tensor:
@@ -198,7 +198,8 @@ def _weights(q: Tensor, k: Tensor) -> Tensor:
     return (scores - scores.amax(-1, keepdim=True)).exp()
 
 
-_ROUNDED = {"neon": (ByteCache, _attend_in_halves), "vnni": (WordCache, _attend_in_words)}
+_IN_WORDS = (WordCache, _attend_in_words)
+_ROUNDED = {"neon": (ByteCache, _attend_in_halves), "vnni": _IN_WORDS, "amx": _IN_WORDS}
 
 
 @pytest.fixture

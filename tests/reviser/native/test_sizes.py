@@ -10,7 +10,7 @@ import torch
 
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.model.layout import Bits
-from reviser.native import NativeBatch, NativeDecoder
+from reviser.native import NativeBatch, NativeDecoder, levels
 from tests.reviser.native.conftest import random_ids, tolerance
 from tests.reviser.native.test_decoder import error
 
@@ -74,6 +74,25 @@ def test_contexts_of_any_length_are_as_in_plain_c(
             plain.truncate(0)
             found, wanted = decoder.prefill(ids[:count]), plain.prefill(ids[:count])
             assert error(found, wanted) < limit, count
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.skipif("amx" not in levels(), reason="this processor has no AMX")
+def test_tiles_change_no_bit(bits: Bits, build: Build) -> None:
+    """Sixteen positions go through a tile, and what is left through another one or none; 83 ids leave a panel alone."""
+    config = preset(
+        "tiny", width=96, heads=6, kv_heads=2, ff=160, vocab_size=83, context=150, layers=2
+    )
+    model = build(config)
+    ids = random_ids(config, 150)
+    with (
+        NativeDecoder.from_model(model, bits, threads=2, level="amx") as tiles,
+        NativeDecoder.from_model(model, bits, threads=1, level="vnni") as plain,
+    ):
+        for count in (*range(1, 35), 127, 128, 129, 141, 150):
+            tiles.truncate(0)
+            plain.truncate(0)
+            assert np.array_equal(tiles.prefill(ids[:count]), plain.prefill(ids[:count])), count
 
 
 def test_pieces_of_any_length_change_no_bit_of_a_batch(level: str, build: Build) -> None:
