@@ -51,7 +51,7 @@ class Usage:
 
     def has_often(self, kind: Kind, old: str) -> bool:
         """Whether a change is about the letters of a word that the document has again and again, or in its code."""
-        if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER):
+        if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER, Kind.JOINED_OR_SPLIT):
             return False
         word = old.casefold()
         return self.spellings[word] >= OFTEN or not self.terms.isdisjoint(

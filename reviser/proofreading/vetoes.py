@@ -224,10 +224,12 @@ def raised(confidence: float, share: float = FAR) -> float:
 def needed_if_meant(confidence: float, old: str, new: str) -> float:
     """The confidence that another spelling needs of a word that the document seems to mean.
 
-    Many programs are called like a word with a letter more: "gedit", "blackd".
+    Many programs are called like a word with a letter more, and many terms like two words in one: "gedit", "oneof".
     """
     one, other = old.casefold(), new.casefold()
-    if len(other) < len(one) and (one.startswith(other) or one.endswith(other)):
+    shortened = len(other) < len(one) and (one.startswith(other) or one.endswith(other))
+    split = " " in other and other.replace(" ", "").startswith(one)
+    if shortened or split:
         return 1 - (1 - confidence) * MEANT
     return raised(confidence)
 

@@ -237,6 +237,10 @@ def test_a_spelling_that_comes_again_and_again_takes_more_confidence() -> None:
     assert not sure_enough(tool, "gedit", "edit", 0.9)
     assert sure_enough(tool, "gedit", "edit", 0.97)
     assert sure_enough(text.replace("An environ", "It"), "environ", "environment", 0.75)
+    joined = "A oneof is a field. This oneof is new, and that oneof is old."
+    assert not sure_enough(joined, "oneof", "one of", 0.9)
+    assert sure_enough(joined, "oneof", "one of", 0.97)
+    assert sure_enough("This oneof them is new.", "oneof", "one of", 0.6)
 
 
 def test_headings_have_a_grammar_of_their_own() -> None:
