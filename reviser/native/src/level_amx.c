@@ -59,9 +59,20 @@ static const TileConfig tile_config = {
     .row_bytes = {[SUMS] = sizeof(__m512i), [CODES] = GROUP, [WEIGHTS] = sizeof(__m512i)},
 };
 
-TARGET static void begin_tiles(void) { _tile_loadconfig(&tile_config); }
+/* What the thread's tiles were before: other libraries in the process may set them up once and count on it. */
+static _Thread_local TileConfig config_before;
 
-TARGET static void end_tiles(void) { _tile_release(); }
+TARGET static void begin_tiles(void) {
+    _tile_storeconfig(&config_before);
+    _tile_loadconfig(&tile_config);
+}
+
+TARGET static void end_tiles(void) {
+    if (config_before.palette)
+        _tile_loadconfig(&config_before);
+    else
+        _tile_release();
+}
 
 /* Sums of the products of a group's weights with the codes of sixteen positions. */
 INLINE void multiply_tile(const Group *group, const int8_t *codes, __m512i *to) {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +97,37 @@ def test_tiles_change_no_bit(bits: Bits, build: Build) -> None:
             tiles.truncate(0)
             plain.truncate(0)
             assert np.array_equal(tiles.prefill(ids[:count]), plain.prefill(ids[:count])), count
+
+
+_TILES = """
+#include <immintrin.h>
+__attribute__((target("amx-tile"))) void set(const void *config) { _tile_loadconfig(config); }
+__attribute__((target("amx-tile"))) void get(void *config) { _tile_storeconfig(config); }
+"""
+
+
+@pytest.mark.skipif("amx" not in levels(), reason="this processor has no AMX")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here")
+def test_tiles_of_others_are_as_before(build: Build, tmp_path: Path) -> None:
+    """Some libraries set up a thread's tiles once and count on it."""
+    source, library = tmp_path / "tiles.c", tmp_path / "tiles.so"
+    source.write_text(_TILES)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", source, "-o", library], check=True)
+    tiles = ctypes.CDLL(str(library))
+    config = preset("tiny", vocab_size=50)
+    with NativeDecoder.from_model(build(config), 4, threads=1, level="amx") as decoder:
+        # Palette 1, and tile 3 with 5 rows of 16 bytes.
+        wanted = bytearray(64)
+        wanted[0], wanted[16 + 2 * 3], wanted[48 + 3] = 1, 16, 5
+        found = ctypes.create_string_buffer(64)
+        tiles.set(bytes(wanted))
+        decoder.prefill(random_ids(config, 40))
+        tiles.get(found)
+        assert found.raw == bytes(wanted)
+        tiles.set(bytes(64))
+        decoder.prefill(random_ids(config, 40))
+        tiles.get(found)
+        assert found.raw == bytes(64)
 
 
 def test_pieces_of_any_length_change_no_bit_of_a_batch(level: str, build: Build) -> None:
