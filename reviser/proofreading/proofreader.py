@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, islice, pairwise, product
 from typing import Final, NamedTuple
 
 from reviser.core.errors import ReviserError
@@ -46,7 +46,7 @@ from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.spelling.speller import Found, Speller, Strange, speller_for
 from reviser.proofreading.spelling.terms import as_names, terms_in
 from reviser.proofreading.spelling.unknown import Unknown
-from reviser.proofreading.usage import usage_in
+from reviser.proofreading.usage import makes_one, usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, names_in
 from reviser.prose import Change as ProseChange
 from reviser.prose import (
@@ -69,6 +69,11 @@ LOOKS: Final = 3
 # Tokens on either side of a part of a sentence that a model that overtypes reads. Whole sentences are shown alone: with text beside
 # them the model leaves more mistakes.
 _SIDE_OF_PART: Final = 32
+# Characters between words that agree with each other, at the most.
+_NEAR_VERB: Final = 24
+_IN_AGREEMENT: Final = frozenset(
+    ((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTICLE, Kind.NOUN_NUMBER))
+)
 # The start marker, the draft's, and the moves back over what follows a passage.
 _MARKERS: Final = 14
 _CHARACTERS_OF_TOKEN: Final = 8
@@ -835,9 +840,16 @@ class _Work:
 
     def propose(self, passage: _Passage, found: Sequence[Proposal]) -> None:
         """Take down the proposals for a passage that nothing speaks against."""
-        self._take_down(passage, self._judged(passage, found))
+        followed = frozenset((one.start, one.end) for one in found if one.confidence >= FOLLOWED)
+        self._take_down(passage, self._judged(passage, found), followed)
 
-    def _take_down(self, passage: _Passage, found: Sequence[Proposal]) -> None:
+    def _take_down(
+        self,
+        passage: _Passage,
+        found: Sequence[Proposal],
+        followed: frozenset[tuple[int, int]] | None = None,
+    ) -> None:
+        """Take down what nothing speaks against; `followed` are the places with whose changes the rest of the sentence was read."""
         paragraph = passage.paragraph
         allowed = [
             proposal
@@ -845,12 +857,24 @@ class _Work:
             if self._guard.objection(proposal, paragraph) is None
             if self._is_within(paragraph, proposal) and not self._was_changed(paragraph, proposal)
         ]
+        if followed is not None:
+            allowed = _without_contradictions(found, allowed, followed)
+            allowed = [one for one in allowed if not self._contradicts_made(paragraph, one)]
         span = passage.span
         # Nothing leads back to what the sentence was before.
         kept = [one for one in allowed if _corrected(paragraph, span, [one]) not in self._former]
         if kept and _corrected(paragraph, span, kept) not in self._former:
             self._former.add(_corrected(paragraph, span, []))
             self._proposed.setdefault(id(paragraph), []).extend(kept)
+
+    def _contradicts_made(self, paragraph: Paragraph, proposal: Proposal) -> bool:
+        """Whether a proposal does not go with what an earlier look has changed near it."""
+        start, end = map(paragraph.source_offset, (proposal.start, proposal.end))
+        return any(
+            (0 < start - last <= _NEAR_VERB and _agree(change, proposal) is False)
+            or (0 < first - end <= _NEAR_VERB and _agree(proposal, change) is False)
+            for first, last, change in self._made
+        )
 
     def _judged(self, passage: _Passage, found: Sequence[Proposal]) -> list[Proposal]:
         """Proposals with their calibrated confidence, which depends on the others in the same sentence."""
@@ -942,6 +966,40 @@ class _Work:
             if (start <= last and first <= end) if beside else (start < last and first < end):
                 return True
         return False
+
+
+def _without_contradictions(
+    found: Sequence[Proposal],
+    allowed: Sequence[Proposal],
+    followed: frozenset[tuple[int, int]],
+) -> list[Proposal]:
+    """What is allowed, without changes that are each right only if the other one is not made: the surer one stays.
+
+    "My colleagues describes" has two corrections. A verb that was read behind another noun does not stay either, if the noun is not changed.
+    """
+    left = list(allowed)
+    for first, second in product(found, found):
+        if second not in left or not 0 < second.start - first.end <= _NEAR_VERB:
+            continue
+        agree = _agree(first, second)
+        if first in left and agree is False:
+            left.remove(min(first, second, key=lambda one: one.confidence))
+        elif (
+            agree
+            and first not in left
+            and (first.start, first.end) in followed
+            and first.kind is Kind.NOUN_NUMBER
+        ):
+            left.remove(second)
+    return left
+
+
+def _agree(first: Proposal | Change, second: Proposal | Change) -> bool | None:
+    """Whether two changes say the same of how many things there are; None if they do not depend on each other."""
+    if (first.kind, second.kind) not in _IN_AGREEMENT:
+        return None
+    one, other = (makes_one(made.kind, made.old, made.new) for made in (first, second))
+    return None if one is None or other is None else one is other
 
 
 def _corrected(paragraph: Paragraph, span: Span, some: Sequence[Proposal]) -> str:

@@ -21,6 +21,7 @@ _WITHIN = re.compile(r"[\w,]\s\Z")
 _NEXT = re.compile(r"\s([\w'’]+)")
 # Characters before a word that hold the two words there.
 _NEAR: Final = 40
+_A: Final = frozenset(("a", "an"))
 _NO_NOUN = (
     english.ARTICLES
     | english.PREPOSITIONS
@@ -83,6 +84,26 @@ def singles(kind: Kind, old: str, new: str) -> bool:
         and old.casefold() in (f"{one}s", f"{one}es", f"{one[:-1]}ies")
         and one not in english.UNCOUNTABLE
     )
+
+
+def makes_one(kind: Kind, old: str, new: str) -> bool | None:
+    """Whether a change says that there is one thing, or several; None if it says neither.
+
+    "things" to "thing", "say" to "says" and "a" put in say one; the other way round they say several.
+    """
+    before, after = old.strip().casefold(), new.strip().casefold()
+    if kind is Kind.ARTICLE:
+        if after in _A:
+            return None if before in _A else True
+        return False if before in _A and not after else None
+    if kind is Kind.NOUN_NUMBER:
+        if singles(kind, old, new):
+            return True
+        return False if singles(kind, new, old) else None
+    if kind is Kind.AGREEMENT:
+        one, other = after.endswith("s"), before.endswith("s")
+        return None if one is other else one
+    return None
 
 
 def asks_for_one(text: str, start: int, end: int) -> bool:

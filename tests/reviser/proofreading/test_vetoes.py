@@ -11,6 +11,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM
 from reviser.proofreading.changes import Kind, kind_of
 from reviser.proofreading.project.words import Words, project_file, user_file
+from reviser.proofreading.proofreader import _without_contradictions
 from reviser.proofreading.usage import usage_in
 from reviser.proofreading.vetoes import Guard, Proposal, is_far, names_in, needed
 from reviser.prose import Format, paragraphs
@@ -441,3 +442,31 @@ def test_a_line_that_was_not_wrapped_keeps_its_capital() -> None:
         "It was a very long way to go for all of us who had come from there,\nThen we went home."
     )
     assert not refused(wrapped, "Then", "then")
+
+
+def test_of_two_changes_that_contradict_each_other_the_surer_one_is_made() -> None:
+    text = "My colleagues describes me as kind."
+    both = {"colleagues": ("colleague", 0.8), "describes": ("describe", 0.9)}
+    assert proofread(text, both).text == "My colleagues describe me as kind."
+    both = {"colleagues": ("colleague", 0.9), "describes": ("describe", 0.8)}
+    assert proofread(text, both).text == "My colleague describes me as kind."
+    text = "I read book there."
+    assert proofread(text, {" book": (" a book", 0.9)}).text == "I read a book there."
+    text = "He is a friends of mine."
+    both = {"a": ("", 0.6), "friends": ("friend", 0.9)}
+    assert proofread(text, both).text == "He is a friend of mine."
+
+
+def test_changes_that_belong_together_are_both_made() -> None:
+    both = {"book": ("books", 0.8), "lies": ("lie", 0.8)}
+    assert proofread("The book lies there.", both).text == "The books lie there."
+
+
+def test_a_verb_that_was_read_behind_another_noun_stays_with_it() -> None:
+    noun = Proposal(4, 8, "book", "books", 0.4, Kind.NOUN_NUMBER)
+    verb = Proposal(9, 13, "lies", "lie", 0.9, Kind.AGREEMENT)
+    followed = frozenset({(4, 8)})
+    assert _without_contradictions([noun, verb], [verb], followed) == []
+    assert _without_contradictions([noun, verb], [noun, verb], followed) == [noun, verb]
+    # The verb was read behind the noun as it is.
+    assert _without_contradictions([noun, verb], [verb], frozenset()) == [verb]
