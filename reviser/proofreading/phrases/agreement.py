@@ -344,11 +344,13 @@ AGREEMENT: Final = (
         "the results is",
         (
             "^ the|these|those|my|our|your|his|her|their <plural-subject> [<is-to-was>] !not -> $1",
+            "^ the|these|those|my|our|your|his|her|their <plural-subject> [<clear-s-to-base>] -> $1",
             "^|,|and|but|because the|my|our|your <single-subject> [have] to|a|an|the|no|been|many|some|already -> has",
         ),
         (
             "The results {is|are} shown below.",
             "My parents {was|were} late.",
+            "The experiments {shows|show} that it works.",
             "The user {have|has} to log in.",
         ),
         (
@@ -360,6 +362,24 @@ AGREEMENT: Final = (
         ),
         unless="<asks>",
         quoted=False,
+    ),
+    Rule(
+        "Section 2 discuss",
+        (
+            "!and|or|to|in|see|both|from @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|related|more -> $1",
+            ", and @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|related|more -> $1",
+        ),
+        (
+            "Later, Section 2 {discuss|discusses} the data.",
+            "The rest is simple, and Chapter 3 {describe|describes} how it works.",
+        ),
+        (
+            "Sections 2 and 3 describe the data.",
+            "In Section 2 describe the data.",
+            "Section 2 describes the data.",
+            "Both Type 2 describe it.",
+        ),
+        unless="if|can|could|should|will|would|must|may|let|does|did|do|to",
     ),
     Rule(
         "the news are",

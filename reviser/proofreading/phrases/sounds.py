@@ -100,6 +100,20 @@ SOUNDS: Final = (
         ),
     ),
     Rule(
+        "and than he left",
+        (
+            "and|but [than] i|he|she|we|they|you|it had|was|were|went|came|left|said|told|took|got|saw|made|will|would|can|could|have|has|is|are|did|do -> then",
+            "^ [than] i|he|she|we|they|you|it <past>|will|would|can|could|have|has|is|are|go|get -> then",
+            "^ [than] , -> then",
+        ),
+        ("We talked, and {than|then} he had to go.", "{Than|Then} we went home."),
+        (
+            "It is bigger than it was, and better than he had said.",
+            "Then we went home.",
+            "It is more than he can do.",
+        ),
+    ),
+    Rule(
         "your's",
         (
             "[your's] -> yours",

@@ -372,9 +372,21 @@ TABLES: Final[dict[str, Table]] = {
         """accidents errors bugs users calls files lines words steps jobs trees points details resources options
         features tests workers dependencies"""
     ),
-    "plural-subject": frozenset(_PLURALS.values()) - _set("people times movies ways")
+    "plural-subject": (frozenset(_PLURALS.values()) - _set("people times movies ways"))
     | _set(
-        "results files users functions tests options values changes errors settings parents prices tools servers"
+        "results files users functions tests options values changes errors settings parents prices tools servers experiments authors models methods systems programs packages"
+    ),
+    "clear-s-to-base": _map(
+        """wants/want likes/like says/say goes/go comes/come makes/make takes/take gives/give gets/get knows/know
+        thinks/think sees/see finds/find tells/tell brings/bring becomes/become believes/believe seems/seem
+        happens/happen learns/learn eats/eat writes/write speaks/speak understands/understand describes/describe
+        shows/show suggests/suggest indicates/indicate allows/allow contains/contain requires/require
+        explains/explain prefers/prefer agrees/agree hates/hate lives/live provides/provide exists/exist"""
+    ),
+    "tell-to-s": _map(
+        """discuss/discusses describe/describes report/reports present/presents conclude/concludes give/gives
+        introduce/introduces explain/explains provide/provides summarize/summarizes summarise/summarises
+        contain/contains list/lists compare/compares review/reviews outline/outlines propose/proposes show/shows"""
     ),
     "single-subject": (
         _SINGULARS | _set("user function method program system server computer option")
