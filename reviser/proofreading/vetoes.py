@@ -370,10 +370,14 @@ def _between_code(proposal: Proposal, paragraph: Paragraph) -> bool:
 
 
 def _is_note(proposal: Proposal, paragraph: Paragraph) -> bool:
-    """Whether the first word of a sentence gets another form, which is its subject, or has none: "Returning", "Returns"."""
-    if proposal.kind not in (Kind.VERB_FORM, Kind.AGREEMENT, Kind.NOUN_NUMBER):
+    """Whether the first word of a sentence gets another form, which is its subject, or has none, or is a label: "Returning", "Returns", "Changed: …"."""
+    if proposal.kind not in (Kind.VERB_FORM, Kind.AGREEMENT, Kind.NOUN_NUMBER, Kind.WORD_FORM):
         return False
     if not any(start == proposal.start for start, _ in sentences(paragraph)):
+        return False
+    if paragraph.text.startswith(":", proposal.end) and " " not in proposal.old:
+        return True
+    if proposal.kind is Kind.WORD_FORM:
         return False
     old, new = proposal.old.casefold(), proposal.new.casefold()
     if old in (f"{new}s", f"{new}es") or (old.endswith("ing") and len(new) < len(old)):

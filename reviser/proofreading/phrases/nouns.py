@@ -191,6 +191,21 @@ NOUNS: Final = (
         confidence=0.9,
     ),
     Rule(
+        "timeout in second",
+        (
+            "time|timeout|delay|duration|interval|age|period|latency|length in [<measure>] <end>|of|between|for|after|before|until -> $1",
+        ),
+        (
+            "You can give the timeout in {second|seconds}.",
+            "It is the time in {minute|minutes} between two runs.",
+        ),
+        (
+            "This is the first time in second grade.",
+            "It is a time in seconds.",
+            "He came in second.",
+        ),
+    ),
+    Rule(
         "how long time",
         ("how [long time] does|do|did|will|has|have|would|should -> long",),
         ("How {long time|long} does it take?", "How {long time|long} have you been here?"),

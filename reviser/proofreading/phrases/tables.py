@@ -393,6 +393,7 @@ TABLES: Final[dict[str, Table]] = {
     )
     - _set("company class people way time country team family"),
     "be-to-been": {"am": "have been", "are": "have been", "is": "has been"},
+    "measure": _of(_set("second minute hour day millisecond year month"), "s"),
     "since": _set(
         """## last yesterday years months weeks days hours then
         january february april june july august september october november december monday tuesday wednesday

@@ -57,6 +57,7 @@ def proposal(old: str, new: str, confidence: float = 0.6) -> Proposal:
         ("Looking forward to it, Best Regards Anna", "Regards", "regards"),
         ("I hope to see you, best regards", "regards", "regards."),
         ("Yours faithfully,", "faithfully", "faithful"),
+        ("Changed: The value is five.", "Changed", "Change"),
         ("I will write again. Yours sincerely, Anna Berg", "Berg", "Berg."),
         ("It is an old house.", " house.", " house. It has a green roof and a door."),
         ("It is, as it were and was once, an old house.", "as it were and was once", "so"),
