@@ -179,12 +179,14 @@ AGREEMENT: Final = (
         (
             "^|because|but he|she [<subject-base-to-s>] -> $1",
             "^|because|when|but it [<it-base-to-s>] -> $1",
+            "^|because|but|think|thinks|know|knows|say|says he|she just|really|always|never|often|also|only [<subject-base-to-s>] -> $1",
         ),
         (
             "He {go|goes} to school.",
             "She stays because she {like|likes} him.",
             "It {take|takes} two hours.",
             "When it {come|comes} to food, I know it.",
+            "I think she just {like|likes} it.",
         ),
         (
             "Did he go to school?",
@@ -269,14 +271,17 @@ AGREEMENT: Final = (
     Rule(
         "everyone are",
         (
+            "if|when|whenever|because somebody|someone|anybody|anyone|everybody|everyone|nobody [<someone-to-s>] -> $1",
             "<starts>|that|, everyone|everybody|someone|somebody|nobody|everything|anybody|anyone [are] -> is",
         ),
         (
             "Everyone {are|is} here.",
+            "If somebody {notice|notices} it, call me.",
             "I think that everybody {are|is} happy.",
         ),
         (
             "Those who know everyone are rare.",
+            "If someone like you comes, I stay.",
             "Are you everyone?",
             "If everyone were here, we could start.",
         ),

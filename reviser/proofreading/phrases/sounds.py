@@ -100,6 +100,20 @@ SOUNDS: Final = (
         ),
     ),
     Rule(
+        "todays run",
+        (
+            "!the|of|many|all|our|these|those|no [todays] <any> -> today's",
+            "!the|of|many|all|our|these|those|no [tonights] <any> -> tonight's",
+            "by|in|from|about|since|for|at [<days-of>] <any> -> $1",
+        ),
+        ("I checked {tonights|tonight's} run.", "{Todays|Today's} young people are tall."),
+        (
+            "All our yesterdays have lighted fools.",
+            "There are many tomorrows left.",
+            "It is today's run.",
+        ),
+    ),
+    Rule(
         "and than he left",
         (
             "and|but [than] i|he|she|we|they|you|it had|was|were|went|came|left|said|told|took|got|saw|made|will|would|can|could|have|has|is|are|did|do -> then",

@@ -403,6 +403,17 @@ TABLES: Final[dict[str, Table]] = {
         "man woman girl boy person people men women students guy friend friends teacher"
     ),
     "span": _set("years months weeks days hours year month week day time while"),
+    "base-to-past": {base: past for base, past, _ in _FORMS}
+    | {base: ed_form(base) for base in _REGULAR_VERBS},
+    "days-of": _map(
+        "todays/today's tonights/tonight's tomorrows/tomorrow's yesterdays/yesterday's"
+    ),
+    "someone-to-s": _of(
+        (_BASES - {"be", "have", "do", "come", "run", "become"})
+        - _set("let put cut hit read set like close open clean cook answer need call"),
+        "s",
+    )
+    | {"notice": "notices", "have": "has"},
     "lasts": _set(
         "broken ill sick closed open married unemployed offline down missing unavailable"
     ),

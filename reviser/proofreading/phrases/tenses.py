@@ -49,13 +49,14 @@ TENSES: Final = (
         (
             "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? yesterday -> $1",
             "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? last week|month|year|night|summer|<weekday> -> $1",
-            "^ yesterday i|we|they [<sent-now>] -> $1",
-            "^ last week|month|year|night|summer i|we|they [<sent-now>] -> $1",
+            "^ yesterday i|we|they [<base-to-past>] -> $1",
+            "^ last week|month|year|night|summer i|we|they [<base-to-past>] -> $1",
         ),
         (
             "I {send|sent} you the files yesterday.",
             "We {meet|met} him last week.",
             "Yesterday I {go|went} to the zoo.",
+            "Yesterday we {move|moved} the servers.",
             "Last year we {visit|visited} Rome.",
         ),
         (

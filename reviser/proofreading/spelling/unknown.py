@@ -23,6 +23,8 @@ _BOUND_BEFORE = frozenset("_/\\@#.:-&=$%+~<>{|^0123456789'’")
 _BOUND_BEHIND = frozenset("_/\\@#-&=$%+~<>{|^0123456789")
 _ENDED = re.compile(r"[.!?][\"'”’)]*\Z")
 _COMMON: Final = 35
+# They lack an apostrophe, which rules put in, and are no misspelt "today".
+_DAYS: Final = frozenset(("todays", "tonights", "tomorrows", "yesterdays"))
 # Words that make a sentence, at the least.
 _SENTENCE: Final = 3
 
@@ -93,6 +95,8 @@ def _is_strange(word: str, known: Dictionary) -> bool:
     """Whether a word is unknown, or so rare that it may stand for another; or an "i", which is seldom meant."""
     if len(word) < SHORTEST:
         return word == "i"
+    if word.casefold() in _DAYS:
+        return False
     size = known.size(word)
     return size is None or (size >= LARGEST and word.islower())
 

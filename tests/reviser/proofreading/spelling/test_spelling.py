@@ -239,3 +239,7 @@ def test_readings_decide_where_there_are_some() -> None:
     assert chances(one)[0] > 0.9
     assert chances(other)[0] < 0.1
     assert chances(one)[1] == 0
+
+
+def test_days_without_their_apostrophe_are_left_to_rules() -> None:
+    assert unknown("I checked tonights run, and recieved todays mail.") == ["recieved"]
