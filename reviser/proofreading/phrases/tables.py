@@ -270,6 +270,7 @@ TABLES: Final[dict[str, Table]] = {
     "past-to-base": _PAST,
     "any-past-to-base": _ANY_PAST,
     "regular-past-to-base": _REGULAR_PAST,
+    "regular-done": frozenset(_REGULAR_PAST),
     "past-to-participle": _PARTICIPLES,
     "done-to-past": {done: past for base, past, done in _FORMS if base not in ("read", "get")},
     "past": frozenset(_ANY_PAST)
