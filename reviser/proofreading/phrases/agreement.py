@@ -371,8 +371,8 @@ AGREEMENT: Final = (
     Rule(
         "Section 2 discuss",
         (
-            "!and|or|to|in|see|both|from @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|related|more -> $1",
-            ", and @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|related|more -> $1",
+            "!and|or|to|in|see|both|from @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|more -> $1",
+            ", and @|section|chapter|table|figure # [<tell-to-s>] <determiner>|how|why|what|that|some|related|several|all|two|three|results|more -> $1",
         ),
         (
             "Later, Section 2 {discuss|discusses} the data.",
