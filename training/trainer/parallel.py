@@ -15,6 +15,11 @@ from torch.distributed.rendezvous import rendezvous
 
 from reviser.core.errors import ReviserError
 
+# Process groups live as long as the process. Otherwise DDP's reducer, which a trainer holds, may be the last that refers to its
+# group. It would then end the group's threads and hold Python's lock while it waits for them; a thread that needs that lock to
+# give back a tensor never ends.
+_GROUPS: list[dist.ProcessGroup | None] = []
+
 
 @dataclass(frozen=True)
 class World:
@@ -72,6 +77,7 @@ def join_world(kind: str) -> Iterator[World]:
         store = PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT')}", store)
     kind_of_links = "nccl" if cuda else "gloo"
     dist.init_process_group(kind_of_links, store=store, rank=rank, world_size=size)
+    _GROUPS.append(dist.group.WORLD)
     try:
         yield World(rank, size, device, kind)
     finally:
