@@ -333,6 +333,11 @@ class SidePanel(Vertical):
             here = [index for index, branch in enumerate(self._branches) if branch.shown]
             rows.fill([(b.label, b.steps) for b in self._branches], here[-1] if here else 0)
 
+    def on_resize(self) -> None:
+        """The picture among the figures is as wide as the panel, whose width is known late."""
+        if self.active == "Figures":
+            self.update_from(self._run)
+
     def on_panel_tabs_picked(self, event: PanelTabs.Picked) -> None:
         event.stop()
         self.activate(event.name)
