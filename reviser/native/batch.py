@@ -34,8 +34,14 @@ class NativeBatch:
     Memory is taken as rows fill. `close`, or leaving a `with` block, gives it back. Calls may come from any thread.
     """
 
-    def __init__(self, decoder: NativeDecoder, rows: int, room: int | None = None) -> None:
-        """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold."""
+    def __init__(
+        self, decoder: NativeDecoder, rows: int, room: int | None = None, *, halved: bool = False
+    ) -> None:
+        """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold.
+
+        With `halved`, texts may be read in floats of sixteen bits where many ids take less time so (with AMX), though a few
+        take more. The scores are as exact, but rounded otherwise than those of the decoder itself.
+        """
         self._handle: int | None = None
         self._decoder = decoder
         self.room = decoder.capacity if room is None else room
@@ -46,7 +52,9 @@ class NativeBatch:
         self.lengths = [0] * rows
         self._logits: Logits = np.empty((rows, decoder.config.vocab_size), dtype=np.float32)
         with decoder.lock:
-            self._handle = decoder.library.reviser_batch_create(decoder.handle, rows, self.room)
+            self._handle = decoder.library.reviser_batch_create(
+                decoder.handle, rows, self.room, halved
+            )
         if self._handle is None:
             raise MemoryError("The native decoder could not get memory for a batch.")
 

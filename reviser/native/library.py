@@ -12,7 +12,7 @@ from typing import Final
 FILE: Final = "_kernels.so"
 """The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
-VERSION: Final = 8
+VERSION: Final = 9
 LEVELS: Final = ("amx", "vnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
@@ -130,7 +130,7 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
         "reviser_set_rotary": (c_int, [c_void_p, c_void_p, c_void_p]),
         "reviser_read": (c_int, [c_void_p, c_int, c_void_p, c_int, c_void_p]),
         "reviser_read_one": (c_int, [c_void_p, c_int, c_int32, c_void_p]),
-        "reviser_batch_create": (c_void_p, [c_void_p, c_int, c_int]),
+        "reviser_batch_create": (c_void_p, [c_void_p, c_int, c_int, c_int]),
         "reviser_batch_free": (None, [c_void_p]),
         "reviser_batch_read": (c_int, [c_void_p, c_int, *[c_void_p] * 5]),
         "reviser_batch_outlooks": (

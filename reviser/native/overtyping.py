@@ -39,7 +39,7 @@ def read_overtyping(
         return
     count = min(rows, len(unread))
     room = min(decoder.capacity, max(reader.longest for reader in unread))
-    with NativeBatch(decoder, count, room) as batch:
+    with NativeBatch(decoder, count, room, halved=True) as batch:
         all_rows = [
             _Row(row, deque(unread[len(unread) * row // count : len(unread) * (row + 1) // count]))
             for row in range(count)

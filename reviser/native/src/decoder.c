@@ -51,6 +51,7 @@ static void claim_activations(Decoder *d, Activations *in, int positions, int co
     in->scales = claim_floats(d, values / GROUP);
     in->sums = claim_floats(d, values / GROUP);
     in->starts = claim(d, values / GROUP * 4 * sizeof(int32_t));
+    in->halves = d->kernels->halve ? claim(d, values * sizeof(uint16_t)) : NULL;
 }
 
 /* Weights first and in the order of their use, so that a step reads memory from one end to the
@@ -85,13 +86,14 @@ static void claim_everything(Decoder *d) {
     d->history.room = d->room;
     d->history.cells = claim(d, history_cells(d, d->room) * sizeof(uint16_t));
 
+    int block = most_block(d);
     int longest = d->stride > d->ff_stride ? d->stride : d->ff_stride;
-    d->x = claim_floats(d, (size_t)BLOCK * width);
-    d->qkv = claim_floats(d, (size_t)BLOCK * (size_t)d->qkv_stride);
-    d->attended = claim_floats(d, (size_t)BLOCK * width);
-    d->hidden = claim_floats(d, (size_t)BLOCK * ff);
-    claim_activations(d, &d->shared, BLOCK, longest);
-    d->folds = claim(d, (size_t)strip_count(output_table(d)) * BLOCK * sizeof(Fold));
+    d->x = claim_floats(d, (size_t)block * width);
+    d->qkv = claim_floats(d, (size_t)block * (size_t)d->qkv_stride);
+    d->attended = claim_floats(d, (size_t)block * width);
+    d->hidden = claim_floats(d, (size_t)block * ff);
+    claim_activations(d, &d->shared, block, longest);
+    d->folds = claim(d, (size_t)strip_count(output_table(d)) * (size_t)block * sizeof(Fold));
     size_t parts = (size_t)MAX_STRETCHES * (size_t)s->heads;
     d->part_out = claim_floats(d, parts * (size_t)d->padded_dim);
     d->part_largest = claim_floats(d, parts);
@@ -100,11 +102,11 @@ static void claim_everything(Decoder *d) {
     for (int i = 0; i < s->threads; i++) {
         Scratch *scratch = &d->scratch[i];
         claim_activations(d, &scratch->in, 1, longest);
-        int products = BLOCK_BATCH * BLOCK > BATCH ? BLOCK_BATCH * BLOCK : BATCH;
+        int products = BLOCK_BATCH * block > BATCH ? BLOCK_BATCH * block : BATCH;
         scratch->products = claim_floats(d, (size_t)products * PANEL);
         scratch->unpacked =
             claim(d, (size_t)(MOST_PANELS * longest / GROUP) * (size_t)d->kernels->unpacked_bytes);
-        scratch->highest = claim_floats(d, BLOCK);
+        scratch->highest = claim_floats(d, (size_t)block);
         size_t a_row = (size_t)(d->room + 2 * d->padded_dim + VALUE_BLOCK);
         scratch->scores = claim_floats(
             d, (size_t)d->attention->most_queries * a_row + (size_t)(VALUE_BLOCK * d->padded_dim));
@@ -362,16 +364,16 @@ Status reviser_set_rotary(Decoder *d, const float *cosine, const float *sine) {
 
 /* ---- Calls ---- */
 
-/* Up to BLOCK ids that are read together, of as many texts as they come from. */
+/* Up to a block of ids that are read together, of as many texts as they come from. */
 typedef struct {
     Job job;
-    Token tokens[BLOCK];
-    Span spans[BLOCK], ends[BLOCK];
+    Token tokens[HALVED_BLOCK];
+    Span spans[HALVED_BLOCK], ends[HALVED_BLOCK];
 } Block;
 
-static void start_block(Block *block, Decoder *d) {
+static void start_block(Block *block, Decoder *d, bool halved) {
     block->job = (Job){
-        .decoder = d, .tokens = block->tokens, .spans = block->spans, .ends = block->ends};
+        .decoder = d, .tokens = block->tokens, .spans = block->spans, .ends = block->ends, .halved = halved};
 }
 
 /* Cut `count` neighbours into spans, as many in each as attention takes together; returns how many spans. */
@@ -386,7 +388,7 @@ static int cut_spans(const Decoder *d, int first, int count, int to, Span *spans
 /* Add ids of one history from position `start` on, as many as there is space for; returns how many. */
 static int add_ids(Block *block, History *history, int start, const int32_t *ids, int count) {
     Job *job = &block->job;
-    int added = count < BLOCK - job->count ? count : BLOCK - job->count;
+    int space = block_size(job->halved) - job->count, added = count < space ? count : space;
     job->span_count += cut_spans(job->decoder, job->count, added, job->count, block->spans + job->span_count);
     for (int i = 0; i < added; i++) block->tokens[job->count++] = (Token){history, ids[i], start + i};
     return added;
@@ -427,7 +429,7 @@ Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float 
     int64_t started = d->profiling ? nanoseconds() : 0;
     Block block;
     for (int done = 0; done < count;) {
-        start_block(&block, d);
+        start_block(&block, d, false);
         block.job.stretched = 1;
         block.job.start = start + done;
         done += add_ids(&block, &d->history, start + done, ids + done, count - done);
@@ -445,19 +447,21 @@ Status reviser_read(Decoder *d, int start, const int32_t *ids, int count, float 
 struct Batch {
     Decoder *decoder;
     int rows, room;
-    float *finals; /* of BLOCK positions */
+    bool halved; /* as in Job */
+    float *finals; /* of a block */
     unsigned char *memory;
     size_t size;
     History histories[];
 };
 
-Batch *reviser_batch_create(Decoder *d, int rows, int room) {
-    if (rows < 1 || rows > BLOCK || room < 1 || room > d->shape.capacity) return NULL;
+Batch *reviser_batch_create(Decoder *d, int rows, int room, int halved) {
+    if (rows < 1 || rows > MOST_ROWS || room < 1 || room > d->shape.capacity) return NULL;
     Batch *batch = calloc(1, sizeof *batch + (size_t)rows * sizeof *batch->histories);
     if (!batch) return NULL;
     int padded = round_up(room, POSITION_STEP);
-    size_t cells = history_cells(d, padded), finals = (size_t)BLOCK * (size_t)d->stride;
+    size_t cells = history_cells(d, padded), finals = (size_t)most_block(d) * (size_t)d->stride;
     *batch = (Batch){.decoder = d, .rows = rows, .room = room};
+    batch->halved = halved && d->kernels->halve && d->shape.bits != 32;
     batch->size = finals * sizeof(float) + (size_t)rows * cells * sizeof(uint16_t);
     /* Pages that no text reaches are never made, so a row may have room for more than it will use. */
     batch->memory = mmap(NULL, batch->size, PROT_READ | PROT_WRITE,
@@ -481,7 +485,7 @@ void reviser_batch_free(Batch *batch) {
 
 static Status check_texts(const Batch *batch, int texts, const int32_t *rows, const int32_t *starts,
                           const int32_t *counts, const int32_t *ids) {
-    unsigned char taken[BLOCK] = {0};
+    unsigned char taken[MOST_ROWS] = {0};
     if (texts < 1 || texts > batch->rows) return STATUS_BAD_VALUE;
     for (int i = 0; i < texts; ids += counts[i], i++) {
         if (rows[i] < 0 || rows[i] >= batch->rows || taken[rows[i]]) return STATUS_BAD_VALUE;
@@ -507,7 +511,7 @@ typedef struct {
 static void find_outlooks(const Call *call, const int32_t *expected, Outlook *outlooks, int count, int briefly) {
     Decoder *d = call->batch->decoder;
     OutlookJob job = {d,     call->batch->finals, expected, outlooks, *call->choices, call->questions,
-                      count, briefly};
+                      count, briefly, call->batch->halved};
     team_run(d->team, outlook_step, &job, sizeof job);
 }
 
@@ -515,8 +519,8 @@ static void find_outlooks(const Call *call, const int32_t *expected, Outlook *ou
 static void find_outlooks_briefly(Call *call) {
     size_t stride = (size_t)call->batch->decoder->stride;
     float *finals = call->batch->finals;
-    int32_t expected[BLOCK], places[BLOCK];
-    Outlook outlooks[BLOCK];
+    int32_t expected[HALVED_BLOCK], places[HALVED_BLOCK];
+    Outlook outlooks[HALVED_BLOCK];
     int left = 0;
     find_outlooks(call, call->expected, call->outlooks, call->kept, 1);
     for (int p = 0; p < call->kept; p++) {
@@ -534,7 +538,7 @@ static void score_kept(Call *call) {
     Decoder *d = call->batch->decoder;
     const float *finals = call->batch->finals;
     if (call->logits) {
-        ScoringJob job = {d, finals, call->logits, call->kept};
+        ScoringJob job = {d, finals, call->logits, call->kept, call->batch->halved};
         team_run(d->team, score_step, &job, sizeof job);
         call->logits += (size_t)call->kept * (size_t)d->shape.vocab;
     } else {
@@ -552,11 +556,11 @@ static void score_kept(Call *call) {
 /* Read a block, and score states when there are as many as are scored at once. */
 static void read_block(Call *call, Block *block) {
     Decoder *d = call->batch->decoder;
-    if (call->kept + block->job.end_count > BLOCK) score_kept(call);
+    if (call->kept + block->job.end_count > block_size(call->batch->halved)) score_kept(call);
     block->job.finals = call->batch->finals + (size_t)call->kept * (size_t)d->stride;
     run_block(block);
     call->kept += block->job.end_count;
-    start_block(block, d);
+    start_block(block, d, call->batch->halved);
 }
 
 /* Read texts and score what follows the last wanted[i] ids of each, or with NULL the last one. */
@@ -565,12 +569,12 @@ static void read_texts(Call *call, int texts, const int32_t *rows, const int32_t
     Decoder *d = call->batch->decoder;
     int64_t started = d->profiling ? nanoseconds() : 0;
     Block block;
-    start_block(&block, d);
+    start_block(&block, d, call->batch->halved);
     for (int i = 0; i < texts; ids += counts[i], i++) {
         History *history = &call->batch->histories[rows[i]];
         int unscored = counts[i] - (wanted ? wanted[i] : 1);
         for (int done = 0; done < counts[i];) {
-            if (block.job.count == BLOCK) read_block(call, &block);
+            if (block.job.count == block_size(block.job.halved)) read_block(call, &block);
             int added = add_ids(&block, history, starts[i] + done, ids + done, counts[i] - done);
             done += added;
             int ends = done - unscored < added ? done - unscored : added;

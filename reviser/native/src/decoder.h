@@ -13,6 +13,10 @@ enum {
     /* Positions that go through a layer together: enough that reading the weights costs little beside
      * using them, few enough that their states stay in the second-level cache. */
     BLOCK = 128,
+    /* The same where products are of halves, for which weights take longer to unpack. */
+    HALVED_BLOCK = 256,
+    /* Texts that are read together. */
+    MOST_ROWS = 128,
     /* Panels that a decoding step multiplies before it uses the outcome. */
     BATCH = 32,
     /* The same for several positions. */
@@ -80,10 +84,10 @@ struct Decoder {
     float *cosine, *sine;
     History history; /* of reviser_read */
 
-    /* States of up to BLOCK positions. */
+    /* States of as many positions as go through a layer together, which is a block. */
     float *x, *qkv, *attended, *hidden;
     Activations shared;
-    Fold *folds; /* of BLOCK positions for each strip of the output table */
+    Fold *folds; /* of a block for each strip of the output table */
     /* Outcomes of attention by stretch and head, for one new id. */
     float *part_out, *part_largest, *part_total;
     Scratch *scratch;
@@ -100,7 +104,7 @@ struct Decoder {
  * and a thread that comes late runs through the phases even then: only who has taken items may follow them. */
 typedef struct {
     Decoder *decoder;
-    const Token *tokens; /* at most BLOCK */
+    const Token *tokens; /* at most a block */
     const Span *spans;   /* all of the tokens */
     const Span *ends;    /* ids at the ends of their texts: what follows them is scored */
     float *finals;       /* where the final states of the ends go */
@@ -110,6 +114,8 @@ typedef struct {
     /* One text alone, from position `start` on: attention of a single id is cut into stretches for all
      * threads. Otherwise it is not, and the outcome is the same bit for bit whatever else is read. */
     int stretched, start;
+    /* Products are of halves rather than codes; see reviser_batch_create. */
+    bool halved;
 } Job;
 
 _Static_assert(sizeof(Job) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
@@ -119,7 +125,8 @@ typedef struct {
     Decoder *decoder;
     const float *finals;
     float *logits; /* rows of the vocabulary's size */
-    int count;     /* at most BLOCK */
+    int count;     /* at most a block */
+    bool halved;   /* as in Job */
 } ScoringJob;
 
 _Static_assert(sizeof(ScoringJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
@@ -132,11 +139,16 @@ typedef struct {
     Outlook *outlooks;
     Choices choices;
     Questions questions; /* no `starts`: none */
-    int count;           /* at most BLOCK */
+    int count;           /* at most a block */
     int briefly;         /* only common ids, those behind the tokens, and the expected one */
+    bool halved;         /* as in Job */
 } OutlookJob;
 
 _Static_assert(sizeof(OutlookJob) <= MAX_JOB_BYTES, "a job must fit the place where threads find it");
+
+/* Positions of a block, and of one that the level may read. */
+static inline int block_size(bool halved) { return halved ? HALVED_BLOCK : BLOCK; }
+static inline int most_block(const Decoder *d) { return block_size(d->kernels->halve != NULL); }
 
 /* Steps for team_run: a Job's ids through all layers; the states of a ScoringJob or an OutlookJob through the
  * output table. */

@@ -70,10 +70,13 @@ typedef struct {
  * level wants more: see `first_group`. A group's values are scale * code, and `sums` holds the sum of its values,
  * which meets the weights' minimum. A level may keep other codes for its products, and in `starts`
  * up to four copies of the number from which a group's sum of products begins. Products with 32-bit
- * matrices use `values`. */
+ * matrices use `values`. If it is `halved`, others use `halves`: the values rounded to the upper halves of floats, as `halve` lays
+ * them out. */
 typedef struct {
     int cols, groups, together;
+    bool halved;
     float *values;
+    uint16_t *halves;
     int8_t *codes;
     float *scales;
     float *sums;
@@ -131,8 +134,8 @@ typedef struct {
     /* The same of a byte with one 8-bit code. */
     uint8_t byte_mask;
 
-    /* What a thread does before and after its part of a step. */
-    void (*begin_step)(void);
+    /* What a thread does before and after its part of a step, whose products may be of halves. */
+    void (*begin_step)(bool halved);
     void (*end_step)(void);
     /* Positions whose codes lie together if there are several, and the bytes that it unpacks a group of a panel
      * to, for these. */
@@ -147,6 +150,8 @@ typedef struct {
     /* Quantise `in->values` of one position for products with matrices of 4 or 8 bits. */
     void (*quantise4)(const Activations *in, int position);
     void (*quantise8)(const Activations *in, int position);
+    /* Round the values of one position to halves instead, or NULL. */
+    void (*halve)(const Activations *in, int position, const float *values);
 
     /* Vectors below are padded with zeros to whole groups. */
     void (*rms_norm)(const float *x, const float *weight, int width, float eps, float *out);

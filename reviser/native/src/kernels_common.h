@@ -4,7 +4,8 @@
  * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, BYTE_MASK, and MULTIPLY_PAIR, which multiplies
  * two panels with any number of positions and may have UNPACKED_BYTES. Or it defines,
  * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
- * codes of several lie for that: TOGETHER and UNPACKED_BYTES. BEGIN_STEP and END_STEP are what a thread does around a step. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
+ * codes of several lie for that: TOGETHER and UNPACKED_BYTES. BEGIN_STEP and END_STEP are what a thread does around a step. HALVE rounds
+ * values to halves, which MULTIPLY_HALVES multiplies. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
  * ATTENTION_FILE names a file with its rounded attention, if it has one. */
 
 #ifndef QUANTISE8
@@ -23,9 +24,14 @@
 #endif
 
 #ifndef BEGIN_STEP
-static void nothing(void) {}
-#define BEGIN_STEP nothing
-#define END_STEP nothing
+static void begin_nothing(bool halved) { (void)halved; }
+static void end_nothing(void) {}
+#define BEGIN_STEP begin_nothing
+#define END_STEP end_nothing
+#endif
+
+#ifndef HALVE
+#define HALVE NULL
 #endif
 
 /* Rows of queries whose sums fit the registers of any level. */
@@ -216,6 +222,12 @@ INLINE void multiply_panel32(const unsigned char *panel, int groups, const Activ
 TARGET static void multiply(const Matrix *matrix, int first, int count, const Activations *in, int n,
                             float *out) {
     const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
+#ifdef MULTIPLY_HALVES
+    if (matrix->bits != 32 && in->halved) {
+        MULTIPLY_HALVES(matrix, panel, count, in, n, out);
+        return;
+    }
+#endif
 #ifdef MULTIPLY_CODES
     if (matrix->bits != 32) {
         MULTIPLY_CODES(matrix, first, count, in, n, out);
@@ -524,6 +536,7 @@ const Kernels LEVEL_KERNELS = {
     .read_row = read_row,
     .quantise4 = QUANTISE4,
     .quantise8 = QUANTISE8,
+    .halve = HALVE,
     .rms_norm = rms_norm,
     .layer_norm = layer_norm,
     .swiglu = swiglu,

@@ -1,7 +1,8 @@
-/* The level for x86 processors that also have AMX: their tiles multiply up to 16 positions with 16 rows at once. A single position
- * waits for memory anyway and goes the way of the level "vnni". All sums are the same as there, in the same order. */
+/* The level for x86 processors that also have AMX. Tiles of codes multiply up to 16 positions with 16 rows at once; a single position
+ * waits for memory anyway and goes the way of the level "vnni". All sums are the same as there, in the same order. Texts whose scores
+ * may be rounded otherwise are read in halves. */
 
-#if defined(__x86_64__) && defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
+#if defined(__x86_64__) && defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 12)
 
 #include <cpuid.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 
 #include "kernels.h"
 
-#define TARGET __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni,amx-tile,amx-int8")))
+#define TARGET __attribute__((target("avx2,fma,avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16,avx512fp16,amx-tile,amx-int8,amx-bf16")))
 #include "simd_avx2.h"
 
 /* Linux lets a process use tiles after it has asked. */
@@ -21,12 +22,13 @@ static bool may_use_tiles(void) {
 }
 
 static bool has_amx(void) {
-    const unsigned tiles = 1u << 24, int8 = 1u << 25;
+    const unsigned wanted = 1u << 24 | 1u << 25 | 1u << 22 | 1u << 23; /* tiles, of bytes, of bfloat16, and half precision */
     unsigned a, b, c, d = 0;
     __builtin_cpu_init();
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & tiles) && (d & int8) && __builtin_cpu_supports("avx2") &&
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & wanted) == wanted && __builtin_cpu_supports("avx2") &&
            __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") && may_use_tiles();
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512bf16") && may_use_tiles();
 }
 
 /* Codes of sixteen positions lie together group by group, so that each tile of them is one piece of memory. */
@@ -53,26 +55,11 @@ typedef struct {
 _Static_assert(sizeof(TileConfig) == 64, "what the instruction reads");
 
 /* In memory as it is: compilers do not know how much of it the instruction reads. */
-static const TileConfig tile_config = {
+static const TileConfig config_of_codes = {
     .palette = 1,
     .rows = {[SUMS] = TILE, [CODES] = TILE, [WEIGHTS] = GROUP / 4},
     .row_bytes = {[SUMS] = sizeof(__m512i), [CODES] = GROUP, [WEIGHTS] = sizeof(__m512i)},
 };
-
-/* What the thread's tiles were before: other libraries in the process may set them up once and count on it. */
-static _Thread_local TileConfig config_before;
-
-TARGET static void begin_tiles(void) {
-    _tile_storeconfig(&config_before);
-    _tile_loadconfig(&tile_config);
-}
-
-TARGET static void end_tiles(void) {
-    if (config_before.palette)
-        _tile_loadconfig(&config_before);
-    else
-        _tile_release();
-}
 
 /* Sums of the products of a group's weights with the codes of sixteen positions. */
 INLINE void multiply_tile(const Group *group, const int8_t *codes, __m512i *to) {
@@ -162,6 +149,24 @@ TARGET static void multiply_codes(const Matrix *matrix, int first, int count, co
 }
 
 #define MULTIPLY_CODES multiply_codes
+
+#include "halves_amx.h"
+
+/* What the thread's tiles were before: other libraries in the process may set them up once and count on it. */
+static _Thread_local TileConfig config_before;
+
+TARGET static void begin_tiles(bool halved) {
+    _tile_storeconfig(&config_before);
+    _tile_loadconfig(halved ? &config_of_halves : &config_of_codes);
+}
+
+TARGET static void end_tiles(void) {
+    if (config_before.palette)
+        _tile_loadconfig(&config_before);
+    else
+        _tile_release();
+}
+
 #define BEGIN_STEP begin_tiles
 #define END_STEP end_tiles
 

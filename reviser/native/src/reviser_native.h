@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Changes with anything that the callers of this file rely on. */
-enum { REVISER_NATIVE_VERSION = 8 };
+enum { REVISER_NATIVE_VERSION = 9 };
 
 typedef struct Decoder Decoder;
 
@@ -94,9 +94,12 @@ Status reviser_read_one(Decoder *decoder, int start, int32_t id, float *logits);
 
 /* Several histories that are read together, in rows of `room` ids each; NULL when there is no memory for
  * them, or they are more than 128, or longer than the decoder's capacity. They use the decoder's threads and
- * working memory: one call at a time to it and all its batches. */
+ * working memory: one call at a time to it and all its batches.
+ *
+ * With `halved`, products may be of floats of sixteen bits (bfloat16) where that is quicker for many ids, though it is slower for a few:
+ * the scores are rounded otherwise then than those of the decoder itself. */
 typedef struct Batch Batch;
-Batch *reviser_batch_create(Decoder *decoder, int rows, int room);
+Batch *reviser_batch_create(Decoder *decoder, int rows, int room, int halved);
 void reviser_batch_free(Batch *batch);
 
 /* Read into `texts` different rows at once: counts[i] ids into row rows[i], after the first starts[i] that

@@ -12,6 +12,7 @@ typedef struct {
     const float *states;
     int stride;
     const float *norm, *norm_bias; /* NULL: as they are */
+    bool halved; /* products are of halves; as in Job */
     int parted; /* 0, or of how many positions the states are attention's parts, to be put together first */
 } Source;
 
@@ -53,6 +54,10 @@ static void prepare(const Decoder *d, const Matrix *matrix, const Source *source
     const Shape *s = &d->shape;
     in->cols = matrix->cols;
     in->groups = matrix->groups;
+    if (in->halved && !source->norm && !source->parted) {
+        d->kernels->halve(in, p, states);
+        return;
+    }
     float *values = in->values + (size_t)p * (size_t)in->cols;
     if (source->parted) {
         /* The buffer is shared by inputs of several lengths: clear the padding. */
@@ -68,8 +73,12 @@ static void prepare(const Decoder *d, const Matrix *matrix, const Source *source
             d->kernels->layer_norm(states, source->norm, source->norm_bias, s->width, s->norm_eps,
                                    values);
     }
-    if (matrix->bits == 4) d->kernels->quantise4(in, p);
-    if (matrix->bits == 8) d->kernels->quantise8(in, p);
+    if (in->halved)
+        d->kernels->halve(in, p, values);
+    else if (matrix->bits == 4)
+        d->kernels->quantise4(in, p);
+    else if (matrix->bits == 8)
+        d->kernels->quantise8(in, p);
 }
 
 /* ---- What becomes of a product ---- */
@@ -154,18 +163,20 @@ static void clock_stop(int64_t started, int64_t *sum) {
     if (started) *sum += nanoseconds() - started;
 }
 
-/* Prepare n positions of states for products with `matrix`. A single one is left to every thread, which prepares it for
- * itself in `view`: that is quicker than to wait for one another. */
-static Activations prepare_all(Decoder *d, Place *place, const Matrix *matrix, const Source *source, int n) {
+/* Prepare n positions of states for products with `matrix`. A single one is mostly left to every thread, which prepares it for
+ * itself in `view`: that is quicker than to wait for one another. Returns whether it was not left. */
+static bool prepare_all(Decoder *d, Place *place, const Matrix *matrix, const Source *source, int n, Activations *view) {
     Scratch *scratch = &d->scratch[place->worker];
-    Activations view = n == 1 ? scratch->in : d->shared;
-    view.together = n == 1 ? 1 : d->kernels->together;
-    view.unpacked = scratch->unpacked;
+    bool halved = source->halved && matrix->bits != 32, several = n > 1 || halved;
+    *view = several ? d->shared : scratch->in;
+    view->together = several ? d->kernels->together : 1;
+    view->halved = halved;
+    view->unpacked = scratch->unpacked;
     int from, to;
-    if (n > 1) {
+    if (several) {
         int64_t preparing = clock_start(d, place);
         while (phase_take(place, n, &from, &to)) {
-            Activations mine = view;
+            Activations mine = *view;
             for (int p = from; p < to; p++)
                 prepare(d, matrix, source, source->states + (size_t)p * (size_t)source->stride, &mine, p);
             phase_done(place, to - from);
@@ -174,9 +185,9 @@ static Activations prepare_all(Decoder *d, Place *place, const Matrix *matrix, c
         clock_stop(preparing, &d->profile.prepare_ns);
     }
     /* Everyone knows these without being told, so nobody writes to what all read. */
-    view.cols = matrix->cols;
-    view.groups = matrix->groups;
-    return view;
+    view->cols = matrix->cols;
+    view->groups = matrix->groups;
+    return several;
 }
 
 /* All rows of `matrix` times n positions of states. */
@@ -184,22 +195,22 @@ static void product(Decoder *d, Place *place, const Matrix *matrix, Source sourc
                     int n) {
     int64_t started = clock_start(d, place);
     Scratch *scratch = &d->scratch[place->worker];
-    Activations view = prepare_all(d, place, matrix, &source, n);
+    Activations view;
+    bool several = prepare_all(d, place, matrix, &source, n, &view), prepared = several;
     int from, to;
     /* An item is as many panels as are multiplied together or used together, whichever is more. */
     int each = target.use == SWIGLU ? 2 : 1;
-    int item = n > 1 ? BLOCK_BATCH : each;
+    int item = several ? BLOCK_BATCH : each;
     int total = (matrix->panels + item - 1) / item;
-    int batch = n == 1 ? BATCH / item : 1;
+    int batch = several ? 1 : BATCH / item;
     int limit = matrix->rows / each;
-    int prepared = n > 1;
     while (phase_take(place, total, &from, &to)) {
         /* The states are safe to read, since the phase cannot end without this range. */
         if (!prepared) {
             int64_t preparing = clock_start(d, place);
             prepare(d, matrix, &source, source.states, &view, 0);
             clock_stop(preparing, &d->profile.prepare_ns);
-            prepared = 1;
+            prepared = true;
         }
         for (int at = from; at < to; at += batch) {
             int first = at * item, end = (at + batch < to ? at + batch : to) * item;
@@ -352,23 +363,24 @@ static void embed(const Job *job, Place *place) {
 
 static void make_qkv(const Job *job, Place *place, const Layer *layer) {
     Decoder *d = job->decoder;
-    Source normed = {d->x, d->stride, layer->attention_norm, layer->attention_norm_bias, 0};
+    Source normed = {d->x, d->stride, layer->attention_norm, layer->attention_norm_bias, job->halved, 0};
     Target qkv = {STORE, d->qkv, d->qkv_stride, NULL};
     product(d, place, &layer->qkv, normed, qkv, job->count);
 }
 
 /* The rest of a layer, after attention, for `n` positions; `parted` as in Source. */
-static void finish_layer(Decoder *d, Place *place, const Layer *layer, float *states, int n, int parted) {
+static void finish_layer(const Job *job, Place *place, const Layer *layer, float *states, int n, int parted) {
+    Decoder *d = job->decoder;
     int llama = d->shape.kind == KIND_LLAMA;
-    Source attended = {d->attended, d->stride, NULL, NULL, parted};
+    Source attended = {d->attended, d->stride, NULL, NULL, job->halved, parted};
     Target after_attention = {ADD, states, d->stride, NULL};
     product(d, place, &layer->o, attended, after_attention, n);
 
-    Source normed = {states, d->stride, layer->mlp_norm, layer->mlp_norm_bias, 0};
+    Source normed = {states, d->stride, layer->mlp_norm, layer->mlp_norm_bias, job->halved, 0};
     Target active = {llama ? SWIGLU : GELU, d->hidden, d->ff_stride, layer->up_bias};
     product(d, place, &layer->up, normed, active, n);
 
-    Source hidden = {d->hidden, d->ff_stride, NULL, NULL, 0};
+    Source hidden = {d->hidden, d->ff_stride, NULL, NULL, job->halved, 0};
     Target after_mlp = {ADD, states, d->stride, llama ? NULL : layer->down_bias};
     product(d, place, &layer->down, hidden, after_mlp, n);
 }
@@ -386,7 +398,7 @@ static void whole_layer(const Job *job, Place *place, int index) {
         attention_of_spans(job, place, index, job->spans, job->span_count);
     }
     clock_stop(started, &d->profile.attention_ns);
-    finish_layer(d, place, layer, d->x, job->count, alone ? job->start + 1 : 0);
+    finish_layer(job, place, layer, d->x, job->count, alone ? job->start + 1 : 0);
 }
 
 /* Copy the states of the ends to where they are kept. */
@@ -423,16 +435,16 @@ static void last_layer(const Job *job, Place *place, int index) {
         }
     }
     clock_stop(started, &d->profile.attention_ns);
-    if (job->end_count) finish_layer(d, place, layer, job->finals, job->end_count, parted);
+    if (job->end_count) finish_layer(job, place, layer, job->finals, job->end_count, parted);
 }
 
-static Source final_states(const Decoder *d, const float *finals) {
-    return (Source){finals, d->stride, d->final_norm, d->final_norm_bias, 0};
+static Source final_states(const Decoder *d, const float *finals, bool halved) {
+    return (Source){finals, d->stride, d->final_norm, d->final_norm_bias, halved, 0};
 }
 
-static void score(Decoder *d, Place *place, const float *finals, int n, float *logits) {
+static void score(Decoder *d, Place *place, Source finals, int n, float *logits) {
     Target scores = {STORE, logits, d->shape.vocab, NULL};
-    product(d, place, output_table(d), final_states(d, finals), scores, n);
+    product(d, place, output_table(d), finals, scores, n);
 }
 
 /* ---- Outlooks ---- */
@@ -526,7 +538,7 @@ static void finish_outlook(const OutlookJob *job, int p, const Strips *strips) {
     int alone = !has_strip(strips, id / (STRIP * PANEL)), count = count_of(strips);
     Fold best = {-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
     for (int i = 0; i < count; i++) {
-        const Fold *fold = &d->folds[strip_at(strips, i) * BLOCK + p];
+        const Fold *fold = &d->folds[strip_at(strips, i) * most_block(d) + p];
         best.largest = fmaxf(best.largest, fold->largest);
         place_score(&best, fold->first, fold->first_id);
         place_score(&best, fold->second, fold->second_id);
@@ -538,7 +550,7 @@ static void finish_outlook(const OutlookJob *job, int p, const Strips *strips) {
     }
     double total = alone ? exp(outlook->expected - best.largest) : 0;
     for (int i = 0; i < count; i++) {
-        const Fold *fold = &d->folds[strip_at(strips, i) * BLOCK + p];
+        const Fold *fold = &d->folds[strip_at(strips, i) * most_block(d) + p];
         total += fold->total * exp((double)fold->largest - best.largest);
     }
     double all = best.largest + log(total);
@@ -556,21 +568,22 @@ static void finish_outlook(const OutlookJob *job, int p, const Strips *strips) {
 void outlook_step(void *argument, Place *place) {
     const OutlookJob *job = argument;
     Decoder *d = job->decoder;
-    d->kernels->begin_step();
+    d->kernels->begin_step(job->halved);
     int64_t started = clock_start(d, place);
     Scratch *scratch = &d->scratch[place->worker];
     const Matrix *table = output_table(d);
-    Source source = final_states(d, job->finals);
+    Source source = final_states(d, job->finals, job->halved);
     Strips strips = strips_of(job);
     int n = job->count, total = count_of(&strips), from, to;
-    Activations view = prepare_all(d, place, table, &source, n);
-    int at_once = n == 1 ? BATCH : BLOCK_BATCH, prepared = n > 1;
+    Activations view;
+    bool several = prepare_all(d, place, table, &source, n, &view), prepared = several;
+    int at_once = several ? BLOCK_BATCH : BATCH;
     while (phase_take(place, total, &from, &to)) {
         if (!prepared) prepare(d, table, &source, source.states, &view, 0);
-        prepared = 1;
+        prepared = true;
         for (int item = from; item < to; item++) {
             int strip = strip_at(&strips, item);
-            Fold *folds = d->folds + strip * BLOCK;
+            Fold *folds = d->folds + strip * most_block(d);
             for (int p = 0; p < n; p++)
                 folds[p] = (Fold){-INFINITY, 0.0f, -INFINITY, -INFINITY, -1, -1};
             int end = (strip + 1) * STRIP < table->panels ? (strip + 1) * STRIP : table->panels;
@@ -589,7 +602,7 @@ void outlook_step(void *argument, Place *place) {
     phase_finish(place, total);
     while (phase_take(place, n, &from, &to)) {
         if (!prepared) prepare(d, table, &source, source.states, &view, 0);
-        prepared = 1;
+        prepared = true;
         for (int p = from; p < to; p++) {
             if (!has_strip(&strips, job->expected[p] / (STRIP * PANEL))) score_expected(job, scratch, &view, p);
             finish_outlook(job, p, &strips);
@@ -604,18 +617,18 @@ void outlook_step(void *argument, Place *place) {
 void read_step(void *argument, Place *place) {
     const Job *job = argument;
     Decoder *d = job->decoder;
-    d->kernels->begin_step();
+    d->kernels->begin_step(job->halved);
     embed(job, place);
     for (int i = 0; i < d->shape.layers - 1; i++) whole_layer(job, place, i);
     last_layer(job, place, d->shape.layers - 1);
-    if (job->logits) score(d, place, job->finals, 1, job->logits);
+    if (job->logits) score(d, place, final_states(d, job->finals, job->halved), 1, job->logits);
     d->kernels->end_step();
 }
 
 void score_step(void *argument, Place *place) {
     const ScoringJob *job = argument;
-    const Kernels *kernels = job->decoder->kernels;
-    kernels->begin_step();
-    score(job->decoder, place, job->finals, job->count, job->logits);
-    kernels->end_step();
+    Decoder *d = job->decoder;
+    d->kernels->begin_step(job->halved);
+    score(d, place, final_states(d, job->finals, job->halved), job->count, job->logits);
+    d->kernels->end_step();
 }

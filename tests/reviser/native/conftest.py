@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from reviser.model.cache import Span
 from reviser.model.decoder import Attention
 from reviser.model.layout import GROUP, Bits, bits_of, parts_of
 from reviser.model.quantised import dequantise_model, quantise_model
-from reviser.native import available, levels
+from reviser.native import NativeBatch, NativeDecoder, available, levels
 
 CONFIGS = {
     "llama": preset("tiny"),
@@ -59,6 +60,23 @@ def config(request: pytest.FixtureRequest) -> ModelConfig:
 @pytest.fixture(params=levels() or ("none",))
 def level(request: pytest.FixtureRequest, native: None) -> str:
     return str(request.param)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a batch is read."""
+
+    level: str
+    halved: bool
+
+    def batch(self, decoder: NativeDecoder, rows: int, room: int | None = None) -> NativeBatch:
+        return NativeBatch(decoder, rows, room, halved=self.halved)
+
+
+@pytest.fixture(params=[*levels(), *(f"{level}-halved" for level in levels() if level == "amx")])
+def way(request: pytest.FixtureRequest, native: None) -> Way:
+    level, _, halved = str(request.param).partition("-")
+    return Way(level, bool(halved))
 
 
 @pytest.fixture
@@ -151,6 +169,22 @@ def multiply_pairs(parts: Mapping[str, Tensor], x: Tensor) -> Tensor:
     return (scale * (dot * step - sums * lowered)).sum(-1).float()
 
 
+def halved_weights(parts: Mapping[str, Tensor]) -> Tensor:
+    """4-bit weights as the amx level rounds them (see halves_amx.h): in half precision first, then to seven bits."""
+    scales, minima = parts["row_scales"][:, None], parts["row_minima"][:, None]
+    last = torch.maximum(scales.abs(), minima.abs() / 16).clamp_min(2.0**-90)
+    scale, minimum = (
+        ((rows / last).half().double() * parts[name].double()).half().double()
+        for rows, name in ((scales, "scales"), (minima, "minima"))
+    )
+    both = parts["codes"].view(*scale.shape, GROUP // 2).double()
+    codes = torch.cat((both % 16, (both / 16).floor()), dim=-1)
+    weights = (codes * scale[..., None] - minimum[..., None]).half().flatten(1)
+    bits = weights.view(torch.int16).int() & 0x7FFF
+    sizes = ((bits + 4) // 8 * 8).short().view(torch.half).float()
+    return torch.copysign(sizes, weights.float()) * last
+
+
 def _groups(x: Tensor) -> Tensor:
     return nn.functional.pad(x, (0, -x.shape[-1] % GROUP)).unflatten(-1, (-1, GROUP))
 
@@ -164,10 +198,14 @@ def _round_groups(groups: Tensor, most: int = 127) -> tuple[Tensor, Tensor]:
     return (groups / scale).round() * scale, scale
 
 
-def _imitate(module: nn.Linear, parts: Mapping[str, Tensor], level: str) -> None:
+def _imitate(module: nn.Linear, parts: Mapping[str, Tensor], level: str, halved: bool) -> None:
     """Make a layer of the model compute as the native one does."""
     bits = bits_of(parts)
-    if bits == 4 and level == "neon":
+    if halved:
+        if bits == 4:
+            module.weight.data = halved_weights(parts)[:, : module.in_features]
+        module.register_forward_pre_hook(lambda module, x: (x[0].bfloat16().float(),))
+    elif bits == 4 and level == "neon":
         bias = 0.0 if module.bias is None else module.bias
         module.forward = lambda x: multiply_pairs(parts, x) + bias  # type: ignore[method-assign]
     else:
@@ -204,15 +242,17 @@ _ROUNDED = {"neon": (ByteCache, _attend_in_halves), "vnni": _IN_WORDS, "amx": _I
 
 @pytest.fixture
 def expected() -> Callable[..., np.ndarray]:
-    """The scores after `ids` that the native decoder should give, computed in torch."""
+    """The scores after `ids` that the native decoder, or a halved batch, should give, computed in torch."""
 
-    def expected(model: Reviser, bits: Bits, ids: Sequence[int], level: str) -> np.ndarray:
+    def expected(
+        model: Reviser, bits: Bits, ids: Sequence[int], level: str, halved: bool = False
+    ) -> np.ndarray:
         tensors = quantise_model(model, bits)
         rounded = Reviser(model.config).eval()
         rounded.load_state_dict(dequantise_model(model.config, tensors))
         for name, module in rounded.named_modules():
             if isinstance(module, nn.Linear):
-                _imitate(module, parts_of(tensors, f"{name}.weight"), level)
+                _imitate(module, parts_of(tensors, f"{name}.weight"), level, halved)
         kind: type[KVCache] = RoundingCache
         if rounds_attention(model.config, bits, level):
             kind, attend = _ROUNDED[level]
@@ -223,6 +263,7 @@ def expected() -> Callable[..., np.ndarray]:
         with torch.no_grad():
             states = rounded.hidden(torch.tensor([ids]), cache=cache)[0, -1]
             table = rounded.embedding if rounded.head is None else rounded.head
-            return (round_input(states, 32 if bits == 32 else 8) @ table.weight.T).numpy()
+            states = states.bfloat16().float() if halved else round_input(states, bits)
+            return (states @ table.weight.T).numpy()
 
     return expected

@@ -18,10 +18,10 @@ from reviser.decoding.torch_policy import TorchDecoder
 from reviser.decoding.torch_policy import read_batch as read_batch_in_torch
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.model.layout import Bits
-from reviser.native import CacheFull, NativeBatch, NativeDecoder, read_batch
+from reviser.native import CacheFull, NativeBatch, NativeDecoder, levels, read_batch
 from reviser.proofreading.reader import Reader, Rules
 from tests.reviser.checkpoints.parts import random_model
-from tests.reviser.native.conftest import CONFIGS, random_ids, rounds_attention, tolerance
+from tests.reviser.native.conftest import CONFIGS, Way, random_ids, rounds_attention, tolerance
 from tests.reviser.native.test_decoder import error
 
 Build = Callable[[ModelConfig], Reviser]
@@ -59,12 +59,12 @@ def test_together_as_one_after_the_other(
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
-def test_others_change_no_bit(config: ModelConfig, bits: int, level: str, build: Build) -> None:
+def test_others_change_no_bit(config: ModelConfig, bits: int, way: Way, build: Build) -> None:
     texts = ragged(config)
     with (
-        NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder,
-        NativeBatch(decoder, len(texts)) as batch,
-        NativeBatch(decoder, 1) as single,
+        NativeDecoder.from_model(build(config), bits, threads=2, level=way.level) as decoder,
+        way.batch(decoder, len(texts)) as batch,
+        way.batch(decoder, 1) as single,
     ):
         for rows in (range(len(texts)), (6, 0, 9), (3,)):
             for row in rows:
@@ -75,9 +75,29 @@ def test_others_change_no_bit(config: ModelConfig, bits: int, level: str, build:
                 assert np.array_equal(found[number], single.read([0], [texts[row]])[0])
 
 
+@pytest.mark.parametrize("bits", [4, 8, 32])
+def test_a_halved_batch_agrees_with_the_model(
+    config: ModelConfig, bits: Bits, build: Build, expected: Callable[..., np.ndarray]
+) -> None:
+    """Elsewhere, and in full precision, it is as any other."""
+    model, level = build(config), levels()[0]
+    halved = level == "amx" and bits != 32
+    with (
+        NativeDecoder.from_model(model, bits, threads=2) as decoder,
+        NativeBatch(decoder, len(LENGTHS), halved=True) as batch,
+        NativeBatch(decoder, len(LENGTHS)) as other,
+    ):
+        texts = ragged(config)
+        found = batch.read(range(len(texts)), texts).copy()
+        assert np.array_equal(found, other.read(range(len(texts)), texts)) == (not halved)
+        limit = tolerance(config, bits, level)
+        for text, one in zip(texts, found, strict=True):
+            assert error(one, expected(model, bits, text, level, halved)) < limit
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("width", [32, 64, 576])
-def test_weights_at_their_limits_change_no_bit(bits: int, width: int, level: str) -> None:
+def test_weights_at_their_limits_change_no_bit(bits: int, width: int, way: Way) -> None:
     """Sums are largest where all weights are; one position alone has kernels of its own, and groups of any number."""
     config = preset("tiny", width=width, heads=2, kv_heads=1, ff=3 * width, vocab_size=83, layers=2)
     model = Reviser(config).eval()
@@ -90,9 +110,9 @@ def test_weights_at_their_limits_change_no_bit(bits: int, width: int, level: str
                 parameter.copy_(signs[:, :1].expand_as(signs) if name.startswith("emb") else signs)
     texts = [[5], [7], [11, 5], [5, 5, 5], [80], [5]]
     with (
-        NativeDecoder.from_model(model, bits, threads=2, level=level) as decoder,
-        NativeBatch(decoder, len(texts)) as batch,
-        NativeBatch(decoder, 1) as single,
+        NativeDecoder.from_model(model, bits, threads=2, level=way.level) as decoder,
+        way.batch(decoder, len(texts)) as batch,
+        way.batch(decoder, 1) as single,
     ):
         found = batch.read(range(len(texts)), texts)
         assert np.isfinite(found).all()
@@ -126,14 +146,14 @@ def test_rows_go_on_at_their_own_places(config: ModelConfig, level: str, build: 
                 assert one.argmax() == wanted.argmax() or rounds_attention(config, 4, level)
 
 
-def test_threads_change_no_bit(level: str, build: Build) -> None:
+def test_threads_change_no_bit(way: Way, build: Build) -> None:
     config = CONFIGS["one-kv-head"]
     model, texts = build(config), ragged(config)
     runs = []
     for threads in (1, 2, 3, 6):
         with (
-            NativeDecoder.from_model(model, threads=threads, level=level) as decoder,
-            NativeBatch(decoder, len(texts)) as batch,
+            NativeDecoder.from_model(model, threads=threads, level=way.level) as decoder,
+            way.batch(decoder, len(texts)) as batch,
         ):
             scores = [batch.read(range(len(texts)), texts).copy()]
             scores += [batch.read(range(len(texts)), [[7]] * len(texts)).copy() for _ in range(5)]

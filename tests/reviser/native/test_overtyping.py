@@ -17,7 +17,7 @@ from reviser.native import NativeBatch, NativeDecoder, read_overtyping
 from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
 from reviser.proofreading.torch_reading import read_overtyping as read_in_torch
 from tests.reviser.checkpoints.parts import random_model
-from tests.reviser.native.conftest import CONFIGS, random_ids
+from tests.reviser.native.conftest import CONFIGS, Way, random_ids
 from tests.reviser.native.test_batch import ragged
 
 Build = Callable[[ModelConfig], Reviser]
@@ -57,16 +57,16 @@ def outlook(
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
 def test_outlooks_are_those_of_the_scores(
-    config: ModelConfig, bits: int, level: str, build: Build
+    config: ModelConfig, bits: int, way: Way, build: Build
 ) -> None:
     """Of every position, what the decoder's own scores there say; texts are longer together than a block."""
     rules = rules_for(config)
     texts = ragged(config, (1, 30, 90, 2, 64))
     wanted = (1, 30, 57, 1, 12)
     with (
-        NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder,
-        NativeBatch(decoder, len(texts)) as batch,
-        NativeBatch(decoder, 1) as single,
+        NativeDecoder.from_model(build(config), bits, threads=2, level=way.level) as decoder,
+        way.batch(decoder, len(texts)) as batch,
+        way.batch(decoder, 1) as single,
     ):
         expected = [random_ids(config, count, seed=count) for count in wanted]
         # Of some places nothing more is asked, of others one id or many, the last of all among them.
@@ -92,16 +92,16 @@ def test_outlooks_are_those_of_the_scores(
                 assert (one.first, one.second) == (right.first, right.second)
 
 
-def test_others_and_threads_change_no_bit_of_outlooks(level: str, build: Build) -> None:
+def test_others_and_threads_change_no_bit_of_outlooks(way: Way, build: Build) -> None:
     config = CONFIGS["wide"]
     model, rules, texts = build(config), rules_for(config), ragged(config, (70, 1, 33, 128, 5))
     wanted = [[1] * 40, [2], [3] * 33, [4], [5, 6]]
     runs = []
     for threads in (1, 2, 5):
         with (
-            NativeDecoder.from_model(model, threads=threads, level=level) as decoder,
-            NativeBatch(decoder, 5) as batch,
-            NativeBatch(decoder, 1) as single,
+            NativeDecoder.from_model(model, threads=threads, level=way.level) as decoder,
+            way.batch(decoder, 5) as batch,
+            way.batch(decoder, 1) as single,
         ):
             runs.append(batch.outlooks(range(5), texts, wanted, rules))
             for number, text in enumerate(texts):
@@ -111,7 +111,7 @@ def test_others_and_threads_change_no_bit_of_outlooks(level: str, build: Build) 
     assert runs[0] == runs[1] == runs[2]
 
 
-def test_large_vocabulary_and_equal_scores(level: str) -> None:
+def test_large_vocabulary_and_equal_scores(way: Way) -> None:
     """Several strips of the output table, the last one cut; of equal tokens the lower ones come first."""
     vocabulary = Vocabulary(2100, frozenset({2, 1024}), kinds=KINDS, overtypes=True)
     rules = OvertypingRules(vocabulary)
@@ -123,8 +123,8 @@ def test_large_vocabulary_and_equal_scores(level: str) -> None:
         model.embedding.weight[[2, 5, 1024, 1025, 2099]] = 10.0
     expected = [5, 2, 2099, vocabulary.stop_id]
     with (
-        NativeDecoder.from_model(model, 8, threads=2, level=level) as decoder,
-        NativeBatch(decoder, 2) as batch,
+        NativeDecoder.from_model(model, 8, threads=2, level=way.level) as decoder,
+        way.batch(decoder, 2) as batch,
     ):
         scores = batch.read([0], [[9, 8, 5, 7]])[0].copy()
         (told,) = batch.outlooks([1], [[9, 8, 5, 7]], [expected], rules)
@@ -134,7 +134,7 @@ def test_large_vocabulary_and_equal_scores(level: str) -> None:
         assert one.expected == pytest.approx(outlook(scores, id, rules).expected, abs=1e-4)
 
 
-def test_common_tokens_may_be_enough(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_common_tokens_may_be_enough(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they are, the outlook is of them, of the operators and of the expected id alone; elsewhere it is of all ids."""
     monkeypatch.setattr("reviser.native.batch.COMMON", 1000)
     vocabulary = Vocabulary(3100, frozenset({2, 1024}), kinds=KINDS, overtypes=True)
@@ -145,9 +145,9 @@ def test_common_tokens_may_be_enough(level: str, monkeypatch: pytest.MonkeyPatch
         model.embedding.weight.mul_(30)
     texts = [random_ids(config, count, seed=count) for count in (120, 1, 20)]
     with (
-        NativeDecoder.from_model(model, 8, threads=2, level=level) as decoder,
-        NativeBatch(decoder, 3) as batch,
-        NativeBatch(decoder, 1) as single,
+        NativeDecoder.from_model(model, 8, threads=2, level=way.level) as decoder,
+        way.batch(decoder, 3) as batch,
+        way.batch(decoder, 1) as single,
     ):
         plain = batch.outlooks(range(3), texts, texts, rules)
         # What is likeliest, so that much of it is expected; some of it is rare.

@@ -14,8 +14,8 @@ import torch
 
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.model.layout import Bits
-from reviser.native import NativeBatch, NativeDecoder, levels
-from tests.reviser.native.conftest import random_ids, tolerance
+from reviser.native import NativeDecoder, levels
+from tests.reviser.native.conftest import Way, random_ids, tolerance
 from tests.reviser.native.test_decoder import error
 
 Build = Callable[[ModelConfig], Reviser]
@@ -27,15 +27,15 @@ COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 31, 32, 33, 63, 64,
 @pytest.mark.parametrize("bits", [4, 8, 32])
 @pytest.mark.parametrize("shape", [(40, 77, 101), (96, 160, 83), (64, 72, 96)])
 def test_any_number_of_ids_at_once_changes_no_bit(
-    bits: int, shape: tuple[int, int, int], level: str, build: Build
+    bits: int, shape: tuple[int, int, int], way: Way, build: Build
 ) -> None:
     """Every text has one id, so that products meet as many positions as there are texts, and attention has one."""
     width, ff, vocab = shape
     config = preset("tiny", width=width, heads=4, kv_heads=2, ff=ff, vocab_size=vocab, layers=2)
     ids = random_ids(config, max(COUNTS))
     with (
-        NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder,
-        NativeBatch(decoder, max(COUNTS), 2) as batch,
+        NativeDecoder.from_model(build(config), bits, threads=2, level=way.level) as decoder,
+        way.batch(decoder, max(COUNTS), 2) as batch,
     ):
         wanted = []
         for id in ids:
@@ -130,13 +130,13 @@ def test_tiles_of_others_are_as_before(build: Build, tmp_path: Path) -> None:
         assert found.raw == bytes(64)
 
 
-def test_pieces_of_any_length_change_no_bit_of_a_batch(level: str, build: Build) -> None:
+def test_pieces_of_any_length_change_no_bit_of_a_batch(way: Way, build: Build) -> None:
     """A text that goes on after a context has other blocks than one that is read at once."""
     config = preset("tiny", width=48, heads=6, kv_heads=2, ff=64, vocab_size=50, context=140)
     ids = random_ids(config, 140)
     with (
-        NativeDecoder.from_model(build(config), 4, threads=2, level=level) as decoder,
-        NativeBatch(decoder, 2) as batch,
+        NativeDecoder.from_model(build(config), 4, threads=2, level=way.level) as decoder,
+        way.batch(decoder, 2) as batch,
     ):
         whole = batch.read([0], [ids])[0].copy()
         for first in (1, 2, 5, 12, 47, 48, 49, 63, 64, 65, 127, 128, 129, 139):
