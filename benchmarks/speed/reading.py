@@ -6,8 +6,9 @@ All ways read the same sentences by turns, and the best of some rounds counts, s
 What is found depends on the model, its cost does not: the model computes all that it would, and the decisions are given. A clean
 sentence is read, and no action follows; by overtyping, it is read twice. A sentence full of mistakes has one in eight words, and
 each takes a Delete and three tokens, and backward a move before them. "Tokens" are the ids of the first reading, "actions" all that
-are read later: by overtyping also the rest of the sentence, which is read again behind each correction. The processor's time is that
-of all threads, and counts the waiting of a thread for another one, too.
+are read later: by overtyping also the rest of the sentence, which is read again behind each correction. "Once" is a reading alone, in
+the products that overtyping takes, and only the scores behind a sentence are looked at. The processor's time is that of all threads,
+and counts the waiting of a thread for another one, too.
 
 The second table is of whole documents, as `reviser revise` reads them: paragraphs of about 90 words of public speeches, clean and with two
 letters exchanged in one of eight words. There the model decides, and sentences that it changed are read again.
@@ -38,7 +39,7 @@ from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy, shared_length
-from reviser.native import NativeDecoder, read_batch, read_overtyping
+from reviser.native import NativeBatch, NativeDecoder, read_batch, read_overtyping
 from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
 from reviser.proofreading.reader import Prospects, Reader, Rules
 from reviser.session.engine import load_engine
@@ -165,12 +166,31 @@ def overtype_alone(decoder: NativeDecoder, readers: Sequence[OvertypingReader]) 
 def measure(
     decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int
 ) -> list[Measured]:
-    """Measure clean sentences and such that are full of mistakes, in both ways."""
-    return [
+    """Measure clean sentences and such that are full of mistakes, in both ways, and first a reading alone."""
+    both = [
         one(decoder, vocabulary, given, rounds, full)
         for full in (False, True)
         for one in (measure_backward, measure_overtyping)
     ]
+    return [measure_once(decoder, given, rounds), *both]
+
+
+def measure_once(decoder: NativeDecoder, given: Sequence[Sentence], rounds: int) -> Measured:
+    texts = [sentence.tokens for sentence in given]
+    room = max(map(len, texts))
+    with NativeBatch(decoder, len(texts), room, halved=True) as batch:
+
+        def read(rows: Sequence[int]) -> None:
+            for row in rows:
+                batch.clear(row)
+            batch.read(rows, [texts[row] for row in rows])
+
+        def one_by_one() -> None:
+            for row in range(len(texts)):
+                read([row])
+
+        together, alone = timed(rounds, lambda: read(range(len(texts))), one_by_one)
+    return _measured("once", given, False, sum(map(len, texts)), 0, together, alone)
 
 
 def measure_backward(

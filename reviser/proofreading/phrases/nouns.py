@@ -166,8 +166,14 @@ NOUNS: Final = (
             "i [have] <number>|# years old <end>|and -> am",
             "he|she [has] <number>|# years old <end>|and -> is",
             "i [had] <number>|# years old <end>|and -> was",
+            "^ i [have # years] and i|my -> am $2 years old",
+            "^ i [have # years] <full-end> -> am $2 years old",
         ),
-        ("I {have|am} 20 years old.", "She {has|is} ten years old and lives here."),
+        (
+            "I {have|am} 20 years old.",
+            "I {have 25 years|am 25 years old} and I live in Rome.",
+            "She {has|is} ten years old and lives here.",
+        ),
         (
             "I am 20 years old.",
             "He has two years old cheese must wait.",

@@ -47,12 +47,16 @@ QUESTIONS: Final = (
             "know|tell|ask|asked|wonder|remember me|you|us|him|her? where [is the|my|your|his|her|our|their <any>] <full-end> -> $2 $3 is",
             "know|tell|ask|asked|wonder|remember me|you|us|him|her? what [is your|his|her|their name] <full-end> -> $2 $3 is",
             "know|tell|ask|wonder|understand|remember|sure me|you|us|him|her? who|what|where [are they|you|we] <end> -> $2 are",
+            "know|understand|explain|see|shows|show|explains me|us? how|why|what|where|when [does he|she|it|this|that <happen-to-s>] <end>|in|on|with|when|if -> $2 $3",
+            "know|understand|explain|see|shows|show|explains me|us? how|why|what|where|when [does this|that|the|my|your|our <object> <happen-to-s>] <end>|in|on|with|when|if -> $2 $3 $4",
         ),
         (
             "Do you know what time {is it|it is}?",
             "Tell me where {is it|it is}.",
             "I don't know who {are they|they are}.",
             "I asked him where {is the station|the station is}.",
+            "I don't know what {does it mean|it means}.",
+            "Please explain how {does this function work|this function works}.",
         ),
         (
             "What time is it?",

@@ -12,13 +12,41 @@ SMALL_WORDS: Final = (
         (
             "because [is] a|an|the|very|not|so|too|more|really|hard|difficult|easy|important|good|better|interesting|beautiful|cheap|near -> it is",
             "^ i think [is] a|an|the|very|not|important|good|better|interesting|necessary -> it is",
+            "know|ask|asking|wonder|see|check|if|me|you if [is] possible|necessary|better|ok|okay|true -> it is",
+            "^ in|at my|our|your|this|that country|city|town|region|village|area|home [is] very|so|too|really|always|usually|often hot|cold|warm|humid|dry|windy|noisy|quiet|sunny|rainy|expensive|cheap|easy|difficult|hard|common -> it is",
+            "^ in|at my|our|your|this|that country|city|town|region|village|area|home , [is] very|so|too|really|always|usually|often hot|cold|warm|humid|dry|windy|noisy|quiet|sunny|rainy|expensive|cheap|easy|difficult|hard|common -> it is",
         ),
-        ("I like it because {is|it is} very old.", "I think {is|it is} better to go."),
+        (
+            "I like it because {is|it is} very old.",
+            "I think {is|it is} better to go.",
+            "I want to know if {is|it is} possible.",
+            "In my country {is|it is} very hot in summer.",
+        ),
         (
             "I like it because it is old.",
             "That I think is a mistake.",
             "The one who left because is mine.",
+            "In my country, very hot is normal.",
+            "See if possible.",
         ),
+    ),
+    Rule(
+        "although it rained, but",
+        (
+            "^ although|though <any> <any> <any>? <any>? <any>? <any>? , [but] i|he|she|it|we|they|you|the|there|my|his|her|our|their -> ",
+            "^ even though <any> <any> <any>? <any>? <any>? <any>? , [but] i|he|she|it|we|they|you|the|there|my|his|her|our|their -> ",
+        ),
+        (
+            "Although it was raining,{ but|} we went for a walk.",
+            "Even though he is old,{ but|} he runs.",
+        ),
+        (
+            "Although it was raining, we went out.",
+            "It rained, but we went out.",
+            "Although it rained, nobody stayed, but we went home.",
+            "Although old, but sturdy, it stood.",
+        ),
+        confidence=0.9,
     ),
     Rule(
         "people who is",

@@ -276,6 +276,7 @@ TABLES: Final[dict[str, Table]] = {
     "past": frozenset(_ANY_PAST)
     | frozenset(_REGULAR_PAST)
     | _set("was were did had could would yesterday ago opened looked smiled turned"),
+    "happen-to-s": _of(_set("work mean do happen go come start stop fail live run look"), "s"),
     "phrasal": _set(
         """go going goes went gone carry carried move moved turn turned come came coming log logged switch
         switched put hold held keep kept let break broke get got lived live sign signed take taken took bring

@@ -264,8 +264,16 @@ VERBS: Final = (
     ),
     Rule(
         "if I would have known",
-        ("^ if i|he|she|we|you|they|it [would have <done>] -> had $3",),
         (
+            "^ if i|he|she|we|you|they|it [would have <done>] -> had $3",
+            "^ if i|he|she|we|you|they [would have] time|money|more|a|an|the|enough|to|another|my|your|children -> had",
+            "^ if i|he|she|we|they [would know] -> knew",
+            "^ if i|he|she|we|they [would be] a|an|rich|older|younger|there|at|in|president|able|sick|ill|famous -> were",
+        ),
+        (
+            "If I {would have|had} time, I would help.",
+            "If I {would know|knew} the answer, I would tell you.",
+            "If we {would be|were} rich, we would travel.",
             "If I {would have known|had known}, I would have stayed.",
             "If they {would have told|had told} us, we could help.",
         ),
@@ -273,6 +281,7 @@ VERBS: Final = (
             "I wonder if I would have known.",
             "If I had known, I would have come.",
             "If he would have us stay, we stay.",
+            "If she would be so kind, I would be glad.",
         ),
         confidence=0.85,
         quoted=False,

@@ -277,10 +277,12 @@ WORDS: Final = (
         "who's name",
         (
             "[who's] name|names|father|mother|parents|job|fault|idea|house|children|wife|husband -> whose",
+            "^ [who's] <object> is|are|was|were this|that|it|these|those|they ? -> whose",
             "[whose] been|going -> who's",
         ),
         (
             "A man {who's|whose} name I forgot came.",
+            "{Who's|Whose} bag is this?",
             "I know {whose|who's} been here.",
         ),
         (
@@ -401,6 +403,25 @@ WORDS: Final = (
             "I am interested in music.",
             "That was exciting about him.",
         ),
+    ),
+    Rule(
+        "the film was bored",
+        (
+            "^|and|but|because the|this|that|my film|movie|book|lesson|lecture|speech|talk|exam|museum|homework is|was very|so|really|too|quite|pretty|a? bit? [bored] -> boring",
+            "very|so|really|most|an [interested] book|film|movie|story|article|topic|place|thing|question|game|lesson|experience|city|country|fact -> interesting",
+        ),
+        (
+            "The film was very {bored|boring}.",
+            "It is an {interested|interesting} book.",
+        ),
+        (
+            "The class was boring.",
+            "He is very interested.",
+            "The children of the film were bored.",
+            "An interested reader will ask.",
+        ),
+        confidence=0.9,
+        unless="whole|entire",
     ),
     Rule(
         "between you and I",

@@ -55,6 +55,9 @@ def test_both_ways_read_all() -> None:
     over, typed = found["clean", "overtyping"], found["full of mistakes", "overtyping"]
     assert over.tokens == typed.tokens == sum(2 * len(one.tokens) + 3 for one in given)
     assert (over.actions, typed.actions > full.actions) == (0, True)
+    once = found["clean", "once"]
+    assert (once.words, once.actions) == (36, 0)
+    assert once.tokens == sum(len(one.tokens) for one in given)
     for one in found.values():
         assert min(one.together, one.alone, one.processor) > 0
 
