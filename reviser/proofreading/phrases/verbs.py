@@ -266,8 +266,8 @@ VERBS: Final = (
         "if I would have known",
         (
             "^ if i|he|she|we|you|they|it [would have <done>] -> had $3",
-            "^ if i|he|she|we|you|they [would have] time|money|more|a|an|the|enough|to|another|my|your|children -> had",
-            "^ if i|he|she|we|they [would know] -> knew",
+            "^ if i|he|she|we|they [would have] time|money|more|a|an|enough|to|another|children -> had",
+            "^ if i|he|she|we|they [would know] the|it|that|this|him|her|my|your|a|more|better|english|enough -> knew",
             "^ if i|he|she|we|they [would be] a|an|rich|older|younger|there|at|in|president|able|sick|ill|famous -> were",
         ),
         (
@@ -282,6 +282,8 @@ VERBS: Final = (
             "If I had known, I would have come.",
             "If he would have us stay, we stay.",
             "If she would be so kind, I would be glad.",
+            "If we would know whether it is good, we must ask.",
+            "If you would have your work done, pay for it.",
         ),
         confidence=0.85,
         quoted=False,
