@@ -141,7 +141,7 @@ enum { AHEAD = 2 };
 /* Sums of one or two tiles of positions with one or two pairs of panels, in memory. Constants in each call: how many of both there are,
  * and of how many bits the codes are that are unpacked first, or 0. */
 INLINE void multiply_half_tiles(Panels *panels, const Activations *in, int tile, const int bits, const int tiles, const int pairs,
-                           float sums[2][2][TILE][2 * PANEL]) {
+                                float sums[2][2][TILE][2 * PANEL]) {
     const size_t line = sizeof(__m512i);
     const int groups = panels->groups, ahead = bits ? AHEAD : 0;
     const Half *first = halves_of(in, tile, 0), *second = halves_of(in, tile + tiles - 1, 0);
@@ -187,7 +187,7 @@ INLINE void multiply_half_tiles(Panels *panels, const Activations *in, int tile,
 
 /* The panels of one or two pairs, of which the last may have no second one, times n positions. */
 INLINE void multiply_half_panels(const Matrix *matrix, const int bits, const int pairs, const unsigned char *panel, int count,
-                            const Activations *in, int n, float *out) {
+                                 const Activations *in, int n, float *out) {
     size_t apart = (size_t)n * PANEL, bytes = matrix->panel_bytes;
     float sums[2][2][TILE][2 * PANEL] __attribute__((aligned(64)));
     const char *coming = (const char *)panel + (size_t)count * bytes, *end = coming + (size_t)count * bytes;
