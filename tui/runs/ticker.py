@@ -38,6 +38,8 @@ class Ticker:
 
     def tick(self) -> None:
         """One frame: take in what the model has done, and draw it."""
+        if not self._desk.editor.can_draw:
+            return
         now = self._clock()
         changed = self._advance_runs(now)
         if changed:

@@ -551,6 +551,23 @@ def test_one_run_at_a_time_but_one_in_each_text(tmp_path: Path) -> None:
     drive(editor(tmp_path, TEXT, replace(SLOW, speed=15)), script)
 
 
+def test_a_frame_without_styles_waits(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f5")
+        run = shown_run(app)
+        await until(pilot, lambda: len(run.path) > 2)
+        kept = dict(app.editor._component_styles)
+        app.editor._component_styles.clear()
+        app.editor.notify_style_update()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(app.ticker, "_advance_runs", lambda now: True)
+            app.ticker.tick()
+        app.editor._component_styles.update(kept)
+        await until(pilot, lambda: run.state == "closed" or len(run.path) > 5)
+
+    drive(editor(tmp_path, TEXT, replace(SLOW, speed=15)), script)
+
+
 @pytest.mark.parametrize("state", ["loading", "writing", "paused", "scrubbed", "playing"])
 def test_it_quits_in_every_state(tmp_path: Path, state: str) -> None:
     gate = threading.Event()

@@ -92,6 +92,11 @@ class TextView(Widget):
         return self._painter
 
     @property
+    def can_draw(self) -> bool:
+        """Whether it has its styles: while the app begins, ends or reads them anew, a frame may come without."""
+        return bool(self._component_styles)
+
+    @property
     def text_styles(self) -> TextStyles:
         return self.painter.styles
 
