@@ -13,7 +13,7 @@ FILE: Final = "_kernels.so"
 """The library's file in this folder; `setup.py` builds it."""
 # Must equal REVISER_NATIVE_VERSION: an old build beside newer Python is not used.
 VERSION: Final = 9
-LEVELS: Final = ("amx", "vnni", "avx2", "neon", "portable")
+LEVELS: Final = ("amx", "vnni", "avxvnni", "avx2", "neon", "portable")
 
 MATRICES: Final = ("embedding", "head", "q", "k", "v", "o", "gate", "up", "down")
 VECTORS: Final = (

@@ -142,6 +142,7 @@ const Kernels *find_kernels(const char *name) {
 #elif defined(__x86_64__)
         &kernels_amx,
         &kernels_vnni,
+        &kernels_avxvnni,
         &kernels_avx2,
 #endif
         &kernels_portable,

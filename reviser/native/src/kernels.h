@@ -178,11 +178,17 @@ typedef struct {
 /* The level of that name, or with NULL the best that this processor has. */
 const Kernels *find_kernels(const char *name);
 
+/* In the place of a level that the compiler cannot build: no processor has it. */
+#define LEAVE_OUT(level)                       \
+    static bool none(void) { return false; }   \
+    const Kernels kernels_##level = {.name = #level, .supported = none}
+
 extern const Kernels kernels_portable;
 #if defined(__aarch64__)
 extern const Kernels kernels_neon;
 #elif defined(__x86_64__)
 extern const Kernels kernels_avx2;
+extern const Kernels kernels_avxvnni;
 extern const Kernels kernels_vnni;
 extern const Kernels kernels_amx;
 #endif

@@ -1,12 +1,11 @@
 /* The arithmetic of a step on vectors of eight floats, included once by each level.
  *
- * The level defines v8 and its operations, TARGET, multiply_panel4, multiply_panel8, QUANTISE4,
- * NIBBLE_MASK, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It may define QUANTISE8, BYTE_MASK, and MULTIPLY_PAIR, which multiplies
- * two panels with any number of positions and may have UNPACKED_BYTES. Or it defines,
- * in the place of all these, MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number of positions, and how the
- * codes of several lie for that: TOGETHER and UNPACKED_BYTES. BEGIN_STEP and END_STEP are what a thread does around a step. HALVE rounds
- * values to halves, which MULTIPLY_HALVES multiplies. If it defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once.
- * ATTENTION_FILE names a file with its rounded attention, if it has one. */
+ * The level defines v8 and its operations, TARGET, NIBBLE_MASK, QUANTISE4, LEVEL_NAME, LEVEL_SUPPORTED and LEVEL_KERNELS. It defines
+ * multiply_panel4 and multiply_panel8, or in their place MULTIPLY_CODES, which multiplies matrices of 4 and 8 bits with any number
+ * of positions, and how the codes of several lie for that: TOGETHER and UNPACKED_BYTES. It may define QUANTISE8 and BYTE_MASK.
+ * BEGIN_STEP and END_STEP are what a thread does around a step. HALVE rounds values to halves, which MULTIPLY_HALVES multiplies. If it
+ * defines MANY, with v8_fma_many and v8_turn_many, attention takes so many rows at once. ATTENTION_FILE names a file with its rounded
+ * attention, if it has one. */
 
 #ifndef QUANTISE8
 #define QUANTISE8 quantise
@@ -16,10 +15,8 @@
 #define BYTE_MASK 0
 #endif
 
-#if !defined(MULTIPLY_CODES) && !defined(TOGETHER)
+#ifndef MULTIPLY_CODES
 #define TOGETHER 1
-#endif
-#ifndef UNPACKED_BYTES
 #define UNPACKED_BYTES 0
 #endif
 
@@ -232,13 +229,6 @@ TARGET static void multiply(const Matrix *matrix, int first, int count, const Ac
     if (matrix->bits != 32) {
         MULTIPLY_CODES(matrix, first, count, in, n, out);
         return;
-    }
-#endif
-#ifdef MULTIPLY_PAIR
-    for (; count >= 2 && matrix->bits != 32; count -= 2) {
-        MULTIPLY_PAIR(matrix, panel, in, n, out);
-        panel += 2 * matrix->panel_bytes;
-        out += 2 * n * PANEL;
     }
 #endif
     for (int i = 0; i < count; i++, panel += matrix->panel_bytes, out += n * PANEL) {

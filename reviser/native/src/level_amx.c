@@ -2,7 +2,7 @@
  * waits for memory anyway and goes the way of the level "vnni". All sums are the same as there, in the same order. Texts whose scores
  * may be rounded otherwise are read in halves. */
 
-#if defined(__x86_64__) && defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 12)
+#if defined(__x86_64__) && defined(__linux__) && !defined(REVISER_LEFT_OUT) && (defined(__clang__) ? __clang_major__ >= 16 : __GNUC__ >= 12)
 
 #include <cpuid.h>
 #include <math.h>
@@ -115,17 +115,10 @@ INLINE void multiply_tiles(const Pair *pair, const Activations *in, int position
 }
 
 /* A panel and the next one, or a single one, times n positions. */
-INLINE void multiply_pair_bits(const Matrix *matrix, const int bits, const unsigned char *panel, const bool single,
-                               const Activations *in, int n, float *out) {
-    if (n == 1 && single) {
-        if (bits == 4)
-            multiply_panel4(panel, matrix->groups, in, 0, 1, out);
-        else
-            multiply_panel8(panel, matrix->groups, in, 0, 1, out);
-        return;
-    }
+INLINE void multiply_pair(const Matrix *matrix, const int bits, const unsigned char *panel, const bool single,
+                          const Activations *in, int n, float *out) {
     if (n == 1) {
-        multiply_pair_alone(matrix, bits, panel, in, out);
+        multiply_pair_alone(matrix, bits, panel, single, in, out);
         return;
     }
     const Pair pair = make_pair(matrix, bits, panel, single, (Group *)in->unpacked);
@@ -139,17 +132,7 @@ INLINE void multiply_pair_bits(const Matrix *matrix, const int bits, const unsig
     multiply_rest(&pair, in, position, n, part, parts, out, apart);
 }
 
-TARGET static void multiply_codes(const Matrix *matrix, int first, int count, const Activations *in, int n, float *out) {
-    const unsigned char *panel = matrix->data + (size_t)first * matrix->panel_bytes;
-    for (; count > 0; count -= 2, panel += 2 * matrix->panel_bytes, out += 2 * n * PANEL)
-        if (matrix->bits == 4)
-            multiply_pair_bits(matrix, 4, panel, count == 1, in, n, out);
-        else
-            multiply_pair_bits(matrix, 8, panel, count == 1, in, n, out);
-}
-
-#define MULTIPLY_CODES multiply_codes
-
+#include "pairs_vnni.h"
 #include "halves_amx.h"
 
 /* What the thread's tiles were before: other libraries in the process may set them up once and count on it. */
@@ -180,9 +163,8 @@ TARGET static void end_tiles(void) {
 
 #include "kernels.h"
 
-/* Without Linux, or with an older compiler, no processor has this level. */
-static bool none(void) { return false; }
-const Kernels kernels_amx = {.name = "amx", .supported = none};
+/* Without Linux, or with an older compiler. */
+LEAVE_OUT(amx);
 
 #else
 typedef int reviser_level_amx_is_for_x86; /* a translation unit must not be empty */

@@ -1,6 +1,6 @@
 /* The level for ARM processors with the dot-product instructions of ARMv8.2. */
 
-#if defined(__aarch64__)
+#if defined(__aarch64__) && !defined(REVISER_LEFT_OUT)
 
 #include <math.h>
 #include <stddef.h>
@@ -655,6 +655,12 @@ INLINE void v8_turn_many(const float *rows, int width, int count, float *out) {
 #define LEVEL_KERNELS kernels_neon
 #define ATTENTION_FILE "attention_neon.h"
 #include "kernels_common.h"
+
+#elif defined(__aarch64__)
+
+#include "kernels.h"
+
+LEAVE_OUT(neon);
 
 #else
 typedef int reviser_level_neon_is_for_arm; /* a translation unit must not be empty */

@@ -1,6 +1,6 @@
 /* The level for x86 processors with the dot-product instructions of AVX-512 VNNI. */
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(REVISER_LEFT_OUT)
 
 #include <math.h>
 #include <string.h>
@@ -19,31 +19,30 @@ static bool has_vnni(void) {
 
 #include "multiply_vnni.h"
 
-/* Both panels times n positions: several with tiles that are unpacked once for all. */
-INLINE void multiply_pair_bits(const Matrix *matrix, const int bits, const unsigned char *panel, const Activations *in,
-                               int n, float *out) {
+/* A panel and the next one, or a single one, times n positions: several with tiles that are unpacked once for all. */
+INLINE void multiply_pair(const Matrix *matrix, const int bits, const unsigned char *panel, const bool single,
+                          const Activations *in, int n, float *out) {
     if (n == 1) {
-        multiply_pair_alone(matrix, bits, panel, in, out);
+        multiply_pair_alone(matrix, bits, panel, single, in, out);
         return;
     }
-    const Pair pair = make_pair(matrix, bits, panel, false, (Group *)in->unpacked);
-    multiply_rest(&pair, in, 0, n, 0, n / AT_ONCE + 1, out, (size_t)n * PANEL);
+    const Pair pair = make_pair(matrix, bits, panel, single, (Group *)in->unpacked);
+    multiply_rest(&pair, in, 0, n, 0, n / AT_ONCE + 1, out, single ? 0 : (size_t)n * PANEL);
 }
 
-TARGET static void multiply_pair(const Matrix *matrix, const unsigned char *panel, const Activations *in, int n,
-                                 float *out) {
-    if (matrix->bits == 4)
-        multiply_pair_bits(matrix, 4, panel, in, n, out);
-    else
-        multiply_pair_bits(matrix, 8, panel, in, n, out);
-}
-#define MULTIPLY_PAIR multiply_pair
+#include "pairs_vnni.h"
 
 #define LEVEL_NAME "vnni"
 #define LEVEL_SUPPORTED has_vnni
 #define LEVEL_KERNELS kernels_vnni
 #define ATTENTION_FILE "attention_vnni.h"
 #include "kernels_common.h"
+
+#elif defined(__x86_64__)
+
+#include "kernels.h"
+
+LEAVE_OUT(vnni);
 
 #else
 typedef int reviser_level_vnni_is_for_x86; /* a translation unit must not be empty */

@@ -5,59 +5,9 @@
 #define TOGETHER 1
 #endif
 
-TARGET static inline __m256i dot_nibbles(__m256i sum, __m256i nibbles, __m256i codes) {
-    return _mm256_dpbusd_epi32(sum, nibbles, codes);
-}
-TARGET static inline __m256i finish_nibbles(__m256i sum) { return sum; }
+#include "bytes_vnni.h"
 
-#include "multiply_avx2.h"
-
-/* Bytes of 8-bit products: the instruction wants one factor unsigned, so codes of weights are kept 128 higher. A group's
- * sum of products begins at -128 times the sum of its inputs. */
-#define BYTE_MASK 0x80
-#define QUANTISE8 quantise_with_starts
-
-TARGET static void quantise(const Activations *in, int position);
-
-TARGET static void quantise_with_starts(const Activations *in, int position) {
-    quantise(in, position);
-    size_t at = first_group(in, position);
-    for (int group = 0; group < in->groups; group++, at += (size_t)in->together) {
-        __m256i all = _mm256_loadu_si256((const __m256i *)(in->codes + at * GROUP));
-        __m256i sums = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), all);
-        __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-        four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
-        in->starts[at] = -128 * _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1)));
-    }
-}
-
-INLINE void multiply_panel8(const unsigned char *panel, int groups, const Activations *in, int position,
-                            const int count, float *out) {
-    const PanelHead *head = (const PanelHead *)panel;
-    const Tile8 *tile = (const Tile8 *)(head + 1);
-    const int8_t *codes = in->codes + (size_t)position * (size_t)in->cols;
-    const float *scales = in->scales + (size_t)position * (size_t)in->groups;
-    const int32_t *starts = in->starts + (size_t)position * (size_t)in->groups;
-    v8 scaled[QUAD];
-    for (int p = 0; p < count; p++) scaled[p] = v8_splat(0.0f);
-    for (int group = 0; group < groups; group++, tile++, codes += GROUP) {
-        __m256i dot[QUAD];
-        for (int p = 0; p < count; p++) dot[p] = _mm256_set1_epi32(starts[p * groups + group]);
-        for (int j = 0; j < GROUP / 4; j++) {
-            __m256i weight = _mm256_loadu_si256((const __m256i *)tile->codes[j]);
-            for (int p = 0; p < count; p++)
-                dot[p] = _mm256_dpbusd_epi32(dot[p], weight, four(codes + p * in->cols + 4 * j));
-        }
-        for (int p = 0; p < count; p++)
-            scaled[p] = v8_fma_scalar(_mm256_cvtepi32_ps(dot[p]), scales[p * groups + group], scaled[p]);
-    }
-    for (int p = 0; p < count; p++)
-        v8_store(out + p * PANEL, v8_mul(scaled[p], v8_load(head->scales)));
-}
-
-/* ---- Two panels at once, in registers of 512 bits: the same sums in the same order ---- */
-
-typedef int32_t Lane __attribute__((may_alias));
+#define INLINE TARGET static inline __attribute__((always_inline))
 
 /* Add to each lane what its four bytes, unsigned, and the four codes are together. Written out, since compilers copy sums from
  * register to register around the intrinsic. */
@@ -116,23 +66,18 @@ typedef struct {
     size_t panel_bytes;
 } Pair;
 
-/* Alone, a position waits for memory. Ask for what the next two panels have in the place of a tile, since a processor does
- * not go on by itself from one page to the next. Past the end of the weights this does nothing. */
-INLINE void ask_ahead(const void *tile, size_t bytes, size_t panel_bytes) {
-    for (size_t at = 0; at < bytes; at += 64) _mm_prefetch((const char *)tile + 2 * panel_bytes + at, _MM_HINT_T0);
-}
-
+/* A group that is met alone: memory is asked for the same group of the next two panels, since a position alone waits for it. */
 INLINE Group met_group(const Pair *pair, int index) {
     Group group;
     if (pair->bits == 4) {
         const Tile4 *tile = (const Tile4 *)(pair->head + 1) + index, *next = (const Tile4 *)(pair->next_head + 1) + index;
-        ask_ahead(tile, sizeof *tile, pair->panel_bytes);
-        ask_ahead(next, sizeof *next, pair->panel_bytes);
+        ask_ahead(tile, sizeof *tile, 2 * pair->panel_bytes);
+        ask_ahead(next, sizeof *next, 2 * pair->panel_bytes);
         unpack4(tile, next, &group);
     } else {
         const Tile8 *tile = (const Tile8 *)(pair->head + 1) + index, *next = (const Tile8 *)(pair->next_head + 1) + index;
-        ask_ahead(tile, sizeof *tile, pair->panel_bytes);
-        ask_ahead(next, sizeof *next, pair->panel_bytes);
+        ask_ahead(tile, sizeof *tile, 2 * pair->panel_bytes);
+        ask_ahead(next, sizeof *next, 2 * pair->panel_bytes);
         unpack8(tile, next, &group);
     }
     return group;
@@ -227,8 +172,10 @@ INLINE void multiply_rest(const Pair *pair, const Activations *in, int position,
 }
 _Static_assert(AT_ONCE == 8, "what is left are halves of it");
 
-/* Both panels times one position, as it meets the tiles. */
-INLINE void multiply_pair_alone(const Matrix *matrix, const int bits, const unsigned char *panel, const Activations *in, float *out) {
-    const Pair pair = make_pair(matrix, bits, panel, false, NULL);
-    multiply_some(&pair, in, 0, 1, (Wanted){0}, out, PANEL);
+/* A panel and the next one, or a single one, times one position, as it meets the tiles. */
+INLINE void multiply_pair_alone(const Matrix *matrix, const int bits, const unsigned char *panel, const bool single,
+                                const Activations *in, float *out) {
+    const Pair pair = make_pair(matrix, bits, panel, single, NULL);
+    multiply_some(&pair, in, 0, 1, (Wanted){0}, out, single ? 0 : PANEL);
 }
+

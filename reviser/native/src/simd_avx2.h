@@ -56,6 +56,15 @@ TARGET static inline void v8_store_int8(int8_t *p, v8 a) {
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(words, words));
 }
 
+/* A number in a lane of a vector, read as what it is. */
+typedef int32_t Lane __attribute__((may_alias));
+
+/* Ask for what lies `distance` bytes behind a tile, since a processor does not go on by itself from one page to the next. Past the
+ * end of the weights this does nothing. */
+TARGET static inline __attribute__((always_inline)) void ask_ahead(const void *tile, size_t bytes, size_t distance) {
+    for (size_t at = 0; at < bytes; at += 64) _mm_prefetch((const char *)tile + distance + at, _MM_HINT_T0);
+}
+
 #define MANY 12 /* a register of sums for each: enough that none waits for its last sum, and four are left */
 
 /* Add `a` times one of twelve numbers to each of twelve sums. */
