@@ -156,7 +156,7 @@ TARGET static void end_tiles(void) {
 #define LEVEL_NAME "amx"
 #define LEVEL_SUPPORTED has_amx
 #define LEVEL_KERNELS kernels_amx
-#define ATTENTION_FILE "attention_vnni.h"
+#define ATTENTION_FILE "words_avx512.h"
 #include "kernels_common.h"
 
 #elif defined(__x86_64__)

@@ -46,6 +46,15 @@ TARGET static inline __m256i start_bytes(const int32_t *start) {
     return _mm256_setzero_si256();
 }
 
+TARGET static inline void add_pairs(__m256i *sum, __m256i numbers, __m256i codes) {
+    __m256i products;
+    __asm__ volatile("vpmaddwd %3, %2, %1\n\t"
+                     "vpaddd %1, %0, %0"
+                     : "+x"(*sum), "=&x"(products)
+                     : "x"(numbers), "x"(codes));
+}
+#define ATTENTION_FILE "words_avx2.h"
+
 #define NIBBLE_MASK 0
 #define QUANTISE4 quantise
 #include "multiply_avx2.h"

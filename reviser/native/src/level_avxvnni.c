@@ -29,6 +29,11 @@ TARGET static inline void add_fours(__m256i *sum, __m256i bytes, const int8_t *c
             : "+x"(*sum), "=&x"(fours)
             : "x"(bytes), "m"(*(const Lane *)codes));
 }
+TARGET static inline void add_pairs(__m256i *sum, __m256i numbers, __m256i codes) {
+    __asm__ volatile("%{vex%} vpdpwssd %2, %1, %0" : "+x"(*sum) : "x"(numbers), "x"(codes));
+}
+#define ATTENTION_FILE "words_avx2.h"
+
 #define add_nibbles add_fours
 #define add_bytes add_fours
 TARGET static inline __m256i finish_nibbles(__m256i sum) { return sum; }

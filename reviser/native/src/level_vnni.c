@@ -35,7 +35,7 @@ INLINE void multiply_pair(const Matrix *matrix, const int bits, const unsigned c
 #define LEVEL_NAME "vnni"
 #define LEVEL_SUPPORTED has_vnni
 #define LEVEL_KERNELS kernels_vnni
-#define ATTENTION_FILE "attention_vnni.h"
+#define ATTENTION_FILE "words_avx512.h"
 #include "kernels_common.h"
 
 #elif defined(__x86_64__)

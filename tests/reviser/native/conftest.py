@@ -28,6 +28,9 @@ CONFIGS = {
     "wide": preset("tiny", width=576, heads=9, kv_heads=3, ff=1536, layers=1, context=600),
 }
 
+# Their scores are the same, bit for bit.
+X86_LEVELS = ("amx", "vnni", "avxvnni", "avx2")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if available():
@@ -116,7 +119,7 @@ class ByteCache(KVCache):
 
 
 class WordCache(KVCache):
-    """Keeps keys and values as the rounded attention of vnni and amx does (see attention_vnni.h)."""
+    """Keeps keys and values as the rounded attention of x86 does (see attention_x86.h)."""
 
     def write(self, layer: int, key: Tensor, value: Tensor, span: Span) -> tuple[Tensor, Tensor]:
         return super().write(layer, round_head(key), round_head(value), span)
@@ -124,7 +127,8 @@ class WordCache(KVCache):
 
 def rounds_attention(config: ModelConfig, bits: Bits, level: str) -> bool:
     """Whether attention works with keys and queries as whole numbers."""
-    return bits != 32 and config.head_dim % {"neon": 8, "vnni": 16, "amx": 16}.get(level, 1000) == 0
+    step = 8 if level == "neon" else 16 if level in X86_LEVELS else 1000
+    return bits != 32 and config.head_dim % step == 0
 
 
 def round_halves(x: Tensor) -> Tensor:
@@ -237,7 +241,7 @@ def _weights(q: Tensor, k: Tensor) -> Tensor:
 
 
 _IN_WORDS = (WordCache, _attend_in_words)
-_ROUNDED = {"neon": (ByteCache, _attend_in_halves), "vnni": _IN_WORDS, "amx": _IN_WORDS}
+_ROUNDED = {"neon": (ByteCache, _attend_in_halves), **dict.fromkeys(X86_LEVELS, _IN_WORDS)}
 
 
 @pytest.fixture
