@@ -1,5 +1,5 @@
-/* The level for x86 processors with the dot-product instructions of AVX-VNNI and without AVX-512: most made since 2021 for
- * laptops and desktops. */
+/* The level for x86 processors with the dot-product instructions of AVX-VNNI and without AVX-512, as in Intel's laptops and desktops
+ * since 2021. */
 
 #if defined(__x86_64__) && !defined(REVISER_LEFT_OUT) && (defined(__clang__) ? __clang_major__ >= 12 : __GNUC__ >= 11)
 
