@@ -303,7 +303,8 @@ def _open_marks(text: str) -> int:
 def _denies(old: str, new: str) -> bool:
     """Whether a change puts in or takes out a negation, alone or with other words: "match" to "will not match"."""
     one, other = _words(old), _words(new)
-    if one == other:
+    moved = sorted(one) == sorted(other) and set(_affirmed(one)) <= english.AUXILIARIES
+    if one == other or moved:
         return False
     if _affirmed(one) == _affirmed(other):
         return True

@@ -350,11 +350,14 @@ AGREEMENT: Final = (
         (
             "^ the|these|those|my|our|your|his|her|their <plural-subject> [<is-to-was>] !not -> $1",
             "^ the|these|those|my|our|your|his|her|their <plural-subject> [<clear-s-to-base>] -> $1",
+            "^ all the|these|those|my|our|your|his|her|their <plural-subject> [<clear-s-to-base>] -> $1",
+            "^ all the|these|those|my|our|your|his|her|their <plural-subject> [<is-to-was>] !not -> $1",
             "^|,|and|but|because the|my|our|your <single-subject> [have] to|a|an|the|no|been|many|some|already -> has",
         ),
         (
             "The results {is|are} shown below.",
             "My parents {was|were} late.",
+            "All the tests {passes|pass} here.",
             "The experiments {shows|show} that it works.",
             "The user {have|has} to log in.",
         ),
@@ -367,6 +370,81 @@ AGREEMENT: Final = (
         ),
         unless="<asks>",
         quoted=False,
+    ),
+    Rule(
+        "the server don't",
+        (
+            "^|but|because|when|if|that the|my|our|your|this <single-subject> [<aren't-to-isn't>] -> $1",
+        ),
+        (
+            "The server {don't|doesn't} respond.",
+            "It is late because my computer {haven’t|hasn’t} started.",
+        ),
+        (
+            "Both the phone and the computer don't work.",
+            "Why don't the user and the server agree?",
+            "If the user weren't here, we could go.",
+            "The servers don't respond.",
+        ),
+        unless="<asks>|both|neither",
+        quoted=False,
+    ),
+    Rule(
+        "the numbers in the table is",
+        (
+            "^ the|these|those|my|our|your|his|her|their <plural-subject> in|of|on|for|from the|this|that|my|our|your|his|her <object> [<is-to-was>] !not -> $1",
+            "^ the|these|those|my|our|your|his|her|their <plural-subject> in|of|on|for|from the|this|that|my|our|your|his|her <object> [<isn't-to-aren't>] -> $1",
+        ),
+        (
+            "The numbers in the table {is|are} wrong.",
+            "The results of the test {doesn't|don't} match.",
+        ),
+        (
+            "One of the results of the test is wrong.",
+            "The result of the tests is here.",
+            "The results of the test are here.",
+            "The users of the new system is odd.",
+        ),
+        unless="<asks>",
+        quoted=False,
+    ),
+    Rule(
+        "the price of the tickets have",
+        (
+            "^|,|but|because the|its|their|our|your price|cost|size|length|name|quality|color|colour|weight|speed|value|height|title|purpose|aim|owner of the|these|those|my|our|your|all <counted-plural>|<plural-subject> [<are-to-is>] !not -> $1",
+        ),
+        (
+            "The price of the tickets {have|has} increased.",
+            "It is slow, because the size of the files {are|is} large.",
+        ),
+        (
+            "The price and the size of the files are known.",
+            "The prices of the tickets have increased.",
+            "If the price of the tickets were lower, I would go.",
+        ),
+        unless="if|wish|though|and|or|did|do|does",
+        quoted=False,
+    ),
+    Rule(
+        "the feature allow",
+        (
+            "^|because|but the|this|my|our|your new|first|second|last|old? <single-subject>|tool|library|service|app|application|file|update|version|script|page [<allow-to-s>] to|us|me|you|the|a|an|it|them|people|users|some|all|two -> $1",
+            "^|,|because|but the|this|my|our|your program|app|application|game|browser|page|website|script|tool [<fail-to-s>] when|if|every|always|sometimes -> $1",
+        ),
+        (
+            "The new feature {allow|allows} you to export it.",
+            "This program {contain|contains} a mistake.",
+            "The program {crash|crashes} when I open a file.",
+        ),
+        (
+            "Does the feature allow it?",
+            "I suggest that the tool allow it.",
+            "The features allow you to go.",
+            "The program crash was a surprise.",
+        ),
+        unless="<asks>|<demands>",
+        quoted=False,
+        confidence=0.9,
     ),
     Rule(
         "Section 2 discuss",

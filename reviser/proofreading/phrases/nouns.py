@@ -19,18 +19,21 @@ NOUNS: Final = (
             "[a|an <uncountable>] -> $2",
             "gave|give|giving|gives me|us|you|him|her|them [a|an advice] <end>|about|on|for -> some advice",
             "[few|several <uncountable>] -> some $2",
+            "[a|an <adjective>|useful|valuable advice|furniture|equipment|homework|luggage|information] <end>|about|for|to|that|which|from|and|but|because -> $2 $3",
         ),
         (
             "I need more {informations|information}.",
             "{These informations are|This information is} old.",
             "She gave me {many advices|much advice}.",
             "He has a lot of {homeworks|homework}.",
+            "She gave me {an useful advice|useful advice}.",
         ),
         (
             "I need more information.",
             "He researches it.",
             "The staffs of both were there.",
             "It evidences care.",
+            "It is a great information system.",
         ),
     ),
     Rule(
@@ -166,13 +169,15 @@ NOUNS: Final = (
             "i [have] <number>|# years old <end>|and -> am",
             "he|she [has] <number>|# years old <end>|and -> is",
             "i [had] <number>|# years old <end>|and -> was",
-            "^ i [have # years] and i|my -> am $2 years old",
+            "^ i [have # years] and i|my|live|work|study|am -> am $2 years old",
+            "^ he|she [has # years] and he|she|his|her|lives|works|studies|is -> is $2 years old",
             "^ i [have # years] <full-end> -> am $2 years old",
         ),
         (
             "I {have|am} 20 years old.",
             "I {have 25 years|am 25 years old} and I live in Rome.",
             "She {has|is} ten years old and lives here.",
+            "She {has 20 years|is 20 years old} and lives in Madrid.",
         ),
         (
             "I am 20 years old.",

@@ -15,6 +15,9 @@ PATTERNS: Final = (
             "[we're] agree -> we",
             "[they're] agree -> they",
             "i [am] not agree -> do",
+            "[i'm] not agree -> I do",
+            "[we're] not agree -> we do",
+            "[they're] not agree -> they do",
             "we|they [are] not agree -> do",
             "he|she [is agree] -> agrees",
         ),
@@ -22,6 +25,7 @@ PATTERNS: Final = (
             "{I am|I} agree with you.",
             "They{ are|} agree on it.",
             "I {am|do} not agree.",
+            "{I'm|I do} not agree with this.",
         ),
         ("I agree with you.", "All that we are agree with it not.", "We are agreed."),
         unless="who|what|all",
@@ -260,8 +264,13 @@ PATTERNS: Final = (
         (
             "!make|making|made|makes|get|getting|got|gets|the [most of] people|students|countries !i|we|who|that|in|with|here|there -> most",
             "!make|making|made|makes|get|getting|got|gets [the most of] people|students|countries -> most",
+            "^|but|because [the most of] the|them|us|these|those|my|our -> most of",
         ),
-        ("{Most of|Most} people like it.", "{The most of|Most} people know him."),
+        (
+            "{Most of|Most} people like it.",
+            "{The most of|Most} people know him.",
+            "{The most of|Most of} the people like it.",
+        ),
         ("Most of the people like it.", "He makes the most of people.", "Most people like it."),
     ),
     Rule(
@@ -337,10 +346,241 @@ PATTERNS: Final = (
     Rule(
         "borrow me your pen",
         (
-            "can|could|would|will|please you? [borrow] me|us a|an|the|your|some|#|<number>|this|it -> lend",
+            "can|could|would|will|please you? [borrow] me|us a|an|the|your|some|#|<number>|this|it|yours|money|one -> lend",
         ),
         ("Can you {borrow|lend} me your pen?", "Please {borrow|lend} us some money."),
         ("Can I borrow your pen?", "They borrow me out.", "Can you lend me a pen?"),
+    ),
+    Rule(
+        "suggest him to go",
+        (
+            "suggest|suggested|suggests [me to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that I",
+            "suggest|suggested|suggests [him to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that he",
+            "suggest|suggested|suggests [her to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that she",
+            "suggest|suggested|suggests [us to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that we",
+            "suggest|suggested|suggests [them to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that they",
+        ),
+        (
+            "I suggested {him to|that he} restart it.",
+            "She suggests {me to|that I} wait.",
+        ),
+        (
+            "I suggested him to the others.",
+            "She suggested that I wait.",
+            "They suggested it to us.",
+        ),
+    ),
+    Rule(
+        "more time that me",
+        (
+            "more|less|fewer <any> [that] me|him|her|us|them|others <full-end> -> than",
+            "<comparative> [that] me|him|her|us|them <full-end> -> than",
+        ),
+        (
+            "He has more experience {that|than} me.",
+            "She is older {that|than} him.",
+        ),
+        (
+            "He is older than me.",
+            "It is more likely that they left.",
+            "There is more to that.",
+        ),
+        unless="so|such",
+    ),
+    Rule(
+        "appreciate if",
+        (
+            "would|i'd|we'd|will really|also|highly|greatly? [appreciate] if you|we|they|he|she|it|there|someone|somebody|anyone|i -> appreciate it",
+            "would|i'd|we'd very much [appreciate] if you|we|they|he|she|it|there|someone|somebody|anyone|i -> appreciate it",
+        ),
+        (
+            "I would {appreciate|appreciate it} if you could help.",
+            "We'd very much {appreciate|appreciate it} if you came.",
+        ),
+        (
+            "I would appreciate it if you came.",
+            "It would be appreciated if you came.",
+            "You will appreciate, if you look, how old it is.",
+        ),
+        confidence=0.85,
+    ),
+    Rule(
+        "prefer tea than coffee",
+        (
+            "!more i|we|they|you|would|people prefer <any> [than] <any> <end> -> to",
+            "he|she prefers <any> [than] <any> <end> -> to",
+            "prefer|prefers|preferred <ing> [than] <ing> -> to",
+        ),
+        (
+            "I prefer coffee {than|to} tea.",
+            "They prefer walking {than|to} driving.",
+        ),
+        (
+            "I prefer it more than tea.",
+            "She prefers to walk rather than drive.",
+            "I prefer walking to driving.",
+        ),
+        unless="more|rather",
+    ),
+    Rule(
+        "speak it very good",
+        (
+            "speak|speaks|spoke|speaking @|it very|so|really|pretty|quite|too [good] <end> -> well",
+            "i|you|he|she|we|they drive|drives|sing|sings|dance|dances|cook|cooks|swim|swims|draw|draws|danced|sang very|so|really|pretty [good] <end> -> well",
+        ),
+        ("You speak English very {good|well}.", "She sings so {good|well}!"),
+        (
+            "You speak very good English.",
+            "She sings so good a song.",
+            "They cook very good food.",
+        ),
+        quoted=False,
+    ),
+    Rule(
+        "it was released before two weeks",
+        (
+            "was|were <done> [before <number>|#|several|some|many <span>] <full-end> -> $2 $3 ago",
+            "was|were <done> [before a <span>] <full-end> -> a $3 ago",
+            "i|we|he|she|they bought|sent|got|received|moved|started|met|ordered|installed|changed|arrived it|him|her|them|you|here|there|this? [before <number>|#|several|some|many <span>] <full-end> -> $2 $3 ago",
+        ),
+        (
+            "It was released {before two weeks|two weeks ago}.",
+            "I bought it {before 3 days|3 days ago}.",
+        ),
+        (
+            "It was released two weeks before.",
+            "It must be finished before two weeks have passed.",
+            "It was built before the war.",
+        ),
+        unless="not|wasn't|weren't|never|didn't",
+    ),
+    Rule(
+        "send it until tomorrow",
+        (
+            "send|submit|deliver|finish|return|complete it|this|them [until] tomorrow|tonight|<weekday>|next -> by",
+            "send|submit|deliver|finish|return|complete the|my|your|this|our|his|her <object> [until] tomorrow|tonight|<weekday>|next -> by",
+            "send you|me|us|him|her the|my|your|this|our|his|her <object> [until] tomorrow|tonight|<weekday>|next -> by",
+            "send it to you|me|us|him|her|them [until] tomorrow|tonight|<weekday>|next -> by",
+        ),
+        (
+            "I will send you the report {until|by} tomorrow.",
+            "Please finish it {until|by} Friday.",
+        ),
+        (
+            "Do not send it until tomorrow.",
+            "I can't finish it until Friday.",
+            "I will wait until tomorrow.",
+            "Wait to submit it until Monday.",
+        ),
+        unless="not|don't|won't|can't|cannot|never|didn't|doesn't|couldn't|wouldn't|shouldn't|isn't|haven't|nothing|nobody|wait|unable|hold|without",
+        confidence=0.9,
+    ),
+    Rule(
+        "founded on 1998",
+        (
+            "founded|born|established|built|published|released|opened|created|died|invented|launched|retired [on] ## <end>|and|in|by|when|but|as -> in",
+            "^ [on] ## ,|i|we|he|she|they|it -> in",
+        ),
+        (
+            "The company was founded {on|in} 1998.",
+            "{On|In} 2010, we moved.",
+        ),
+        (
+            "It is based on 2010 data.",
+            "It was born on 5 May 1998.",
+            "It was founded in 1998.",
+            "It was opened on 1998 screens.",
+        ),
+    ),
+    Rule(
+        "so a nice day",
+        (
+            "is|was|it's|that's|had|have|has|been [so a] <adjective>|lovely|kind <any> -> such a",
+            "is|was|it's|that's|had|have|has|been [so an] <adjective>|old|ugly|easy|interesting|amazing|awful <any> -> such an",
+        ),
+        (
+            "It was {so a|such a} nice day that we went out.",
+            "It's {so an|such an} interesting book.",
+        ),
+        (
+            "It was such a nice day.",
+            "It was so nice a day.",
+            "He did so a second time.",
+        ),
+    ),
+    Rule(
+        "nobody doesn't know",
+        (
+            "nobody [don't|doesn't <base-to-s>] -> $2",
+            "no one [don't|doesn't <base-to-s>] -> $2",
+            "i|you|we|they don't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
+            "he|she doesn't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
+        ),
+        (
+            "Nobody {don't know|knows} the answer.",
+            "I don't have {no|any} money.",
+        ),
+        (
+            "“I don't have no money,” he said.",
+            "Nobody knows it.",
+            "I don't have one.",
+        ),
+        quoted=False,
+        confidence=0.9,
+    ),
+    Rule(
+        "the document what you sent",
+        (
+            "the|a|an|this|that document|file|book|email|mail|letter|picture|photo|song|phone|report|invoice|food [what] i|you|we|they|he|she sent|asked|ask|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|saw|have|had|told|mentioned -> that",
+            "everything|something|anything|nothing [what] i|you|we|they|he|she|it|is|was|happened -> that",
+        ),
+        (
+            "Here is the document {what|that} you asked for.",
+            "That is everything {what|that} I know.",
+        ),
+        (
+            "Ask the man what you want.",
+            "It makes the book what it is.",
+            "Tell me in the letter what you want.",
+            "It is all that I know.",
+            "Nothing else matters, what is it?",
+        ),
+        unless="tell|tells|told|telling|ask|asks|asked|show|shows|showed|explain|explains|teach|know|knows|knew|see|saw|say|says|said|understand|decide|after|above|at|what|discuss|describe",
+        confidence=0.9,
+    ),
+    Rule(
+        "reply until Monday",
+        (
+            "reply|answer|respond|decide me|us|him|her? [until] tomorrow|tonight|<weekday>|next -> by",
+        ),
+        (
+            "Please reply {until|by} Friday.",
+            "We must decide {until|by} next week.",
+        ),
+        (
+            "I won't reply until Friday.",
+            "Nobody can decide until Monday.",
+            "We wait until tomorrow.",
+        ),
+        unless="not|don't|won't|can't|cannot|never|didn't|doesn't|couldn't|wouldn't|shouldn't|isn't|haven't|nothing|nobody|wait|unable|hold|without",
+        confidence=0.9,
+    ),
+    Rule(
+        "how do you call this",
+        (
+            "^ [how] do you|we|they|people call this|that|it|these in @ -> what",
+            "^ [how] is this|that|it called -> what",
+            "let's meet [us] at|in|on|tomorrow|next|<end> -> ",
+        ),
+        (
+            "{How|What} do you call this in English?",
+            "Let's meet{ us|} at the station.",
+        ),
+        (
+            "How do you call this function?",
+            "What is it called?",
+            "Let's meet at the station.",
+        ),
     ),
     Rule(
         "don't know nothing",

@@ -42,6 +42,8 @@ QUESTIONS: Final = (
         "know what time is it",
         (
             "know|tell|show|ask|asked|wonder|understand|remember|sure me|you|us|him|her? what time [is it] <end>|now|there|here -> it is",
+            "how much [costs|cost it|this|that] <end>|to|in|per|for -> $2 costs",
+            "know|tell|ask|wonder me|us|you? how much [does it|this|that cost] <end>|to|in|per|for -> $2 costs",
             "know|tell|ask|asked|wonder|understand|remember|sure me|you|us|him|her? how old|much|far|long|big|many [is he|she|it] <end> -> $2 is",
             "know|tell|ask|wonder|understand|remember|sure me|you|us|him|her? who|what|where [is he|she|it] <end> -> $2 is",
             "know|tell|ask|asked|wonder|remember me|you|us|him|her? where [is the|my|your|his|her|our|their <any>] <full-end> -> $2 $3 is",
@@ -57,6 +59,7 @@ QUESTIONS: Final = (
             "I asked him where {is the station|the station is}.",
             "I don't know what {does it mean|it means}.",
             "Please explain how {does this function work|this function works}.",
+            "I want to know how much {costs it|it costs}.",
         ),
         (
             "What time is it?",

@@ -11,6 +11,7 @@ SMALL_WORDS: Final = (
         "because is",
         (
             "because [is] a|an|the|very|not|so|too|more|really|hard|difficult|easy|important|good|better|interesting|beautiful|cheap|near -> it is",
+            "^ in my opinion ,? [is] a|the|very|not|important|good|better|interesting|necessary|difficult|easy -> it is",
             "^ i think [is] a|an|the|very|not|important|good|better|interesting|necessary -> it is",
             "know|ask|asking|wonder|see|check|if|me|you if [is] possible|necessary|better|ok|okay|true -> it is",
             "^ in|at my|our|your|this|that country|city|town|region|village|area|home [is] very|so|too|really|always|usually|often hot|cold|warm|humid|dry|windy|noisy|quiet|sunny|rainy|expensive|cheap|easy|difficult|hard|common -> it is",
@@ -19,6 +20,7 @@ SMALL_WORDS: Final = (
         (
             "I like it because {is|it is} very old.",
             "I think {is|it is} better to go.",
+            "In my opinion, {is|it is} better to stay.",
             "I want to know if {is|it is} possible.",
             "In my country {is|it is} very hot in summer.",
         ),
@@ -227,13 +229,23 @@ SMALL_WORDS: Final = (
         (
             "i [very] like|love|enjoy|want|hope|need -> really",
             "too [much] expensive|difficult|tired|busy|dangerous|old|young|late <end>|for|to|and -> ",
+            "there is|are [no] enough -> not",
+            "is|are|am|was|were|will|does|do|did|i'm|it's|we're|they're|can|be [not longer] !than|and|or|but|nor|in|enough|then|<end> -> no longer",
+            "i|we|they|you [have no] enough -> don't have",
             "is|are|was|not|am|be [enough big|old|strong|tall|rich|brave] to|for|<end> -> $2 enough",
         ),
         (
             "I {very|really} like it.",
             "It is too{ much|} expensive for me.",
+            "There is {no|not} enough time.",
+            "The app is {not longer|no longer} supported.",
             "He is not {enough old|old enough} to go.",
         ),
-        ("I like it very much.", "It is too much hard work.", "There is enough old wood."),
+        (
+            "I like it very much.",
+            "It is not longer than that.",
+            "It is too much hard work.",
+            "There is enough old wood.",
+        ),
     ),
 )

@@ -153,6 +153,38 @@ SOUNDS: Final = (
         ),
     ),
     Rule(
+        "I except your apology",
+        (
+            "i|we|to|please|will|cannot|can't|can|you [except] your|my|his|her|our|their|this|the apology|apologies|offer|invitation|gift|proposal|challenge|job -> accept",
+            "[complemented] me|him|her|us|them on -> complimented",
+            "[stationary] shop|shops|store|stores|supplies -> stationery",
+            "the [principal] of least|operation|the least -> principle",
+            "my|our|the|his|her school|high-school [principle] <end>|is|was|said|says|told|has|and -> principal",
+            "[peace] of cake -> piece",
+            "a [peace] of paper|cheese|bread|code|meat|wood|cloth|furniture|software|luggage -> piece",
+            "have|has|had|with|having [know] idea|clue|reason|problem|time|money|choice|doubt -> no",
+            "all [intensive] purposes -> intents and",
+            "[they're] house|houses|car|cars|parents|children|kids|son|daughter|dog|home|room|names|name is|was|are|were|has|have|had -> their",
+            "i|he|she|we|they|and [felt] asleep -> fell",
+        ),
+        (
+            "I {except|accept} your apology.",
+            "It was a {peace|piece} of cake.",
+            "I have {know|no} idea what he means.",
+            "{They're|Their} house is bigger.",
+            "He lay down and {felt|fell} asleep.",
+            "For all {intensive|intents and} purposes, it is done.",
+        ),
+        (
+            "All agree, we except the terms above.",
+            "They made a peace of sorts.",
+            "They're kids who are happy.",
+            "They are all of intensive use.",
+            "The people you have know it.",
+            "My leg felt asleep.",
+        ),
+    ),
+    Rule(
         "every body knows",
         (
             "^|that|because|but|and|if [every body] knows|should|likes|wants|says|thinks|loves|else|needs -> everybody",

@@ -103,7 +103,7 @@ _SINGULARS: Final = _set(
     mistake example difference advantage disadvantage opportunity skill activity tourist visitor parent
     kid girl boy brother sister member tourist letter picture photo tree flower room word building
     restaurant hotel shop store child person man woman way time egg bottle neighbour neighbor
-    university village island river mountain colleague customer employee passenger subject topic"""
+    university village island river mountain colleague customer employee passenger subject topic player feature bug solution"""
 )
 _IRREGULAR_PLURALS: Final = _map("child/children person/people man/men woman/women")
 _PLURALS: Final = {one: _IRREGULAR_PLURALS.get(one) or s_form(one) for one in _SINGULARS}
@@ -306,6 +306,11 @@ TABLES: Final[dict[str, Table]] = {
     },
     "adjective": _ADJECTIVES,
     "comparative": frozenset(_COMPARATIVES),
+    "to-comparative": {
+        plain: one
+        for one, plain in _COMPARATIVES.items()
+        if plain not in _set("good bad great fat kind close")
+    },
     "superlative": _SUPERLATIVES,
     "follows": _FOLLOWS,
     "end": _set(". , ! ? ; : $ )"),
@@ -354,6 +359,33 @@ TABLES: Final[dict[str, Table]] = {
     "subject-of-him": _map("him/he her/she"),
     "is-to-was": _map("is/are was/were has/have"),
     "are-to-is": _map("are/is were/was have/has"),
+    "aren't-to-isn't": _map("aren't/isn't don't/doesn't haven't/hasn't"),
+    "isn't-to-aren't": _map("isn't/aren't wasn't/weren't doesn't/don't hasn't/haven't"),
+    "allow-to-s": _of(
+        _set(
+            "allow contain provide include require exist belong seem become depend enable consist describe"
+        ),
+        "s",
+    ),
+    "start-to-ing": _of(
+        _set(
+            "start use call run install open close leave travel play work sleep cook return visit add"
+        ),
+        "ing",
+    ),
+    "fail-to-s": _of(_set("crash fail freeze hang"), "s"),
+    "have-done": {
+        base: f"have {done}"
+        for base, _, done in _FORMS
+        if base in _set("see hear do write come eat meet buy get go")
+    }
+    | {
+        "am": "have been",
+        "are": "have been",
+        "use": "have used",
+        "try": "have tried",
+        "visit": "have visited",
+    },
     "was-of": _map("is/ are/ was/ were/"),
     "make-of-do": _map("do/make does/makes did/made doing/making done/made"),
     "do-of-make": _map("make/do makes/does made/did making/doing"),
@@ -376,14 +408,14 @@ TABLES: Final[dict[str, Table]] = {
     ),
     "plural-subject": (frozenset(_PLURALS.values()) - _set("people times movies ways"))
     | _set(
-        "results files users functions tests options values changes errors settings parents prices tools servers experiments authors models methods systems programs packages"
+        "results files users functions tests options values changes errors settings parents prices tools servers experiments authors models methods systems programs packages numbers rows columns fields buttons images photos messages tickets"
     ),
     "clear-s-to-base": _map(
         """wants/want likes/like says/say goes/go comes/come makes/make takes/take gives/give gets/get knows/know
         thinks/think sees/see finds/find tells/tell brings/bring becomes/become believes/believe seems/seem
         happens/happen learns/learn eats/eat writes/write speaks/speak understands/understand describes/describe
         shows/show suggests/suggest indicates/indicate allows/allow contains/contain requires/require
-        explains/explain prefers/prefer agrees/agree hates/hate lives/live provides/provide exists/exist"""
+        explains/explain prefers/prefer agrees/agree hates/hate lets/let passes/pass fails/fail lives/live provides/provide exists/exist"""
     ),
     "tell-to-s": _map(
         """discuss/discusses describe/describes report/reports present/presents conclude/concludes give/gives
@@ -395,6 +427,15 @@ TABLES: Final[dict[str, Table]] = {
     )
     - _set("company class people way time country team family"),
     "be-to-been": {"am": "have been", "are": "have been", "is": "has been"},
+    "i'm-to-been": {
+        "i'm": "I've been",
+        "we're": "we've been",
+        "they're": "they've been",
+        "you're": "you've been",
+        "he's": "he's been",
+        "she's": "she's been",
+        "it's": "it's been",
+    },
     "measure": _of(_set("second minute hour day millisecond year month"), "s"),
     "since": _set(
         """## last yesterday years months weeks days hours then

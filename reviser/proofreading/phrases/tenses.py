@@ -30,12 +30,20 @@ TENSES: Final = (
         (
             "[<be-to-been>] <doing> here|there|together|outside|hard|german|english|spanish? since <since> -> $1",
             "[<be-to-been>] <doing> here|there|together? since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
+            "[<be-to-been>] <doing> in|at|for|with? @ since <since> -> $1",
+            "[<be-to-been>] <doing> in|at|for|with? @ since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
+            "[<i'm-to-been>] <doing> in|at|for|with? @|here|there|together? since <since> -> $1",
+            "[<i'm-to-been>] <doing> in|at|for|with? @|here|there|together? since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
+            "i|he|she|it|we|they [<be-to-been>] in|at|on the|this|a|my|our <any> since <since> -> $1",
             "[<be-to-been>] <doing> in|at|on|for|with|it|him|her|them|this|the <object>? since <since> -> $1",
         ),
         (
             "I {am|have been} living here since last year.",
             "It {is|has been} raining since yesterday.",
             "We {are|have been} working on it since January.",
+            "I {am|have been} learning English since June.",
+            "{I'm|I've been} living in Rome since 2015.",
+            "He {is|has been} in the hospital since Monday.",
         ),
         (
             "I am living here, since it is cheap.",
@@ -49,6 +57,8 @@ TENSES: Final = (
         (
             "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? yesterday -> $1",
             "<opens>|yesterday i|we|they [<sent-now>] you|him|her|it|them|us|the|a|an|my|our|this|there|to <object>? <object>? last week|month|year|night|summer|<weekday> -> $1",
+            "the|this|that <any> you|i|we|they [<sent-now>] me|us|you|him|her|them yesterday -> $1",
+            "the|this|that <any> you|i|we|they [<sent-now>] me|us|you|him|her|them last week|month|year|night|<weekday> -> $1",
             "^ yesterday i|we|they [<base-to-past>] -> $1",
             "^ last week|month|year|night|summer i|we|they [<base-to-past>] -> $1",
         ),
@@ -58,6 +68,7 @@ TENSES: Final = (
             "Yesterday I {go|went} to the zoo.",
             "Yesterday we {move|moved} the servers.",
             "Last year we {visit|visited} Rome.",
+            "The file you {send|sent} me yesterday is good.",
         ),
         (
             "I send you the files from yesterday.",
@@ -68,7 +79,25 @@ TENSES: Final = (
         ),
         confidence=0.9,
         quoted=False,
+        unless="did|didn't|does|do|will|would|can|could",
         unless_with="every|always|usually|often|never",
+    ),
+    Rule(
+        "the first time I am here",
+        (
+            "this|it is the first|second|third time that? i|we [<have-done>] -> $1",
+            "it's the first|second|third time that? i|we [<have-done>] -> $1",
+        ),
+        (
+            "This is the first time I {am|have been} here.",
+            "It is the second time that we {see|have seen} it.",
+        ),
+        (
+            "This is the first time I have been here.",
+            "It was the first time I saw it.",
+            "The first time I see it is now.",
+        ),
+        quoted=False,
     ),
     Rule(
         "I have seen him yesterday",
@@ -84,6 +113,8 @@ TENSES: Final = (
             "^ i|we|they|you [have] <regular-done> you|him|her|it|them|us|the|a|an|my|your|our|this|there|to|in|at|with <object>? <object>? yesterday -> ",
             "^ he|she [has] <regular-done> you|him|her|it|them|us|the|a|an|his|her|our|this|there|to|in|at|with <object>? <object>? yesterday -> ",
             "^ i|he|she [have|has been] in|at @|the|a|my <any>? yesterday -> was",
+            "^ i|he|she|we|they [have|has been] to @|the|a|my <any>? yesterday -> went",
+            "^ i|he|she|we|they [have|has been] to @|the|a|my <any>? last summer|winter|spring|autumn|fall|week|month|year|night|<weekday> -> went",
             "^ i|he|she [have|has been] in|at @|the|a|my <any>? last week|month|year|night|summer|<weekday> -> was",
         ),
         (
@@ -92,6 +123,7 @@ TENSES: Final = (
             "I{ have|} received the documents yesterday.",
             "Last week she {has written|wrote} to me.",
             "I {have been|was} in Paris last year.",
+            "She {has been|went} to Paris last summer.",
         ),
         (
             "I have seen it since yesterday.",

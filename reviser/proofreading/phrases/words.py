@@ -99,6 +99,23 @@ WORDS: Final = (
         ),
     ),
     Rule(
+        "more tall than",
+        (
+            "[more <to-comparative>] than me|you|him|her|us|them|my|your|his|her|our|their|the|i|we|they|he|she|before|last|other|others|any|@ -> $2",
+            "the|my|his|her|our|your [worse] day|thing|movie|film|experience|mistake|book|year|time|moment|job|trip|hotel|service|part of|i|i've|i'd|ever|in -> worst",
+        ),
+        (
+            "She is {more tall|taller} than her sister.",
+            "It was the {worse|worst} day of my life.",
+        ),
+        (
+            "It is more wide than tall.",
+            "She is taller than him.",
+            "The worse of the two won.",
+            "It was a worse day than the last.",
+        ),
+    ),
+    Rule(
         "very better",
         ("!the [very] <comparative> than -> much",),
         ("It is {very|much} better than that.", "He is {very|much} taller than me."),
@@ -276,7 +293,7 @@ WORDS: Final = (
     Rule(
         "who's name",
         (
-            "[who's] name|names|father|mother|parents|job|fault|idea|house|children|wife|husband -> whose",
+            "[who's] name|names|father|mother|parents|job|fault|idea|house|children|wife|husband|responsibility|turn|decision|phone|car|bag -> whose",
             "^ [who's] <object> is|are|was|were this|that|it|these|those|they ? -> whose",
             "[whose] been|going -> who's",
         ),

@@ -147,6 +147,7 @@ def test_listed_words_stay() -> None:
         ("They had to leave it there.", "had ", ""),
         ("They see those which match the rule.", "which match", "which will not match"),
         ("They will not see it there.", "will not see", "see"),
+        ("They said that not all came.", "not all", "all not"),
         # Series and examples have two styles.
         ("It has spaces, tabs and newlines in it.", "tabs", "tabs,"),
         ("It has spaces, tabs, and newlines in it.", "tabs,", "tabs"),
@@ -194,6 +195,7 @@ def test_matters_of_style_are_the_author_s(text: str, old: str, new: str) -> Non
         ("It rained all day and we left.", "day", "day,"),
         ("When it rained all day they left.", "day", "day,"),
         ("I did saw him not there.", "did saw him not", "did not see him"),
+        ("I will be not able to come.", "be not", "not be"),
         ("He has has to go home.", "has has", "has"),
         ("He has went home early.", "has ", ""),
     ],
