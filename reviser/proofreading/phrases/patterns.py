@@ -566,20 +566,16 @@ PATTERNS: Final = (
         confidence=0.9,
     ),
     Rule(
-        "how do you call this",
+        "let's meet us",
+        ("let's meet [us] at|in|on|tomorrow|next|again|<full-end> -> ",),
         (
-            "^ [how] do you|we|they|people call this|that|it|these in @ -> what",
-            "^ [how] is this|that|it called -> what",
-            "let's meet [us] at|in|on|tomorrow|next|<end> -> ",
-        ),
-        (
-            "{How|What} do you call this in English?",
             "Let's meet{ us|} at the station.",
+            "Let's meet{ us|} tomorrow.",
         ),
         (
-            "How do you call this function?",
-            "What is it called?",
             "Let's meet at the station.",
+            "They will meet us.",
+            "He met us at the station.",
         ),
     ),
     Rule(

@@ -230,7 +230,7 @@ SMALL_WORDS: Final = (
             "i [very] like|love|enjoy|want|hope|need -> really",
             "too [much] expensive|difficult|tired|busy|dangerous|old|young|late <end>|for|to|and -> ",
             "there is|are [no] enough -> not",
-            "is|are|am|was|were|will|does|do|did|i'm|it's|we're|they're|can|be [not longer] !than|and|or|but|nor|in|enough|then|<end> -> no longer",
+            "is|are|am|was|were|will|does|do|did|i'm|it's|we're|they're|can|be [not longer] !than|and|or|but|nor|in|enough|then|because|since|as|for|when|if|by|at|on|so|now|either|overall|<end> -> no longer",
             "i|we|they|you [have no] enough -> don't have",
             "is|are|was|not|am|be [enough big|old|strong|tall|rich|brave] to|for|<end> -> $2 enough",
         ),
