@@ -19,7 +19,8 @@ NOUNS: Final = (
             "[a|an <uncountable>] -> $2",
             "gave|give|giving|gives me|us|you|him|her|them [a|an advice] <end>|about|on|for -> some advice",
             "[few|several <uncountable>] -> some $2",
-            "[a|an <adjective>|useful|valuable advice|furniture|equipment|homework|luggage|information] <end>|about|for|to|that|which|from|and|but|because -> $2 $3",
+            "need|want|needs|wants|needed|for|like|get|got|have [an advice] <end>|about|on|for|from|how|because|and -> some advice",
+            "[a|an good|great|useful|valuable|important|new|nice|different|special|beautiful|modern|expensive advice|furniture|equipment|homework|luggage|information] <end>|about|for|to|that|which|from|and|but|because -> $2 $3",
         ),
         (
             "I need more {informations|information}.",
@@ -57,9 +58,14 @@ NOUNS: Final = (
     Rule(
         "much people",
         (
+            "how [much] <counted-plural>|apples|oranges|bananas|eggs|potatoes|tickets|files|lines|people do|does|did|are|can|will|have|has|were|should|would -> many",
             "too|so|there|are|were|have|has|with [much] people|students|things|problems|friends|books|countries|cars|children|mistakes -> many",
         ),
-        ("There are too {much|many} people.", "We have {much|many} problems."),
+        (
+            "There are too {much|many} people.",
+            "We have {much|many} problems.",
+            "How {much|many} people are there?",
+        ),
         ("How much people like it!", "There is much to do.", "It has much power."),
     ),
     Rule(
@@ -123,7 +129,7 @@ NOUNS: Final = (
     Rule(
         "one of the best book",
         (
-            "one of the|my|his|her|our|their <superlative>|<adjective>? [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to -> $1",
+            "one of the|my|his|her|our|their <superlative>|<adjective>? [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to|why|where|we|you|he|she|they -> $1",
             "one of the|my|his|her|our|their most <any> [<noun-to-plural>] <end>|i|in|that|which|who|is|was|for|to|of -> $1",
             "one of the|my|his|her|our|their <superlative> [<noun-to-plural>] of -> $1",
             "each of the|my|your|our|these|those [<noun-to-plural>] have|has|is|are|was|were|<end> -> $1",

@@ -96,6 +96,7 @@ PATTERNS: Final = (
             "[since] <number>|#|many|several|some <unit> !ago|earlier|before|prior|of|later -> for",
             "[since] a few <unit> !ago|earlier|before|prior|of -> for",
             "[since] a long time !ago|before -> for",
+            "[since] half an|a hour|year|day -> for",
         ),
         ("I live here {since|for} two years.", "He waited {since|for} a long time."),
         (
@@ -158,7 +159,7 @@ PATTERNS: Final = (
     Rule(
         "good in playing",
         (
-            "i|he|she|we|they|you am|is|are|was|were very|so|really|not? good [in] playing|speaking|dancing|singing|drawing|swimming -> at",
+            "i|he|she|we|they|you am|is|are|was|were very|so|really|not? good [in] playing|speaking|dancing|singing|drawing|swimming|mathematics|math|maths|physics|chemistry|languages|sports -> at",
         ),
         ("I am good {in|at} playing chess.", "She is very good {in|at} singing."),
         ("It is good in soup.", "She is good at singing.", "There is good in singing."),
@@ -199,6 +200,7 @@ PATTERNS: Final = (
     Rule(
         "go to home",
         (
+            "arrive|arrived|arrives|arriving [in] home <end>|and|because|at|after|very|late|early -> ",
             "go|went|going|goes|come|came|coming|back|return|returned|arrive|arrived [to|at] home <end>|and|because|at|after|by|when|from|late|early|before -> ",
             "go|went|going|goes|travel|traveled|travelled|travelling|study|live|living|move|moved [to|in] abroad -> ",
             "go|went|going|come|came [to] there <end>|and|because|with|by|again -> ",
@@ -242,10 +244,16 @@ PATTERNS: Final = (
     Rule(
         "in Monday",
         (
+            "[in|at the # o'clock] <end> -> at $3 $4",
+            "[in|on] # o'clock -> at",
             "[in|at] <weekday> <end>|morning|afternoon|evening|night|i|we|and -> on",
             "[on] <month> . -> in",
         ),
-        ("We meet {in|on} Monday.", "He came {in|on} Friday evening."),
+        (
+            "We meet {in|on} Monday.",
+            "He came {in|on} Friday evening.",
+            "The train leaves {in the 8|at 8} o'clock.",
+        ),
         (
             "We meet on Monday.",
             "She is in Sunday school.",
@@ -425,10 +433,15 @@ PATTERNS: Final = (
     Rule(
         "speak it very good",
         (
+            "play|plays|played [very|so|really|pretty good|well the guitar|piano|violin|flute|drums] -> the $4 $1 well",
             "speak|speaks|spoke|speaking @|it very|so|really|pretty|quite|too [good] <end> -> well",
             "i|you|he|she|we|they drive|drives|sing|sings|dance|dances|cook|cooks|swim|swims|draw|draws|danced|sang very|so|really|pretty [good] <end> -> well",
         ),
-        ("You speak English very {good|well}.", "She sings so {good|well}!"),
+        (
+            "You speak English very {good|well}.",
+            "She sings so {good|well}!",
+            "He plays {very good the guitar|the guitar very well}.",
+        ),
         (
             "You speak very good English.",
             "She sings so good a song.",
@@ -495,8 +508,8 @@ PATTERNS: Final = (
     Rule(
         "so a nice day",
         (
-            "is|was|it's|that's|had|have|has|been [so a] <adjective>|lovely|kind <any> -> such a",
-            "is|was|it's|that's|had|have|has|been [so an] <adjective>|old|ugly|easy|interesting|amazing|awful <any> -> such an",
+            "is|was|it's|that's|had|have|has [so a] <adjective>|lovely|kind <any> -> such a",
+            "is|was|it's|that's|had|have|has [so an] <adjective>|old|ugly|easy|interesting|amazing|awful <any> -> such an",
         ),
         (
             "It was {so a|such a} nice day that we went out.",
@@ -513,12 +526,18 @@ PATTERNS: Final = (
         (
             "nobody [don't|doesn't <base-to-s>] -> $2",
             "no one [don't|doesn't <base-to-s>] -> $2",
+            "there isn't|wasn't|aren't|weren't [nobody] -> anybody",
+            "there isn't|wasn't [nothing] -> anything",
+            "i|we|they|you haven't|don't|didn't|can't [never] -> ever",
+            "he|she hasn't|doesn't|didn't|can't [never] -> ever",
             "i|you|we|they don't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
             "he|she doesn't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
         ),
         (
             "Nobody {don't know|knows} the answer.",
             "I don't have {no|any} money.",
+            "There isn't {nobody|anybody} here.",
+            "I haven't {never|ever} seen it.",
         ),
         (
             "“I don't have no money,” he said.",
@@ -531,12 +550,14 @@ PATTERNS: Final = (
     Rule(
         "the document what you sent",
         (
+            "the|these|those|all <counted-plural>|documents|files|emails|mails|letters|pictures|photos|reports [what] i|you|we|they|he|she sent|asked|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|have|had|mentioned -> that",
             "the|a|an|this|that document|file|book|email|mail|letter|picture|photo|song|phone|report|invoice|food [what] i|you|we|they|he|she sent|asked|ask|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|saw|have|had|told|mentioned -> that",
-            "everything|something|anything|nothing [what] i|you|we|they|he|she|it|is|was|happened -> that",
+            "everything|anything [what] i|you|we|they|he|she|it|is|was|happened -> that",
         ),
         (
             "Here is the document {what|that} you asked for.",
             "That is everything {what|that} I know.",
+            "The books {what|that} I bought are good.",
         ),
         (
             "Ask the man what you want.",
@@ -563,6 +584,39 @@ PATTERNS: Final = (
             "We wait until tomorrow.",
         ),
         unless="not|don't|won't|can't|cannot|never|didn't|doesn't|couldn't|wouldn't|shouldn't|isn't|haven't|nothing|nobody|wait|unable|hold|without",
+        confidence=0.9,
+    ),
+    Rule(
+        "enjoy very much the concert",
+        (
+            "enjoy|enjoyed|like|liked|love|loved|appreciate|appreciated [very much the|your|my|this|our|his|her <object>] <end>|last|yesterday|today|and|because -> $3 $4 very much",
+        ),
+        (
+            "We enjoyed {very much the concert|the concert very much}.",
+            "I appreciate {very much your help|your help very much}!",
+        ),
+        (
+            "We enjoyed the concert very much.",
+            "I like it very much, the old house.",
+            "He loved very much the same things as she did.",
+        ),
+        confidence=0.9,
+    ),
+    Rule(
+        "protect the nature",
+        (
+            "protect|protecting|preserve|preserving|destroy|destroys|destroying|damage|damages|harm|love|save|respect [the] nature <end>|and|by|because -> ",
+            "have|has|having|take|takes|took [a] breakfast at|every|before|after|in -> ",
+        ),
+        (
+            "We must protect{ the|} nature.",
+            "I have{ a|} breakfast at seven.",
+        ),
+        (
+            "It is in the nature of things.",
+            "They love the nature reserve.",
+            "We had a breakfast meeting.",
+        ),
         confidence=0.9,
     ),
     Rule(

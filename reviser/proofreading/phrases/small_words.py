@@ -206,6 +206,7 @@ SMALL_WORDS: Final = (
             "worth [to read] -> reading",
             "worth [to try] -> trying",
             "don't|you mind [to <base-to-ing>] -> $2",
+            "don't|you mind [to <start-to-ing>] -> $2",
         ),
         ("It is worth {to visit|visiting}.", "I don't mind {to wear|wearing} it."),
         (

@@ -312,6 +312,14 @@ TABLES: Final[dict[str, Table]] = {
         if plain not in _set("good bad great fat kind close")
     },
     "superlative": _SUPERLATIVES,
+    "to-superlative": {
+        plain: re.sub(r"er$", "est", one)
+        for one, plain in _COMPARATIVES.items()
+        if plain
+        in _set(
+            "tall big small high cheap fast long large easy strong short hot cold happy young nice"
+        )
+    },
     "follows": _FOLLOWS,
     "end": _set(". , ! ? ; : $ )"),
     "full-end": _set(". ! ? $"),

@@ -47,12 +47,14 @@ VERBS: Final = (
             "didn't|doesn't never|even|really|ever? [<regular-past-to-base>] !to -> $1",
             "did|does not [<regular-past-to-base>] !to -> $1",
             "^|why|where|when|how did i|you|he|she|it|we|they [<any-past-to-base>] -> $1",
+            "^ who [did] <past-to-base> you|me|him|her|it|them|us|the|that|this|a -> ",
         ),
         (
             "I didn't {went|go} there.",
             "She did not {came|come} home.",
             "He didn’t {liked|like} it.",
             "Where did you {bought|buy} it?",
+            "Who{ did|} told you that?",
             "We did not {controlled|control} it.",
         ),
         (
@@ -100,6 +102,8 @@ VERBS: Final = (
             "know|explain|understand|wonder|learn how|why|where|when [does he|she|it <base-to-s>] -> $2 $3",
             "explain|tell|show|ask to? me|us|you|him|them how|why|where [does he|she|it <base-to-s>] -> $2 $3",
             "know|explain|understand|wonder how|why|where|when [do they|we|you|i <base>] -> $2 $3",
+            "explain|know|understand|see|show|tell me|us|you? how [works this|that|the|my|your <object>] <end>|and|in|with|when -> $2 $3 works",
+            "explain|know|understand|see|show|tell me|us|you? how [works it|this|that] <end>|and|in|with|when -> $2 works",
             "tell|show|explain to? me|us how|why|where [do they|we|you|i <base>] -> $2 $3",
             "know|tell|ask|asked|wonder|understand me|us|you|him|her? when|where|why|how|what [will|can|should|would|could i|you|he|she|it|we|they] <any> -> $2 $1",
             "know|tell|ask|wonder|understand me|us|him|her when|where|why|how [will|can|should|would the|my|your|our <any>] <any> <full-end> -> $2 $3 $1",
@@ -111,6 +115,7 @@ VERBS: Final = (
             "Tell me where {do they live|they live}.",
             "I want to understand why {does she go|she goes}.",
             "He asked me where {did I live|I lived}.",
+            "Can you explain how {works this machine|this machine works}?",
             "I don't know how {can I|I can} help you.",
             "Could you tell me when {will the package|the package will} arrive?",
         ),
@@ -370,12 +375,17 @@ VERBS: Final = (
             "i|we|they|he|she|you|just finished [to <enjoyed>] -> $2",
             "capable|incapable [to <base-to-ing>] -> of $2",
             "succeed|succeeded|succeeds [to <base-to-ing>] -> in $2",
+            "!what|that i|he|she|we|they insist|insisted|insists [to <base-to-ing>] -> on $2",
+            "am|is|are|was|were|i'm|we're|he's|she's|they're thinking [to <base-to-ing>] -> of $2",
+            "think|thinking|talk|talked|talking|dream|dreaming|how|worried about [to <base-to-ing>] -> $2",
         ),
         (
             "I enjoy {to write|writing}.",
             "She enjoys {to swim|swimming} in the sea.",
             "She is capable {to do|of doing} it.",
             "They succeeded {to find|in finding} it.",
+            "I'm thinking {to buy|of buying} a new laptop.",
+            "He insisted {to pay|on paying} the bill.",
         ),
         (
             "He succeeded to the throne.",
@@ -430,7 +440,7 @@ VERBS: Final = (
         "let me to go",
         (
             "let|lets|letting me|him|her|us|them|you [to] <base> -> ",
-            "make|makes|made me|us [to] feel|think|laugh|cry|understand|realize|realise|want|believe -> ",
+            "make|makes|made me|us [to] feel|think|laugh|cry|understand|realize|realise|want|believe|work|go|do|wait|come|read|write|learn|study|leave|stay|eat|drink|sit|stand|cook|clean|pay -> ",
             "suggest|suggested you|we|he|she|they [to] <base> -> ",
         ),
         (
