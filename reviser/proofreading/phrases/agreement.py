@@ -429,11 +429,13 @@ AGREEMENT: Final = (
         "the feature allow",
         (
             "^|because|but the|this|my|our|your new|first|second|last|old? <single-subject>|tool|library|service|app|application|file|update|version|script|page [<allow-to-s>] to|us|me|you|the|a|an|it|them|people|users|some|all|two -> $1",
+            "^|,|because|and|that the|this shop|store|bank|museum|office|library|restaurant|school|train|course|meeting|lesson|film|movie [<close-to-s>] at #|<number>|noon|midnight -> $1",
             "^|,|because|but the|this|my|our|your program|app|application|game|browser|page|website|script|tool [<fail-to-s>] when|if|every|always|sometimes -> $1",
         ),
         (
             "The new feature {allow|allows} you to export it.",
             "This program {contain|contains} a mistake.",
+            "The shop {close|closes} at eight.",
             "The program {crash|crashes} when I open a file.",
         ),
         (

@@ -292,6 +292,7 @@ PATTERNS: Final = (
         (
             "is|are|was|were|very|so|be|completely|totally different [of] the|my|his|her|other|others|what -> from",
             "afraid [from|by] -> of",
+            "not|be|am|is|are|was|were|become|fully|well aware [about] <determiner>|it|what|how -> of",
             "responsible [of] the|my|his|her|our|their|this|it -> for",
         ),
         ("It is different {of|from} the other.", "I am afraid {from|of} dogs."),
@@ -330,7 +331,10 @@ PATTERNS: Final = (
             "^ the|a|many|some|most|all <humans> [which] -> who",
             "^ people [which] -> who",
         ),
-        ("This is the man {which|who} I saw.", "People {which|who} like it are rare."),
+        (
+            "This is the man {which|who} I saw.",
+            "People {which|who} like it are rare.",
+        ),
         (
             "He wrote to a friend which words he liked.",
             "This is the man who came.",
@@ -342,11 +346,15 @@ PATTERNS: Final = (
         (
             "i|we|they want [that you <base>] -> you to $3",
             "i|we|they want [that they <base>] -> them to $3",
+            "i|we|they|you want [that he <s-to-base>] -> him to $3",
+            "i|we|they|you want [that she <s-to-base>] -> her to $3",
+            "i|we|they|you want [that it <s-to-base>] -> it to $3",
             "he|she wants [that you <base>] -> you to $3",
         ),
         (
             "I want {that you come|you to come} with me.",
             "She wants {that you help|you to help} her.",
+            "I want {that he comes|him to come} with us.",
         ),
         ("All I want is that you come.", "I want that book.", "I want you to come."),
         unless="what|all|things|everything",
@@ -618,6 +626,28 @@ PATTERNS: Final = (
             "We had a breakfast meeting.",
         ),
         confidence=0.9,
+    ),
+    Rule(
+        "nobody of us",
+        (
+            "[nobody] of us|you|them|these|those|my|our|your -> none",
+            "ask|asked|asking you|him|her|them|me|us [for] a favor|favour -> ",
+            "^ [what's] about a|an|the|you|your|this|tomorrow|next -> what",
+            "[during] i|we|he|she|they|it was|were|am|are|is|had -> while",
+            "ask|know|asked|check|see [that is it] possible|necessary|true|correct|ok|okay|allowed -> if it is",
+        ),
+        (
+            "{Nobody|None} of us knew it.",
+            "Can I ask you{ for|} a favour?",
+            "{What's|What} about a meeting?",
+            "I learned a lot {during|while} I was there.",
+        ),
+        (
+            "Nobody of note came.",
+            "What's about to happen?",
+            "He slept during it.",
+            "I asked for a favour.",
+        ),
     ),
     Rule(
         "let's meet us",

@@ -11,6 +11,7 @@ SMALL_WORDS: Final = (
         "because is",
         (
             "because [is] a|an|the|very|not|so|too|more|really|hard|difficult|easy|important|good|better|interesting|beautiful|cheap|near -> it is",
+            "^ in the? summer|winter|spring|autumn|january|february|july|august|november|december [is] very|so|too|really|always|usually|often hot|cold|warm|humid|dry|windy|sunny|rainy -> it is",
             "^ in my opinion ,? [is] a|the|very|not|important|good|better|interesting|necessary|difficult|easy -> it is",
             "^ i think [is] a|an|the|very|not|important|good|better|interesting|necessary -> it is",
             "know|ask|asking|wonder|see|check|if|me|you if [is] possible|necessary|better|ok|okay|true -> it is",

@@ -315,10 +315,7 @@ TABLES: Final[dict[str, Table]] = {
     "to-superlative": {
         plain: re.sub(r"er$", "est", one)
         for one, plain in _COMPARATIVES.items()
-        if plain
-        in _set(
-            "tall big small high cheap fast long large easy strong short hot cold happy young nice"
-        )
+        if plain in _set("tall big cheap happy young nice")
     },
     "follows": _FOLLOWS,
     "end": _set(". , ! ? ; : $ )"),
@@ -381,6 +378,7 @@ TABLES: Final[dict[str, Table]] = {
         ),
         "ing",
     ),
+    "close-to-s": _of(_set("close open start begin end leave"), "s"),
     "fail-to-s": _of(_set("crash fail freeze hang"), "s"),
     "have-done": {
         base: f"have {done}"

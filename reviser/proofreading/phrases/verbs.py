@@ -309,6 +309,7 @@ VERBS: Final = (
         "if I will have time",
         (
             "^ if i|we [will have|get|find|see|need|arrive|finish|meet|forget|lose|win|miss] !to -> $2",
+            "^ when i|we [will] arrive|come|get|finish|see|meet|return|receive|go -> ",
             "^ if i [will be] late|there|here|in|at|back|able -> am",
             "^ if we [will be] late|there|here|in|at|back|able -> are",
         ),
@@ -474,10 +475,45 @@ VERBS: Final = (
         ),
     ),
     Rule(
+        "is not exist",
+        (
+            "[is not exist|exists|respond|responds|belong|belongs|contain|contains|depend|depends] -> does not $3",
+            "[isn't exist|exists|respond|responds] -> doesn't $2",
+            "[are not exist|respond|belong|contain|depend] -> do not $3",
+        ),
+        (
+            "The file {is not exist|does not exist}.",
+            "These servers {are not respond|do not respond}.",
+        ),
+        (
+            "The file does not exist.",
+            "It is not existing code.",
+            "They are not responding.",
+        ),
+    ),
+    Rule(
+        "remember me to buy",
+        (
+            "[remember] me to <base> -> remind",
+            "[let] my|his|her|our|their keys|key|phone|bag|wallet|umbrella|laptop|passport at|in|on -> left",
+            "look|looking [for to <base-to-ing>] you|him|her|them|from -> forward to $3",
+        ),
+        (
+            "Could you {remember|remind} me to buy milk?",
+            "I {let|left} my keys at home.",
+            "I'm looking {for to see|forward to seeing} you.",
+        ),
+        (
+            "Remember me to your wife.",
+            "They let my bag go.",
+            "I'm looking for a way to see it.",
+        ),
+    ),
+    Rule(
         "before to go",
         (
-            "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before|after [to <base-to-ing>] -> $2",
-            "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before|after [to <start-to-ing>] -> $2",
+            "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before [to <base-to-ing>] -> $2",
+            "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before [to <start-to-ing>] -> $2",
         ),
         (
             "Call it before {to start|starting} the server.",

@@ -80,6 +80,7 @@ WORDS: Final = (
     Rule(
         "more taller",
         (
+            "[more <comparative>] yesterday|here|there|last|before -> $2",
             "[more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> $2",
             "[much more <comparative>] than|because|to|and|now|soon|today|every|in|at|if|when|for|with|<end> -> much $3",
             "the|my|his|her|our|their|its|your [most <superlative>] -> $2",
