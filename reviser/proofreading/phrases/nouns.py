@@ -58,15 +58,22 @@ NOUNS: Final = (
     Rule(
         "much people",
         (
-            "how [much] <counted-plural>|apples|oranges|bananas|eggs|potatoes|tickets|files|lines|people do|does|did|are|can|will|have|has|were|should|would -> many",
+            "how [much] apples|oranges|bananas|eggs|potatoes|tickets|files|lines|books|pages do|did i|you|we|they -> many",
             "too|so|there|are|were|have|has|with [much] people|students|things|problems|friends|books|countries|cars|children|mistakes -> many",
         ),
         (
             "There are too {much|many} people.",
             "We have {much|many} problems.",
-            "How {much|many} people are there?",
+            "How {much|many} apples do you want?",
         ),
-        ("How much people like it!", "There is much to do.", "It has much power."),
+        (
+            "How much people like it!",
+            "It shows how much things have changed.",
+            "I ask how much tickets are.",
+            "See how much people can do.",
+            "There is much to do.",
+            "It has much power.",
+        ),
     ),
     Rule(
         "childs",

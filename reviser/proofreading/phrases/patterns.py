@@ -370,11 +370,11 @@ PATTERNS: Final = (
     Rule(
         "suggest him to go",
         (
-            "suggest|suggested|suggests [me to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that I",
-            "suggest|suggested|suggests [him to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that he",
-            "suggest|suggested|suggests [her to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that she",
-            "suggest|suggested|suggests [us to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that we",
-            "suggest|suggested|suggests [them to] !<determiner>|<me>|@|people|everyone|others|friends|<end> -> that they",
+            "suggest|suggested|suggests [me to] <suggested> -> that I",
+            "suggest|suggested|suggests [him to] <suggested> -> that he",
+            "suggest|suggested|suggests [her to] <suggested> -> that she",
+            "suggest|suggested|suggests [us to] <suggested> -> that we",
+            "suggest|suggested|suggests [them to] <suggested> -> that they",
         ),
         (
             "I suggested {him to|that he} restart it.",
@@ -382,6 +382,8 @@ PATTERNS: Final = (
         ),
         (
             "I suggested him to the others.",
+            "I suggested them to beginners.",
+            "He suggests her to anyone who asks.",
             "She suggested that I wait.",
             "They suggested it to us.",
         ),
@@ -538,8 +540,8 @@ PATTERNS: Final = (
             "there isn't|wasn't [nothing] -> anything",
             "i|we|they|you haven't|don't|didn't|can't [never] -> ever",
             "he|she hasn't|doesn't|didn't|can't [never] -> ever",
-            "i|you|we|they don't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
-            "he|she doesn't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt -> any",
+            "i|you|we|they don't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt|as|for|is|was|to|in|on|<end> -> any",
+            "he|she doesn't|didn't|can't have|want|need|see|get|know [no] !one|longer|less|fewer|matter|doubt|as|for|is|was|to|in|on|<end> -> any",
         ),
         (
             "Nobody {don't know|knows} the answer.",
@@ -551,6 +553,7 @@ PATTERNS: Final = (
             "“I don't have no money,” he said.",
             "Nobody knows it.",
             "I don't have one.",
+            "I don't see no as an answer.",
         ),
         quoted=False,
         confidence=0.9,
@@ -558,9 +561,9 @@ PATTERNS: Final = (
     Rule(
         "the document what you sent",
         (
-            "the|these|those|all <counted-plural>|documents|files|emails|mails|letters|pictures|photos|reports [what] i|you|we|they|he|she sent|asked|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|have|had|mentioned -> that",
-            "the|a|an|this|that document|file|book|email|mail|letter|picture|photo|song|phone|report|invoice|food [what] i|you|we|they|he|she sent|asked|ask|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|saw|have|had|told|mentioned -> that",
-            "everything|anything [what] i|you|we|they|he|she|it|is|was|happened -> that",
+            "!in|into|on|with|to|from the|these|those|all <counted-plural>|documents|files|emails|mails|letters|pictures|photos|reports [what] i|you|we|they|he|she sent|asked|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|have|had|mentioned -> that",
+            "!in|into|on|with|to|from the|a|an|this|that document|file|book|email|mail|letter|picture|photo|song|phone|report|invoice|food [what] i|you|we|they|he|she sent|asked|ask|wanted|want|need|needed|bought|wrote|found|made|ordered|like|liked|saw|have|had|told|mentioned -> that",
+            "everything|anything [what] i|you|we|they -> that",
         ),
         (
             "Here is the document {what|that} you asked for.",
@@ -570,6 +573,8 @@ PATTERNS: Final = (
         (
             "Ask the man what you want.",
             "It makes the book what it is.",
+            "It makes everything what it is.",
+            "We put in the report what I found.",
             "Tell me in the letter what you want.",
             "It is all that I know.",
             "Nothing else matters, what is it?",
@@ -613,7 +618,7 @@ PATTERNS: Final = (
     Rule(
         "protect the nature",
         (
-            "protect|protecting|preserve|preserving|destroy|destroys|destroying|damage|damages|harm|love|save|respect [the] nature <end>|and|by|because -> ",
+            "protect|protecting|preserve|preserving|destroy|destroys|destroying|damage|damages|harm|love|save|respect [the] nature <full-end> -> ",
             "have|has|having|take|takes|took [a] breakfast at|every|before|after|in -> ",
         ),
         (
@@ -623,6 +628,7 @@ PATTERNS: Final = (
         (
             "It is in the nature of things.",
             "They love the nature reserve.",
+            "They protect the nature and the character of the town.",
             "We had a breakfast meeting.",
         ),
         confidence=0.9,
@@ -630,7 +636,7 @@ PATTERNS: Final = (
     Rule(
         "nobody of us",
         (
-            "[nobody] of us|you|them|these|those|my|our|your -> none",
+            "[nobody] of us|you|them|these|those -> none",
             "ask|asked|asking you|him|her|them|me|us [for] a favor|favour -> ",
             "^ [what's] about a|an|the|you|your|this|tomorrow|next -> what",
             "[during] i|we|he|she|they|it was|were|am|are|is|had -> while",
@@ -644,6 +650,7 @@ PATTERNS: Final = (
         ),
         (
             "Nobody of note came.",
+            "Nobody of my acquaintance came.",
             "What's about to happen?",
             "He slept during it.",
             "I asked for a favour.",

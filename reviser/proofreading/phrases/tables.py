@@ -379,6 +379,10 @@ TABLES: Final[dict[str, Table]] = {
         "ing",
     ),
     "close-to-s": _of(_set("close open start begin end leave"), "s"),
+    "suggested": _BASES
+    | _set(
+        "be add avoid check contact install move remove restart rest switch update upgrade wait wear"
+    ),
     "fail-to-s": _of(_set("crash fail freeze hang"), "s"),
     "have-done": {
         base: f"have {done}"

@@ -419,8 +419,8 @@ VERBS: Final = (
             "i am|was not? used to [get] up -> getting",
             "i'm not? used to [get] up -> getting",
             "get|got|getting|gets used to [<clear-base-to-ing>] -> $1",
-            "he|she is|was not? used to [<clear-base-to-ing>] -> $1",
-            "we are|were not? used to [<clear-base-to-ing>] -> $1",
+            "he|she is not? used to [<clear-base-to-ing>] -> $1",
+            "we are not? used to [<clear-base-to-ing>] -> $1",
             "i am|was not? used to [<enjoyed>] at|in|on|with|for|as|alone|hard|late|early|a|the|my|under -> $1",
             "i'm not? used to [<enjoyed>] at|in|on|with|for|as|alone|hard|late|early|a|the|my|under -> $1",
         ),
@@ -460,7 +460,7 @@ VERBS: Final = (
         (
             "will|would|may|might|should [be not] able|available|possible|there|here -> not be",
             "have|has|had|i've|we've|they've|you've [been knowing] him|her|it|you|them|each|this|that|the|my|of|about|for|since -> known",
-            "i|we|they|you wish i|you|he|she|we|they|it [can] -> could",
+            "!if|as|when|whenever|what|all|that i|we wish i|you|he|she|we|they|it [can] -> could",
         ),
         (
             "I will {be not|not be} able to come.",
@@ -471,6 +471,7 @@ VERBS: Final = (
             "I will not be able to come.",
             "To be not able to see is hard.",
             "As you wish, I can go.",
+            "If we wish we can go.",
             "He has been knowing and kind.",
         ),
     ),

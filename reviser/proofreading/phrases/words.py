@@ -103,7 +103,7 @@ WORDS: Final = (
         "more tall than",
         (
             "[more <to-comparative>] than me|you|him|her|us|them|my|your|his|her|our|their|the|i|we|they|he|she|before|last|other|others|any|@ -> $2",
-            "the|my|his|her|our|your|its [most <to-superlative>] !people|men|women|and|but|or|in|of|at|when|is|was|are|were|<end> -> $2",
+            "the|my|his|her|our|your|its [most <to-superlative>] <noun-to-plural> -> $2",
             "the|my|his|her|our|your [worse] day|thing|movie|film|experience|mistake|book|year|time|moment|job|trip|hotel|service|part of|i|i've|i'd|ever|in -> worst",
         ),
         (
@@ -116,6 +116,7 @@ WORDS: Final = (
             "She is taller than him.",
             "The worse of the two won.",
             "It hurts the most poor people.",
+            "It attracts the most young voters.",
             "It was a worse day than the last.",
         ),
     ),
