@@ -484,16 +484,19 @@ PATTERNS: Final = (
             "send|submit|deliver|finish|return|complete the|my|your|this|our|his|her <object> [until] tomorrow|tonight|<weekday>|next -> by",
             "send you|me|us|him|her the|my|your|this|our|his|her <object> [until] tomorrow|tonight|<weekday>|next -> by",
             "send it to you|me|us|him|her|them [until] tomorrow|tonight|<weekday>|next -> by",
+            "reply|answer|respond|decide me|us|him|her? [until] tomorrow|tonight|<weekday>|next -> by",
         ),
         (
             "I will send you the report {until|by} tomorrow.",
             "Please finish it {until|by} Friday.",
+            "We must decide {until|by} next week.",
         ),
         (
             "Do not send it until tomorrow.",
             "I can't finish it until Friday.",
             "I will wait until tomorrow.",
             "Wait to submit it until Monday.",
+            "Nobody can decide until Monday.",
         ),
         unless="not|don't|won't|can't|cannot|never|didn't|doesn't|couldn't|wouldn't|shouldn't|isn't|haven't|nothing|nobody|wait|unable|hold|without",
         confidence=0.9,
@@ -580,23 +583,6 @@ PATTERNS: Final = (
             "Nothing else matters, what is it?",
         ),
         unless="tell|tells|told|telling|ask|asks|asked|show|shows|showed|explain|explains|teach|know|knows|knew|see|saw|say|says|said|understand|decide|after|above|at|what|discuss|describe",
-        confidence=0.9,
-    ),
-    Rule(
-        "reply until Monday",
-        (
-            "reply|answer|respond|decide me|us|him|her? [until] tomorrow|tonight|<weekday>|next -> by",
-        ),
-        (
-            "Please reply {until|by} Friday.",
-            "We must decide {until|by} next week.",
-        ),
-        (
-            "I won't reply until Friday.",
-            "Nobody can decide until Monday.",
-            "We wait until tomorrow.",
-        ),
-        unless="not|don't|won't|can't|cannot|never|didn't|doesn't|couldn't|wouldn't|shouldn't|isn't|haven't|nothing|nobody|wait|unable|hold|without",
         confidence=0.9,
     ),
     Rule(
