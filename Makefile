@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 DEMO_READY := $(VENV)/.demo-ready
 READY := $(VENV)/.ready
@@ -13,12 +13,16 @@ PACKAGE := pyproject.toml setup.py $(NATIVE_SOURCES)
 # A range would let pip choose a build with gigabytes of CUDA.
 TORCH := torch==2.13.0
 
-.PHONY: demo test suite test-slow test-distributed test-vllm fuzz sanitize test-editors vscode wheel lint style types format bench-canvas clean
+.PHONY: demo check test suite test-slow test-distributed test-vllm fuzz sanitize test-editors vscode wheel lint style types format bench-canvas clean
 
 demo: $(DEMO_READY)
 	$(BIN)/reviser revise examples/letter.txt
 	$(BIN)/reviser infill examples/invitation.txt --at 3:38 --seed 3
 	$(BIN)/reviser continue examples/mail.txt --seed 3
+
+# What a commit needs, in under a minute: lint, the core, the layout of the code, and what documents say.
+check: style
+	$(BIN)/pytest -q -x tests/reviser/core tests/test_layout.py tests/test_documents.py tests/test_workflow.py
 
 # Types are checked beside the tests, in the time that these leave when they wait.
 test: $(KERNELS_READY) style

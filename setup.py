@@ -1,4 +1,7 @@
-"""The one part of the build that pyproject.toml cannot say: the optional C library, and the wheel's name.
+"""What pyproject.toml cannot say of the build: where packages go, the optional C library, and the wheel's name.
+
+The packages beside the engine are installed inside of it, in `reviser/apps`, under which no name of anybody else can be
+(`reviser.cli.extras` finds them there).
 
 The library is loaded with ctypes and uses nothing of Python's, so one wheel fits every Python of a platform. Without a
 compiler, on Windows, or with REVISER_NATIVE=0 there is no library: then the wheel is called `py3-none-any`, and the
@@ -12,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError
@@ -77,7 +80,20 @@ class PlatformWheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+APPS = ("benchmarks", "lsp_server", "training", "tui")
+
+
+def inside(package: str) -> str:
+    """The name of a package where it is installed."""
+    return f"reviser.apps.{package}"
+
+
 setup(
+    packages=[
+        *find_packages(include=["reviser", "reviser.*"]),
+        *map(inside, find_packages(include=[f"{app}*" for app in APPS])),
+    ],
+    package_dir={inside(app): app for app in APPS},
     ext_modules=[KERNELS] if WANTED else [],
     cmdclass={"build_ext": BuildKernels, "bdist_wheel": PlatformWheel},
 )

@@ -24,7 +24,6 @@ import torch
 from benchmarks.contestants.continuation_models import RealText, load_contestant, named_source
 from benchmarks.measures import flops
 from benchmarks.measures.arena import judge_matches, matches, score
-from benchmarks.measures.continuation import trajectory_of
 from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
 from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
@@ -36,6 +35,7 @@ from benchmarks.protocol.records import (
     Generation,
     Judgement,
     Progress,
+    Prompt,
     Scored,
     write_records,
 )
@@ -511,6 +511,21 @@ def quick_plan(model: str | None = None) -> Plan:
     name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
     models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))
     return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
+
+
+def trajectory_of(contestant: Editing, prompt: Prompt, entry: Generation) -> Trajectory:
+    """A run of a contestant that writes by actions, as it can be replayed."""
+    given = contestant.prompt_ids(prompt)
+    return Trajectory(
+        action_ids=(*given, *(entry.actions or ())),
+        prefix_tokens=len(given),
+        prompt=prompt.text,
+        final_text=prompt.text + entry.continuation,
+        model=entry.contestant,
+        seed=entry.seed,
+        vocabulary=contestant.vocabulary,
+        others={"prompt_id": entry.prompt_id},
+    )
 
 
 def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:

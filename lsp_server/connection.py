@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import os
 import re
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_server.server import ReviserServer
@@ -24,6 +27,9 @@ _CHUNK = 1 << 16
 _CHUNKS_AHEAD = 16
 _LONGEST_HEAD = 8192
 _QUOTED = 40
+# Bytes of messages that are read ahead, and messages that are carried out though the editor wants to shut down.
+_MOST_AHEAD = 1 << 26
+_BEFORE_SHUTDOWN = 64
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 _HEAD_SO_FAR = re.compile(
@@ -95,14 +101,101 @@ def _no_message(head: bytes) -> FramingError:
     )
 
 
+class _Inbox:
+    """What an editor has said and nobody has carried out yet, in order, read ahead so that later words count for earlier ones.
+
+    Of the requests that wait when the editor asks to shut down, all but the first few are not wanted any more, nor is one
+    that was cancelled.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[bytes, bool]] = deque()
+        self._size = 0
+        self._cancelled: set[object] = set()
+        self._news = asyncio.Event()
+        self._room = asyncio.Event()
+        self._over = False
+
+    async def fill(self, chunks: AsyncIterator[bytes]) -> None:
+        """Take in all that comes; raises `FramingError` where nothing more can be read."""
+        messages = Messages()
+        try:
+            async for chunk in chunks:
+                for body in messages.feed(chunk):
+                    self._add(body)
+                while self._size > _MOST_AHEAD:
+                    self._room.clear()
+                    await self._room.wait()
+        finally:
+            self._over = True
+            self._news.set()
+
+    def _add(self, body: bytes) -> None:
+        if b"shutdown" in body and _fields(body).get("method") == types.SHUTDOWN:
+            wanted = [*itertools.islice(self._waiting, _BEFORE_SHUTDOWN)]
+            rest = itertools.islice(self._waiting, _BEFORE_SHUTDOWN, None)
+            self._waiting = deque([*wanted, *((late, False) for late, _ in rest)])
+        elif (id := _cancelled_by(body)) is not None:
+            self._cancelled.add(id)
+        self._waiting.append((body, True))
+        self._size += len(body)
+        self._news.set()
+
+    async def take(self) -> tuple[bytes, bool] | None:
+        """The next message, and whether it is still wanted; None if there will be no other."""
+        while not self._waiting:
+            if self._over:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        body, wanted = self._waiting.popleft()
+        self._size -= len(body)
+        self._room.set()
+        if self._cancelled:
+            if (id := _cancelled_by(body)) is not None:
+                self._cancelled.discard(id)
+            fields = _fields(body)
+            wanted = wanted and not ("method" in fields and fields.get("id") in self._cancelled)
+        return body, wanted
+
+
+def _fields(body: bytes) -> dict[str, Any]:
+    """The fields of a message; none where it is not an object."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _cancelled_by(body: bytes) -> int | str | None:
+    """Which request a message takes back, if it does so."""
+    if b"cancelRequest" not in body:
+        return None
+    fields = _fields(body)
+    params = fields.get("params")
+    if fields.get("method") != types.CANCEL_REQUEST or not isinstance(params, dict):
+        return None
+    id = params.get("id")
+    return id if isinstance(id, int | str) else None
+
+
 async def converse(server: ReviserServer, chunks: AsyncIterator[bytes]) -> None:
     """Carry out what an editor says, until it has gone."""
-    messages = Messages()
-    async for chunk in chunks:
-        for body in messages.feed(chunk):
-            _carry_out(server, body)
+    inbox = _Inbox()
+    filling = asyncio.create_task(inbox.fill(chunks))
+    try:
+        while (message := await inbox.take()) is not None:
+            body, wanted = message
+            if wanted:
+                _carry_out(server, body)
+            else:
+                server.protocol.leave_undone(_fields(body))
             # What a message has set going comes before the next one.
             await asyncio.sleep(0)
+        await filling
+    finally:
+        filling.cancel()
 
 
 def _carry_out(server: ReviserServer, body: bytes) -> None:

@@ -13,6 +13,7 @@ from pygls.exceptions import (
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcParseError,
+    JsonRpcRequestCancelled,
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
@@ -74,6 +75,12 @@ class ReviserProtocol(LanguageServerProtocol):
         elif (id := getattr(message, "id", None)) is not None:
             error = JsonRpcServerNotInitialized("the first request must be initialize")
             self._send_response(id, error=error.to_response_error())
+
+    def leave_undone(self, fields: dict[str, Any]) -> None:
+        """A message is not wanted any more; where it is a request, it is answered so."""
+        if "method" in fields and fields.get("id") is not None:
+            refusal = JsonRpcRequestCancelled("this is not wanted any more")
+            self._send_response(fields["id"], error=refusal.to_response_error())
 
     def answer_unreadable(self, error: Exception) -> None:
         """Tell the editor that what it sent was no message."""

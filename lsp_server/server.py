@@ -130,7 +130,12 @@ class ReviserServer(LanguageServer):
         self.show_status()
 
     async def settled(self) -> None:
-        """Wait for the editor's settings, which come after its first messages, but not for ever."""
+        """Wait for the editor's settings, which come after its first messages, but not for ever.
+
+        Later on, nothing may come between: what is asked for is about the text before the next message.
+        """
+        if self.settings_known.is_set():
+            return
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.settings_known.wait(), _SETTINGS_PATIENCE)
 

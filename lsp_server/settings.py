@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from reviser.decoding.suggestion import CONFIDENCE
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.suggestion import Kind
 
 Unit = Literal["word", "line", "sentence"]
 ListMode = Literal["auto", "on", "off"]

@@ -28,6 +28,7 @@ from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
 
 _WATCH_INTERVAL = 1.0
+_INITIALIZE_PATIENCE = 30.0  # seconds for an editor's first request, which it sends at once
 _SIGNALLED = (
     128  # as shells count: the exit status of a process that a signal ended, less its number
 )
@@ -142,12 +143,12 @@ def _run(server: ReviserServer, conversation: Callable[[Lost], Awaitable[None]])
         raise ReviserError(f"{error}; the server ends, and the editor may start it again") from None
 
 
-def serve_stdio(server: ReviserServer) -> int:
-    """Serve the process that started this one; returns the exit status that the protocol asks for."""
+def serve_stdio(server: ReviserServer, parent: int) -> int:
+    """Serve the process `parent`, which started this one; returns the exit status that the protocol asks for."""
     stdout = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What libraries print must not get between the messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(server, parent), daemon=True).start()
 
     async def talk(lost: Lost) -> None:
         server.protocol.set_writer(Output(stdout, lost))
@@ -182,14 +183,21 @@ def serve_websocket(server: ReviserServer, host: str, port: int) -> None:
     server.start_ws(host, port)
 
 
-def _end_with_parent(server: ReviserServer) -> None:
-    """End when the editor is gone without a word: it may have been killed, its pipe inherited by others."""
-    parent = os.getppid()
+def _end_with_parent(server: ReviserServer, parent: int) -> None:
+    """End when the editor is gone without a word: it may have been killed, its pipe inherited by others.
+
+    One that was gone before this process could ask for its parent is known by its silence.
+    """
+    began = time.monotonic()
     while True:
-        time.sleep(_WATCH_INTERVAL)
         editor = server.process_id
         if os.getppid() != parent or (editor and not _lives(editor)):
             os._exit(1)
+        silent = server.protocol._workspace is None
+        if silent and time.monotonic() - began > _INITIALIZE_PATIENCE:
+            print("reviser: no editor has said initialize", file=sys.stderr)
+            os._exit(1)
+        time.sleep(_WATCH_INTERVAL)
 
 
 def _lives(process: int) -> bool:

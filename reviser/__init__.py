@@ -1,3 +1,3 @@
 """Reviser: a language model that writes with a cursor, and the tools built on it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -45,7 +45,7 @@ _MODULES = (
     "reviser.checkpoints.home",
     "reviser.proofreading.phrases.english_rules",
     "reviser.proofreading.project.ignoring",
-    "reviser.proofreading.proofreader",
+    "reviser.proofreading.pipeline",
     "reviser.proofreading.recording",
     "reviser.proofreading.request",
     "reviser.session.documents",
@@ -156,8 +156,10 @@ def _helper() -> socket.socket:
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
     command = [sys.executable, "-m", "tests.commands", str(there.fileno())]
+    # What the test at hand lets commands import is not for those of other tests.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd=ROOT
+        command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd=ROOT, env=env
     )
     there.close()
 

@@ -70,7 +70,7 @@ def test_every_result_has_its_finding_in_the_index() -> None:
     lines = (folder / "index.md").read_text("utf-8").splitlines()
     told = {found[1] for line in lines if (found := re.match(r"- \[.+?\]\((.+?)\): \S+", line))}
     pages = {path.relative_to(folder).as_posix() for path in folder.glob("**/*.md")}
-    assert pages - told == {"index.md", "log/former-model.md"}
+    assert pages - told == {"index.md", "former-model.md"}
 
 
 def test_the_readme_is_short() -> None:
@@ -83,3 +83,10 @@ def test_make_targets_in_documents_exist(path: Path) -> None:
     for target in re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", path.read_text("utf-8"), re.M):
         name = target[0] or target[1]
         assert re.search(rf"^{name}:", makefile, re.M), name
+
+
+def test_the_walks_through_the_code_name_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.\w+)`", text)
+    assert len(named) > 25
+    assert [name for name in named if not (ROOT / name).exists()] == []

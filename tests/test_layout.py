@@ -68,6 +68,20 @@ def test_no_modules_import_each_other() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
+def test_no_folders_of_the_engine_import_each_other() -> None:
+    """Folders at the top of `reviser`, with all that is below them."""
+    folders: dict[str, set[str]] = {}
+    for module, targets in arrows().items():
+        named = {".".join(one.split(".")[:2]) for one in targets if one.startswith("reviser.")}
+        if module.startswith("reviser."):
+            folder = ".".join(module.split(".")[:2])
+            folders.setdefault(folder, set()).update(named - {folder})
+    try:
+        TopologicalSorter(folders).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_arrows_point_one_way(package: str) -> None:
     upward = [

@@ -35,9 +35,10 @@ HEAVY = {
     package for extra, packages in EXTRAS.items() if extra not in FRONT_ENDS for package in packages
 }
 LIGHT = HEAVY | {package for extra in FRONT_ENDS for package in EXTRAS[extra]} - {
-    # Others may bring these along, and tokenizers loads one itself.
+    # Others may bring these along: tokenizers loads one itself, and tiktoken another.
     "anyio",
     "attrs",
+    "regex",
 }
 
 
@@ -143,8 +144,8 @@ def test_a_command_says_which_extra_it_needs(words: str) -> None:
     ("program", "name", "extra"),
     [
         ("training", "ppo", "torch"),
-        ("training", "generator", "train"),
-        ("benchmarks", "quality", "torch"),
+        ("training", "mistakes", "train"),
+        ("benchmarks", "forgetting", "torch"),
     ],
 )
 def test_other_programs_say_so_too(program: str, name: str, extra: str) -> None:

@@ -17,6 +17,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from reviser.cli.extras import APPS
 from reviser.core.extras import EXTRAS
 from tests.conftest import ROOT
 from tests.test_layout import FILES, PACKAGES
@@ -134,6 +135,21 @@ def wheel(source: Path, out: Path, **environment: str) -> Path:
     return made
 
 
+@pytest.mark.parametrize("name", sorted(APPS))
+def test_a_module_of_the_user_is_not_taken_for_one_of_ours(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('mine was taken')")
+    code = (
+        "from pathlib import Path; from reviser.cli.extras import load_extra; "
+        f"print(Path(load_extra('{name}', 'all').__file__).parent)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(ROOT / name)
+
+
 @pytest.mark.slow
 def test_a_wheel_continues_a_draft_where_there_is_no_compiler(source: Path, tmp_path: Path) -> None:
     made = wheel(source, tmp_path / "wheels")
@@ -161,6 +177,14 @@ def test_a_wheel_continues_a_draft_where_there_is_no_compiler(source: Path, tmp_
     draft = ROOT / "examples" / "draft.txt"
     written = run(programs / "reviser", "continue", draft, "--max-actions", "20")
     assert len(written) > len(draft.read_text("utf-8"))
+    # The packages beside the engine take no name in this environment, and their commands find them.
+    [site] = (tmp_path / "empty" / "lib").glob("python3*/site-packages")
+    assert not [name for name in (*APPS, "tests") if list(site.glob(f"{name}*"))]
+    assert "LLaDA-8B" in run(programs / "reviser", "bench", "flops")
+    lacking = subprocess.run(
+        [programs / "reviser", "lsp"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert "pip install 'reviser[lsp]'" in lacking.stderr
 
 
 @pytest.mark.slow
@@ -168,4 +192,10 @@ def test_a_wheel_without_kernels_has_another_name(source: Path, tmp_path: Path) 
     made = wheel(source, tmp_path / "wheels", REVISER_NATIVE="0")
     assert made.name.endswith("-py3-none-any.whl")
     with ZipFile(made) as archive:
-        assert "reviser/proofreading/spelling/words.txt.xz" in archive.namelist()
+        names = archive.namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"reviser"}
+    known = subprocess.run(
+        ["git", "ls-files", "reviser", *APPS], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    places = {file if file.startswith("reviser/") else f"reviser/apps/{file}" for file in known}
+    assert places - {*names} == {"reviser/native/.gitignore"}

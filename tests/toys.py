@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
-from reviser.decoding.policy import Decoder, ModelPolicy
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.decoding.policy import ModelPolicy
 from reviser.model import Reviser, preset
 from reviser.model.quantised import quantise_model
+from reviser.model.scoring import Decoder
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import available
 from reviser.native.decoder import NativeDecoder
 

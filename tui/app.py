@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
 from textual import events, work
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.lists import Lists
@@ -36,10 +37,13 @@ from tui.settings import Settings, journal_folder
 from tui.sheet import Sheet
 from tui.sheets import Sheets
 from tui.signals import leave_on_signals
+from tui.terminal import Burst, driver_class
 from tui.widgets.desk import Desk
 from tui.widgets.dialogs import Help, Palette
 from tui.widgets.find_bar import FindBar
-from tui.widgets.text.editor import Editor
+from tui.widgets.keyboard import written_by
+from tui.widgets.order import Begun, is_taken_by_all, keys_before_are_taken
+from tui.widgets.text.editor import Editor, typed_text
 from tui.widgets.text.text_view import TextView
 from tui.widgets.themes import DARK, LIGHT
 
@@ -62,9 +66,10 @@ class EditorApp(
         play: Path | None = None,
         load: Loader | None = None,
         journals: Path | None = None,
+        encoding: str | None = None,
     ) -> None:
         # Without colour means without: by itself Textual would send shades of grey.
-        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        super().__init__(driver_class(), ansi_color=True if "NO_COLOR" in os.environ else None)
         self.settings = settings or Settings()
         _check_keys(self.settings)
         # Read by tests in place of the time.
@@ -73,10 +78,9 @@ class EditorApp(
         self._given_files = bool(files)
         self._begun = False
         self._leaving = False
-        self._palette = Palette()
         self.writer = Writer(load or partial(load_model, self.settings))
         journals = journals or journal_folder()
-        self.sheets = Sheets(files, journals)
+        self.sheets = Sheets(files, journals, encoding)
 
         def now() -> float:
             return self.clock()
@@ -165,29 +169,69 @@ class EditorApp(
         self.exit()
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys that are still on their way while the app ends are for nobody."""
-        if self.is_running or not isinstance(event, events.InputEvent):
+        """Take keys one after the other; those that are still on their way while the app ends are for nobody."""
+        if isinstance(event, events.InputEvent | events.Paste) and not self._takes_keys:
+            return
+        if not isinstance(event, events.Key) or event.is_forwarded:
             await super().on_event(event)
+        elif is_taken_by_all(self, event.key):
+            await keys_before_are_taken(self)
+            begun = Begun(self)
+            await super().on_event(event)
+            await begun.settled()
+        else:
+            await super().on_event(event)
+
+    @property
+    def _takes_keys(self) -> bool:
+        return self.is_running and not self._exit
+
+    async def on_burst(self, burst: Burst) -> None:
+        """Take keys that came at once as if one after the other, but typed text in one piece."""
+        for typed, group in groupby(burst.keys, lambda key: typed_text(key) is not None):
+            keys = list(group)
+            if not self._takes_keys:
+                return
+            if typed and self.focused is self.editor:
+                self.editor.post_message(Editor.Typed(keys))
+            elif typed and isinstance(self.focused, Input):
+                await self._type_into_field(keys)
+            else:
+                await self._take(keys)
+
+    async def _type_into_field(self, typed: Sequence[events.Key]) -> None:
+        for of_field, group in groupby(typed, lambda key: written_by(key) is not None):
+            keys = list(group)
+            if of_field:
+                await self.on_event(events.Paste("".join(filter(None, map(written_by, keys)))))
+            else:
+                await self._take(keys)
+
+    async def _take(self, keys: Iterable[events.Key]) -> None:
+        for key in keys:
+            await self.on_event(key)
+
+    def on_gone(self) -> None:
+        self._leave_in_a_hurry()
 
     # Which commands there are
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return is_available(action, self.sheet)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        for command in PALETTE:
-            if is_available(command.action.partition("(")[0], self.sheet):
-                call = partial(self._take_from_palette, command)
-                yield SystemCommand(command.title, command.help, call)
-
     def action_command_palette(self) -> None:
         # Its commands are for the text, which waits while a dialog is open.
         if not self.prompts.asking:
-            self._palette = Palette()
-            self.push_screen(self._palette)
+            available = [
+                command
+                for command in PALETTE
+                if is_available(command.action.partition("(")[0], self.sheet)
+            ]
+            self.push_screen(Palette(available, self.settings.keys), self._carry_out)
 
-    async def _take_from_palette(self, command: Command) -> None:
-        if self._palette.use():
+    async def _carry_out(self, command: Command | None) -> None:
+        """Do what was chosen in the palette."""
+        if command is not None:
             await self.run_action(command.action, self.editor if command.of_text else None)
 
     # Actions of several parts
@@ -225,7 +269,11 @@ def _check_keys(settings: Settings) -> None:
 
 
 def run_editor(
-    files: Sequence[Path], *, model: str | None = None, play: Path | None = None
+    files: Sequence[Path],
+    *,
+    model: str | None = None,
+    play: Path | None = None,
+    encoding: str | None = None,
 ) -> None:
     """Run the editor in this terminal until the user leaves it."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
@@ -233,8 +281,12 @@ def run_editor(
     settings = Settings.load()
     if model is not None:
         settings = replace(settings, model=model)
-    app = EditorApp(files, settings, play=play)
-    app.run()
+    app = EditorApp(files, settings, play=play, encoding=encoding)
+    try:
+        app.run()
+    finally:
+        # Where a mistake of ours has ended it, the last half second is not written down yet.
+        app.autosave.flush_journals()
     if app.writer.working:
         # The model's thread is inside a library and cannot be asked to end; everything else is done.
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from textual.app import App
 
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from tui.document.journal import TRASH_DAYS, Leftover, leftovers, sweep_trash, thrown_away
 from tui.files import Files
@@ -175,7 +176,7 @@ def _names(found: Sequence[Leftover]) -> str:
 
 
 def _changes(leftover: Leftover) -> str:
-    return "one change" if leftover.changes == 1 else f"{leftover.changes} changes"
+    return counted(leftover.changes, "change")
 
 
 def _moment(at: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.proofreading.editing.lists import Source
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
@@ -107,15 +107,15 @@ class Sheet:
             self.run.keep()
         self._journal.end()
 
-    def _changed(self, change: Change) -> None:
+    def _changed(self, change: Edit) -> None:
         self.top = change.follow(self.top)
         if self.journal_failure is not None:
             return
         try:
             if not self._journal.active:
                 text = self.draft.text
-                end = change.start + len(change.inserted)
-                self._journal.begin(self.path, text[: change.start] + change.removed + text[end:])
+                end = change.start + len(change.new)
+                self._journal.begin(self.path, text[: change.start] + change.old + text[end:])
             self._journal.note(change)
         except OSError as error:
             self._give_up_journal(error)

@@ -14,11 +14,14 @@ from tui.sheet import Sheet
 class Sheets:
     """One sheet at least, and one of them is the current one."""
 
-    def __init__(self, files: Sequence[Path], journals: Path) -> None:
-        """The sheets of these files, or a blank one; what is typed is kept in the folder `journals`."""
+    def __init__(self, files: Sequence[Path], journals: Path, encoding: str | None = None) -> None:
+        """The sheets of these files, or a blank one; what is typed is kept in the folder `journals`.
+
+        The files' encoding is told by their bytes unless it is given.
+        """
         self._journals = journals
         self._untitled = 0
-        self._row = [self.opened(path) for path in files] or [self.blank()]
+        self._row = [self.opened(path, encoding) for path in files] or [self.blank()]
         self.current = self._row[0]
 
     def __iter__(self) -> Iterator[Sheet]:
@@ -35,9 +38,9 @@ class Sheets:
         """The place of the current sheet."""
         return self._row.index(self.current)
 
-    def opened(self, path: Path) -> Sheet:
+    def opened(self, path: Path, encoding: str | None = None) -> Sheet:
         """A sheet for a file, not among the others yet."""
-        file, text = OpenFile.open(path)
+        file, text = OpenFile.open(path, encoding)
         return Sheet(Draft(text), Journal(self._journals), file)
 
     def blank(self, name: str | None = None, draft: Draft | None = None) -> Sheet:

@@ -25,7 +25,7 @@ from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.ending import Ending
 from reviser.decoding.rules.repetition import Unrepeated, UnrepeatedPhrases
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.stepping_back import CheckedRollout
+from reviser.decoding.strategies import Beginning, Checked, plain
 from reviser.model import ModelConfig
 from reviser.session.engine import CAPACITY, Engine
 
@@ -232,22 +232,19 @@ class NativeReviser(OwnModel):
             move_temperature=self.decoding.move_temperature,
         )
         most = min(self.max_actions, policy.context - len(history))
+        begun = Beginning(policy, canvas, history, most)
         if not self.decoding.rules:
-            return Rollout(policy, canvas, history, sampler, max_actions=most)
-        unrepeated = UnrepeatedPhrases(Unrepeated(policy, tokenizer=self.tokenizer), self.tokenizer)
-        ruled = Ending(unrepeated, self.tokenizer, len(history), most)
+            return plain(begun, sampler)
+        rules = [
+            Unrepeated(tokenizer=self.tokenizer),
+            UnrepeatedPhrases(self.tokenizer),
+            Ending(policy.vocabulary, self.tokenizer, len(history), most),
+        ]
+        begun = replace(begun, rules=rules)
         if not (self.decoding.checked and self.moves and can_read(policy)):
-            return Rollout(ruled, canvas, history, sampler, max_actions=most)
+            return plain(begun, sampler)
         self._reading = self._reading or left_to_right(policy)
-        return CheckedRollout(
-            ruled,
-            canvas,
-            history,
-            self.tokenizer,
-            sampler,
-            max_actions=most,
-            reading=self._reading,
-        )
+        return Checked(self._reading, self.tokenizer)(begun, sampler)
 
 
 def engine_of(name: str, checkpoint: Checkpoint) -> Engine:

@@ -7,27 +7,16 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 from benchmarks.contestants.continuation_models import load_contestant, named_source
 from benchmarks.contestants.own_models import DecodingOptions
-from benchmarks.everyday.checking import (
-    NOTES,
-    CriticFigures,
-    JoinFigures,
-    check_critic,
-    check_joins,
-    critic_table,
-    join_table,
-)
-from benchmarks.everyday.constructed import join_cases, obvious_cases, prose
 from benchmarks.everyday.contest import Outcome, judge, written
 from benchmarks.everyday.critic import Critic
 from benchmarks.everyday.fetching import CRITIC, confirm, default_file, fetch
-from benchmarks.everyday.joins import QUANTILE, Reader, real_strangeness, threshold_of
+from benchmarks.everyday.joins import QUANTILE, Reader, prose, real_strangeness, threshold_of
 from benchmarks.everyday.page import markdown, page, tables
 from benchmarks.everyday.prompts import KINDS, Opening, openings
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
@@ -40,11 +29,10 @@ from reviser.core.files import write_atomically
 from reviser.decoding.sampler import MOVE_TEMPERATURE
 from reviser.scoring.loading import default_device, fingerprint, home_checkpoint, short_name
 
-# Real texts from which the threshold of joins comes; the constructed cases are made of others.
+# Real texts from which the threshold of joins comes.
 _REAL_TEXTS = 60
 
 
-_COMMAND = "reviser bench everyday"
 _ABOUT = """\
 Let models go on from a hundred everyday openings, and compare what they write.
 
@@ -79,13 +67,6 @@ class EverydayOptions:
     critic: Annotated[Path | None, Option("the critic's GGUF file", metavar="FILE")] = None
     no_critic: Annotated[bool, Option("do not use the critic")] = False
     yes: Annotated[bool, Option("fetch the critic (1.1 GB) without asking")] = False
-    check: Annotated[
-        int | None,
-        Option(
-            "instead, see how critic and joins do on cases with known answers, from N of the real texts",
-            metavar="N",
-        ),
-    ] = None
     out: Annotated[Path | None, Option("folder for .md, .json and .html", metavar="DIR")] = None
     cache: Annotated[
         Path | None, Option("file that caches texts and judgements", metavar="FILE")
@@ -94,19 +75,16 @@ class EverydayOptions:
     words: Words = ()
 
 
-def main(given: Sequence[str] | None = None, prog: str = _COMMAND) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure as the words say; 2 for a mistake."""
-    return run_with(EverydayOptions, partial(run, prog=prog), given, prog=prog, about=_ABOUT)
+    return run_with(EverydayOptions, run, given, prog="python -m benchmarks everyday", about=_ABOUT)
 
 
-def run(arguments: EverydayOptions, prog: str = _COMMAND) -> None:
+def run(arguments: EverydayOptions) -> None:
     """Measure as the options say."""
-    command = shlex.join([*prog.split(), *arguments.words])
+    command = shlex.join(["reviser", "bench", "everyday", *arguments.words])
     with Cache(arguments.cache or default_cache()) as cache:
-        if arguments.check is not None:
-            _check(arguments, arguments.check, command, cache)
-        else:
-            _contest(arguments, command, cache)
+        _contest(arguments, command, cache)
 
 
 def load_reader(source: str) -> Reader:
@@ -127,12 +105,8 @@ def _load_critic(arguments: EverydayOptions, bars: Bars) -> Critic:
     return Critic.load(path)
 
 
-def _real_texts(source: str, count: int) -> list[str]:
-    return list(islice(prose(texts_of(source, Setup())), count))
-
-
 def load_threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
-    texts = _real_texts(source, _REAL_TEXTS)
+    texts = list(islice(prose(texts_of(source, Setup())), _REAL_TEXTS))
     key = key_of(
         kind="everyday threshold", reader=reader.fingerprint, texts=texts, quantile=QUANTILE
     )
@@ -207,66 +181,12 @@ def _tell(
     else:
         print("\n".join(f"{title}\n\n{table.markdown()}" for title, table in tables(outcome)))
     if arguments.out:
-        folder = _folder(arguments.out)
+        try:
+            arguments.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ReviserError(f"{arguments.out} cannot be made: {error.strerror}") from None
+        folder = RunFolder(arguments.out)
         folder.write_json("everyday.json", data)
         write_atomically(folder.file("everyday.md"), markdown(outcome, facts).encode())
         write_atomically(folder.file("everyday.html"), page(outcome, chosen, facts).encode())
         print(f"page: {folder.path / 'everyday.html'}", file=sys.stderr)
-
-
-def _folder(path: Path) -> RunFolder:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReviserError(f"{path} cannot be made: {error.strerror}") from None
-    return RunFolder(path)
-
-
-def _check(arguments: EverydayOptions, count: int, command: str, cache: Cache) -> None:
-    if count < 2:
-        raise ReviserError("--check needs at least 2 texts")
-    bars = Bars()
-    texts = _real_texts(arguments.real, _REAL_TEXTS + 2 * count)[_REAL_TEXTS:]
-    if len(texts) < 2:
-        raise ReviserError(f"{arguments.real} has too few texts of plain prose")
-    reader = load_reader(arguments.base)
-    threshold = load_threshold(reader, arguments.real, cache, bars)
-    joins = [check_joins(reader, join_cases(texts[:count]), threshold, bars)]
-    critics: list[CriticFigures] = []
-    facts = {
-        "Command": f"`{command}`",
-        **surroundings(),
-        "Seed": "0",
-        "Data": f"{arguments.real}: a paragraph of plain prose from each text; the threshold of joins (the "
-        f"{QUANTILE:.0%} quantile) from the first {_REAL_TEXTS}, the cases from those behind them",
-    }
-    if not arguments.no_critic:
-        critic = _load_critic(arguments, bars)
-        critics = check_critic(critic, obvious_cases(texts, count // 2), cache, bars)
-        facts["Critic"] = critic.name
-    _tell_check(joins, critics, facts, arguments)
-
-
-def _tell_check(
-    joins: Sequence[JoinFigures],
-    critics: Sequence[CriticFigures],
-    facts: dict[str, str],
-    arguments: EverydayOptions,
-) -> None:
-    data = {
-        "provenance": facts,
-        "joins": [asdict(entry) for entry in joins],
-        "critic": [asdict(entry) for entry in critics],
-    }
-    text = f"## Broken joins\n\n{join_table(joins).markdown()}"
-    if critics:
-        text += f"\n## The critic on obvious cases\n\n{critic_table(critics).markdown()}"
-    print(json.dumps(data, indent=1) if arguments.json else text)
-    if arguments.out:
-        folder = _folder(arguments.out)
-        head = "".join(f"- {name}: {value}\n" for name, value in facts.items())
-        folder.write_json("check.json", data)
-        write_atomically(
-            folder.file("check.md"),
-            f"# The everyday benchmark's judges\n\n{head}\n{NOTES}\n\n{text}".encode(),
-        )

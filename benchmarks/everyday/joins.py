@@ -10,11 +10,12 @@ if what goes before it hurts more, or helps less, than at almost all places of r
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -34,6 +35,10 @@ REACH = 4
 QUANTILE = 0.98
 # Tokens before a place that must be there before surprise says anything.
 CONTEXT = 16
+# Words that a paragraph of real text must have, and characters that are read of it.
+_FEWEST_WORDS = 80
+_MOST_CHARACTERS = 900
+_WORD = re.compile(r"[\"'(]?[A-Za-z][A-Za-z'’-]*[.,;:!?\"')]*")
 
 JoinKind = Literal["before", "after", "cut"]
 
@@ -153,22 +158,6 @@ class Reader:
 
         return cls(name, weights, encode, lambda ids: model(ids)[..., :size], model.cos.device)
 
-    @classmethod
-    def of_qwen2(cls, name: str, weights: str, model: Any, tokenizer: Any) -> Reader:
-        """The critic, as a second reader."""
-
-        def encode(text: str) -> tuple[list[int], list[int]]:
-            found = tokenizer.encode(text)
-            return found.ids, [start for start, _ in found.offsets]
-
-        return cls(
-            name,
-            weights,
-            encode,
-            lambda ids: model(input_ids=ids, use_cache=False).logits,
-            model.model.embed_tokens.weight.device,
-        )
-
     def read(self, text: str) -> Reading:
         ids, starts = self._encode(text)
         (nats,) = self._nats([ids])
@@ -235,6 +224,17 @@ def judged(
         JudgedJoin(join.at, join.kind, value, value is not None and value > threshold)
         for join, value in zip(joins, strange, strict=True)
     ]
+
+
+def prose(texts: Iterable[str]) -> Iterator[str]:
+    """The first paragraph of each text that is long enough and of plain words, cut to a fitting length."""
+    for text in texts:
+        for paragraph in re.split(r"\n\s*\n", text):
+            found = paragraph.split()
+            plain = sum(_WORD.fullmatch(word) is not None for word in found)
+            if len(found) >= _FEWEST_WORDS and plain > 0.93 * len(found):
+                yield " ".join(found)[:_MOST_CHARACTERS].rsplit(" ", 1)[0]
+                break
 
 
 def real_strangeness(

@@ -1,175 +1,105 @@
-"""How well gaps are filled: does the text after a gap follow from what was put into it?
+"""How well gaps are filled: does the text behind a gap follow from what was put into it?
 
-    python -m benchmarks infill MODEL… --evaluator BASE --data SHARDS [--json]
+    python -m benchmarks infill [MODEL …] --evaluator BASE [--data TEXTS] [--tries 3]
 
-MODEL and BASE are model folders that share one tokenizer; SHARDS are held-out token shards made with it.
-A passage is cut into a prefix, a gap and a suffix. A model that can move sees both sides and fills the gap
-until it stops; a left-to-right model sees the prefix alone and writes as many tokens as the gap had. The
-score is the perplexity of the suffix's first tokens under the evaluator, given the prefix and the filling. With `--tries` above 1 the
-model searches the best filling as `reviser infill` does: several tries, guided, each with many possible ends, of which its own
-reading chooses.
+TEXTS are held-out documents. Each is cut into what stands before a gap of 40 tokens, the gap, and what stands behind it. Models fill it as
+`reviser infill` does. The score is the perplexity of the first tokens behind the gap under the evaluator, given all that stands before them.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from itertools import islice, pairwise
 from statistics import fmean, median
 from typing import Annotated
 
-import numpy as np
-import torch
-
-from benchmarks.measures.continuation import log_losses
-from benchmarks.measures.gap_search import search_fillings
-from reviser.checkpoints.home import Checkpoint, load
+from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer, decode
-from reviser.decoding.batch.sampling import Sampling
-from reviser.decoding.batch.scheduler import generate
-from reviser.decoding.rollout import seed
-from training.data.corpus import Corpus
+from reviser.decoding.sampler import Sampler
+from reviser.scoring.evaluators import load_evaluator
+from reviser.scoring.perplexity import Evaluator, Text
+from reviser.session.engine import Engine, load_engine
 
-PREFIX_TOKENS = 64
-GAP_TOKENS = 40
-SUFFIX_TOKENS = 60
+PREFIX_TOKENS, GAP_TOKENS, SUFFIX_TOKENS = 64, 40, 60
 SCORED_TOKENS = 20
 MAX_ACTIONS = 96
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A text with a gap in it."""
+    """A text with a gap in it; the first of what stands behind it is `scored`."""
 
-    prefix: list[int]
-    gap: list[int]
-    suffix: list[int]
+    before: str
+    gap: str
+    scored: str
+    behind: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """One way of filling, over all passages; `beaten` says how often real text is joined no better.
-
-    `stopped` counts fillings that have an end, and `ended_by_model` those of them whose end the model chose by itself with Stop.
-    """
+    """One way of filling, over all passages; `beaten` is the share that real text joins no better."""
 
     name: str
     passages: int
-    ppl: float
-    median_ppl: float
+    perplexity: float
+    median: float
     tokens: float
     stopped: float
     beaten: float
-    ended_by_model: float | None = None
 
 
-def passages_of(corpus: Corpus, count: int) -> list[Passage]:
-    """One passage from each of the first documents that are long enough."""
-    size = PREFIX_TOKENS + GAP_TOKENS + SUFFIX_TOKENS
-    found: list[Passage] = []
-    for shard in corpus.shards:
-        for start, end in zip(shard.offsets[:-1], shard.offsets[1:], strict=True):
-            if end - start >= size and len(found) < count:
-                tokens = shard.tokens[start : start + size].tolist()
-                after = PREFIX_TOKENS + GAP_TOKENS
-                found.append(
-                    Passage(tokens[:PREFIX_TOKENS], tokens[PREFIX_TOKENS:after], tokens[after:])
-                )
-    return found
+def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[Passage]:
+    """A passage from the beginning of each text that is long enough."""
+    cuts = (0, PREFIX_TOKENS, GAP_TOKENS, SCORED_TOKENS, SUFFIX_TOKENS - SCORED_TOKENS)
+
+    def cut(text: str) -> Passage | None:
+        ids = tokenizer.encode(text)
+        if len(ids) < sum(cuts):
+            return None
+        ends = [sum(cuts[:number]) for number in range(1, len(cuts) + 1)]
+        parts = (decode(tokenizer, ids[start:end]) for start, end in pairwise(ends))
+        return Passage(*parts)
+
+    return list(islice(filter(None, map(cut, texts)), count))
 
 
-def best_fill(
-    checkpoint: Checkpoint,
-    passages: Sequence[Passage],
-    first_seed: int,
-    rows: int,
-    tries: int,
-    sampling: Sampling,
-) -> list[tuple[list[int], str, bool]]:
-    """The best filling of each gap, how its run ended, and whether the model ended it itself: as in `reviser infill`."""
-    if tries == 1 or not {"move", "stop"} <= checkpoint.vocabulary.kinds:
-        plain = fill(checkpoint, passages, first_seed, rows, sampling)
-        return [(gap, ending, ending == "stop") for gap, ending in plain]
-    found = search_fillings(
-        checkpoint,
-        [(passage.prefix, passage.suffix) for passage in passages],
-        [first_seed * 100_000 + number for number in range(len(passages))],
-        tries=tries,
-        max_actions=MAX_ACTIONS,
-        sampling=sampling,
-        rows=rows,
+def fill(engine: Engine, passage: Passage, sampler: Sampler, tries: int) -> tuple[str, bool]:
+    """What a model puts into a gap, and whether the filling has an end."""
+    before, behind = passage.before, passage.scored + passage.behind
+    run = engine.session(before + behind).infill(
+        len(before), sampler=sampler, max_actions=MAX_ACTIONS, tries=tries
     )
-    stop = checkpoint.vocabulary.stop_id
-    return [
-        (list(one.tokens), "stop" if one.choices[-1].id == stop else "limit", one.ended)
-        for one in found
+    for _ in run:
+        pass
+    return run.text[len(before) : len(run.text) - len(behind)], str(run.rollout.ending) == "stop"
+
+
+def costs(evaluator: Evaluator, passages: Sequence[Passage], gaps: Sequence[str]) -> list[float]:
+    """The mean loss of the first tokens behind each gap, in nats."""
+    texts = [
+        Text(passage.before + gap, passage.scored)
+        for passage, gap in zip(passages, gaps, strict=True)
     ]
-
-
-def fill(
-    checkpoint: Checkpoint,
-    passages: Sequence[Passage],
-    first_seed: int,
-    rows: int,
-    sampling: Sampling | None = None,
-) -> list[tuple[list[int], str]]:
-    """What the model puts into each gap, and how the run ended."""
-    moves = "move" in checkpoint.vocabulary.kinds
-    runs = generate(
-        checkpoint.model,
-        checkpoint.vocabulary,
-        [passage.prefix for passage in passages],
-        suffixes=[passage.suffix if moves else [] for passage in passages],
-        seeds=[first_seed * 100_000 + number for number in range(len(passages))],
-        max_actions=MAX_ACTIONS if moves else GAP_TOKENS,
-        sampling=sampling or Sampling(),
-        rows=rows,
-    )
-    filled: list[tuple[list[int], str]] = []
-    for passage, run in zip(passages, runs, strict=True):
-        canvas, _ = seed(checkpoint.vocabulary, passage.prefix, passage.suffix if moves else ())
-        for id in run.ids:
-            canvas.apply(canvas.action(id))
-        filled.append((list(canvas.between(canvas.low, canvas.high)), run.ending))
-    return filled
-
-
-def joins(
-    evaluator: Checkpoint,
-    tokenizer: Tokenizer,
-    passages: Sequence[Passage],
-    gaps: Sequence[Sequence[int]],
-) -> list[float]:
-    """The mean loss of each suffix's first tokens after its prefix and filling."""
-    texts = []
-    for passage, gap in zip(passages, gaps, strict=True):
-        before = decode(tokenizer, [*passage.prefix, *gap])
-        whole = decode(tokenizer, [*passage.prefix, *gap, *passage.suffix[:SCORED_TOKENS]])
-        texts.append((before, whole[len(before) :]))
-    losses = log_losses(evaluator.model, evaluator.tokenizer, texts)
-    return [loss / max(tokens, 1) for loss, tokens, _ in losses]
+    return [loss.total / max(len(loss.nats), 1) for loss in evaluator.losses(texts)]
 
 
 def report(
-    name: str,
-    losses: Sequence[float],
-    real: Sequence[float],
-    sizes: Sequence[int],
-    stopped: Sequence[bool],
-    by_model: Sequence[bool] | None = None,
+    name: str, losses: Sequence[float], real: Sequence[float], sizes: Sequence[int], ended: float
 ) -> Report:
+    """The figures of one way of filling; `real` are the losses after the real text."""
     return Report(
-        name=name,
-        passages=len(losses),
-        ppl=float(np.exp(fmean(losses))),
-        median_ppl=float(np.exp(median(losses))),
-        tokens=fmean(sizes),
-        stopped=fmean(stopped),
-        beaten=fmean(loss <= other for loss, other in zip(losses, real, strict=True)),
-        ended_by_model=None if by_model is None else fmean(by_model),
+        name,
+        len(losses),
+        math.exp(fmean(losses)),
+        math.exp(median(losses)),
+        fmean(sizes),
+        ended,
+        fmean(loss <= other for loss, other in zip(losses, real, strict=True)),
     )
 
 
@@ -177,16 +107,13 @@ def report(
 class InfillOptions:
     """Which models fill which gaps."""
 
-    models: Annotated[tuple[Path, ...], Argument("model folders")] = ()
-    evaluator: Annotated[Path, Option("model folder")]
-    data: Annotated[Path, Option("held-out token shards")]
-    passages: Annotated[int, Option("how many passages")] = 500
+    models: Annotated[tuple[str, ...], Argument("as for reviser infill --model")] = ("default",)
+    evaluator: Annotated[str, Option("reads what stands behind the gaps")] = "smollm2"
+    data: Annotated[str, Option("held-out documents")] = BUILTIN
+    passages: Annotated[int, Option("how many passages", least=1)] = 200
     seed: Annotated[int, Option("random seed of the sampling")] = 123
-    batch: Annotated[int, Option("texts at a time")] = 512
-    tries: Annotated[int, Option("fillings of each gap, of which the best is taken")] = 1
-    temperature: Annotated[float, Option("how freely to choose")] = 0.9
-    json: Annotated[bool, Option("print one JSON object, nothing else")] = False
-    save: Annotated[Path | None, Option("append every loss to this JSONL file")] = None
+    tries: Annotated[int, Option("fillings of each gap, of which the best is taken", least=1)] = 3
+    temperature: Annotated[float, Option("sampling temperature", least=0)] = 0.7
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -200,39 +127,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(chosen: InfillOptions) -> None:
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    half = torch.bfloat16 if device.type == "cuda" else torch.float32
-    evaluator = load(chosen.evaluator, device=device, dtype=half)
-    tokenizer = evaluator.tokenizer
-    passages = passages_of(Corpus.open(chosen.data), chosen.passages)
-    given: dict[str, list[list[int]]] = {
-        "real text": [passage.gap for passage in passages],
-        "nothing": [[] for _ in passages],
+    """Fill the gaps, and print the figures of each way as a line of JSON."""
+    engines = [load_engine(model) for model in chosen.models]
+    tokenizer = engines[0].tokenizer
+    passages = passages_of(iter(texts_of(chosen.data, Setup())), tokenizer, chosen.passages)
+    evaluator = load_evaluator(chosen.evaluator)
+    ways: dict[str, list[tuple[str, bool]]] = {
+        "real text": [(passage.gap, True) for passage in passages],
+        "nothing": [("", True) for _ in passages],
     }
-    real = joins(evaluator, tokenizer, passages, given["real text"])
-    reports: list[Report] = []
-    losses: dict[str, list[float]] = {}
-    for name, gaps in given.items():
-        losses[name] = joins(evaluator, tokenizer, passages, gaps)
-        reports.append(
-            report(name, losses[name], real, [len(gap) for gap in gaps], [True] * len(gaps))
-        )
-    for path in chosen.models:
-        checkpoint = load(path, device=device, dtype=half)
-        sampling = Sampling(chosen.temperature)
-        filled = best_fill(checkpoint, passages, chosen.seed, chosen.batch, chosen.tries, sampling)
-        name = path.parent.name if path.name == "model" else path.name
-        losses[name] = joins(evaluator, tokenizer, passages, [gap for gap, _, _ in filled])
-        sizes = [len(gap) for gap, _, _ in filled]
-        ends = [ending == "stop" for _, ending, _ in filled]
-        by_model = [own for _, _, own in filled]
-        reports.append(report(name, losses[name], real, sizes, ends, by_model))
-    if chosen.save:
-        with chosen.save.open("a", encoding="utf-8") as file:
-            for name, values in losses.items():
-                file.write(json.dumps({"name": name, "losses": values}) + "\n")
-    if chosen.json:
-        print(json.dumps([asdict(entry) for entry in reports]))
-    else:
-        for entry in reports:
-            print(json.dumps(asdict(entry)))
+    for engine in engines:
+        ways[engine.name] = [
+            fill(engine, passage, Sampler(chosen.temperature, seed=chosen.seed + at), chosen.tries)
+            for at, passage in enumerate(passages)
+        ]
+    real = costs(evaluator, passages, [passage.gap for passage in passages])
+    for name, filled in ways.items():
+        gaps = [gap for gap, _ in filled]
+        sizes = [len(tokenizer.encode(gap)) for gap in gaps]
+        ended = fmean(ends for _, ends in filled)
+        losses = costs(evaluator, passages, gaps)
+        print(json.dumps(asdict(report(name, losses, real, sizes, ended))))

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -59,23 +58,20 @@ class ProofreadingOptions:
     words: Words = ()
 
 
-_COMMAND = "reviser bench proofreading"
-
-
-def main(given: Sequence[str] | None = None, prog: str = _COMMAND) -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """Measure as the words say; 1 if something that was asked for is missing, 2 for a mistake."""
     return run_with(
         ProofreadingOptions,
-        partial(run, prog=prog),
+        run,
         given,
-        prog=prog,
+        prog="python -m benchmarks proofreading",
         about="Measure programs that proofread.",
     )
 
 
-def run(arguments: ProofreadingOptions, prog: str = _COMMAND) -> int:
+def run(arguments: ProofreadingOptions) -> int:
     """Measure as the options say; 1 if something that was asked for is missing."""
-    command = shlex.join([*prog.split(), *arguments.words])
+    command = shlex.join(["reviser", "bench", "proofreading", *arguments.words])
     correctors = arguments.correctors.split(",") if arguments.correctors else list(NAMES)
     for name in correctors:
         check_name(name)

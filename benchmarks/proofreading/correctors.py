@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
 
@@ -55,9 +56,9 @@ class Reviser:
         confidence: float | None = None,
         calibration: Path | None = None,
     ) -> None:
-        from reviser.proofreading.calibration import read_calibration
+        from reviser.proofreading.guard.calibration import read_calibration
+        from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.project.settings import CONFIDENCE
-        from reviser.proofreading.proofreader import Proofreader
         from reviser.session.engine import load_engine
 
         self.name = name
@@ -71,7 +72,7 @@ class Reviser:
         )
 
     def correct(self, texts: list[str]) -> list[str]:
-        from reviser.proofreading.proofreader import Draft
+        from reviser.proofreading.document import Draft
 
         done = self._proofreader.proofread_all([Draft(text) for text in texts])
         return [" ".join(one.text.split()) for one in done]
@@ -173,7 +174,7 @@ class FromFile:
         lines = lines[:-1] if lines[-1] == "" else lines
         if len(lines) != len(texts):
             raise ReviserError(
-                f"{self._path} has {len(lines)} lines where the set has {len(texts)} sentences"
+                f"{self._path} has {counted(len(lines), 'line')} where the set has {counted(len(texts), 'sentence')}"
             )
         return [line.strip() for line in lines]
 

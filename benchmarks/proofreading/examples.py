@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchmarks.proofreading.mistakes import place_of
-from reviser.proofreading.changes import Change, changes
+from reviser.proofreading.changes import changes
+from reviser.proofreading.suggestion import Suggestion
 
 
 class Verdict(StrEnum):
@@ -60,7 +61,7 @@ def verdicts(source: str, made: str, references: Sequence[str]) -> set[Verdict]:
     return found
 
 
-def _overlap(one: Change, other: Change) -> bool:
+def _overlap(one: Suggestion, other: Suggestion) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 

@@ -6,15 +6,16 @@ The published figure is the mean of 500 such draws, with the seeds of the publis
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.measures.sari import gleu_of, gleu_row
-from benchmarks.proofreading.scores import Counts, Interval, interval, resampled
+from benchmarks.proofreading.scores import Counts, Floats, Interval, interval, resampled
 from benchmarks.proofreading.tokens import Tokens
 
 DRAWS = 500
+ORDERS = (1, 2, 3, 4)
 
 
 def gleu(
@@ -42,3 +43,29 @@ def _published_draws(sentences: int, references: int) -> Counts:
         generator = random.Random(number * 101)
         draws.append([generator.randint(0, references - 1) for _ in range(sentences)])
     return np.array(draws, dtype=np.int64)
+
+
+def gleu_row(given: Sequence[str], made: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """What GLEU adds up, for one text as words: n-grams that match, n-grams there are, and both lengths."""
+    matched, possible = [], []
+    for order in ORDERS:
+        old, new, right = (_ngrams(text, order) for text in (given, made, wanted))
+        wrong = Counter({gram: count for gram, count in old.items() if gram not in right})
+        matched.append(max((new & right).total() - (new & wrong).total(), 0))
+        possible.append(max(len(made) - order + 1, 0))
+    return [*matched, *possible, len(made), len(wanted)]
+
+
+def _ngrams(text: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(text[at:] for at in range(order)), strict=False))
+
+
+def gleu_of(summed: Floats) -> Floats:
+    """GLEU from sums of such rows, of any leading shape; 0 where nothing matches."""
+    orders = len(ORDERS)
+    matched, possible = summed[..., :orders], summed[..., orders : 2 * orders]
+    made, wanted = summed[..., -2], summed[..., -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = np.log(matched / possible).mean(-1)
+        found = np.exp(np.minimum(0.0, 1 - wanted / made) + precision)
+    return np.where((matched > 0).all(-1) & (made > 0), found, 0.0)

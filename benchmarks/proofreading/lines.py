@@ -22,6 +22,7 @@ from typing import Annotated
 from benchmarks.proofreading.correctors import check_name, corrector, shown_name
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
 
@@ -73,7 +74,9 @@ def run(options: LinesOptions) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(target, "".join(f"{line}\n" for line in lines).encode())
                 seconds = time.monotonic() - began
-                print(f"{target}: {len(lines)} lines in {seconds:.0f} s", file=sys.stderr)
+                print(
+                    f"{target}: {counted(len(lines), 'line')} in {seconds:.0f} s", file=sys.stderr
+                )
 
 
 def _corrected(name: str, set_name: str, lines: Sequence[str]) -> list[str]:

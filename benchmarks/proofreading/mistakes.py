@@ -16,7 +16,8 @@ from pathlib import Path
 from benchmarks.proofreading.scores import FScore, f_score
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
-from reviser.proofreading.changes import Change, changes
+from reviser.proofreading.changes import changes
+from reviser.proofreading.suggestion import Suggestion
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def read_mistakes(path: Path) -> MistakeSet:
 Place = tuple[int, int, str]
 
 
-def place_of(change: Change) -> Place:
+def place_of(change: Suggestion) -> Place:
     """What makes two changes of one text the same: where they are and what they put there."""
     return change.start, change.end, change.new
 

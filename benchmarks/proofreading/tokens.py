@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 Tokens = tuple[str, ...]
 
@@ -239,10 +240,9 @@ def _quoted(tokens: list[str], curly: bool) -> list[str]:
     """Quotation marks as Treebank tokens have them, in sentences that have such."""
     if not curly:
         return tokens
-    following = [*tokens[1:], ""]
     return [
         ("``" if after[:1].isalnum() else "''") if token == '"' else token
-        for token, after in zip(tokens, following, strict=True)
+        for token, after in pairwise([*tokens, ""])
     ]
 
 

@@ -210,21 +210,6 @@ def generations_of(
     return [found[prompt.id] for prompt in prompts]
 
 
-def written_by(
-    contestant: Contestant, prompts: Sequence[Prompt], seeds: Sequence[int]
-) -> list[Generation]:
-    """What the contestant writes after each prompt: in their order for the first seed, then for the next."""
-    made: list[Generation] = []
-    for seed in seeds:
-        found = {entry.prompt_id: entry for entry in contestant.generate(prompts, seed, _unseen)}
-        made += [found[prompt.id] for prompt in prompts]
-    return made
-
-
-def _unseen(done: int) -> None:
-    """Progress that nobody watches."""
-
-
 def measured_each(
     items: Sequence[Any],
     key: Callable[[Any], str],

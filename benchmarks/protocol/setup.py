@@ -4,8 +4,7 @@ A text is eligible if it has from `shortest` to `longest` GPT-2 tokens; its firs
 prompt, and the rest up to `total_tokens` is how it really goes on. Each seed draws its prompts from
 the same pool of eligible texts, in an order of its own: fewer prompts are the first of more.
 
-Studies that measure on token shards take the first documents of `total_tokens` or more, cut in the same way
-(`held_out_prompts`). The openings of the everyday benchmark are prompts as they stand (`whole_prompt`).
+The openings of the everyday benchmark are prompts as they stand (`whole_prompt`).
 """
 
 from __future__ import annotations
@@ -16,10 +15,8 @@ import json
 import os
 import random
 import socket
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -29,9 +26,7 @@ from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.results import SetupFacts
 from reviser.core.errors import ReviserError
 from reviser.core.text import visible_text
-from reviser.core.tokenizer import Gpt2Tokenizer, Tokenizer, decode
-from training.data.corpus import Corpus
-from training.data.shards import describe_tokenizer
+from reviser.core.tokenizer import Gpt2Tokenizer
 from training.data.sources import documents, expand
 
 BUILTIN, C4 = "builtin", "c4"
@@ -140,26 +135,6 @@ def eligible(texts: Iterable[str], setup: Setup, most: int = POOL) -> list[Promp
         if len(pool) == most:
             break
     return list(pool.values())
-
-
-def held_out_prompts(shards: Path, tokenizer: Tokenizer, setup: Setup) -> list[Prompt]:
-    """The prompts of the first documents in token shards that are long enough, the same for every seed.
-
-    A document has `total_tokens` GPT-2 tokens or more, whatever tokenizer made the shards.
-    """
-    corpus = Corpus.open(shards)
-    if describe_tokenizer(tokenizer).sha256 != corpus.tokenizer.sha256:
-        raise ReviserError(f"{shards} was made with another tokenizer than the model's")
-    documents = (
-        decode(tokenizer, shard.tokens[start:end].tolist())
-        for shard in corpus.shards
-        for start, end in zip(shard.offsets[:-1], shard.offsets[1:], strict=True)
-    )
-    long_enough = replace(setup, data=shards.name, shortest=setup.total_tokens, longest=sys.maxsize)
-    found = eligible(documents, long_enough, setup.prompts)
-    if not found:
-        raise ReviserError(f"no document in {shards} has {setup.total_tokens} GPT-2 tokens")
-    return found
 
 
 def whole_prompt(id: str, text: str, source: str) -> Prompt:

@@ -21,10 +21,6 @@ class Arena:
     reviser_wins: float
     table: str
 
-    @property
-    def baseline_wins(self) -> float:
-        return round(100 - self.reviser_wins, 2)
-
 
 ARENAS = (
     Arena("Reviser 100M", "AR Baseline 100M", 61.3, "Reviser vs. AR baseline"),

@@ -23,6 +23,7 @@ from benchmarks.reproduction.scales import NAMES, Name, StagedScale, label
 from benchmarks.reproduction.slices import MEGABYTE, cut, join
 from benchmarks.reproduction.texts import generate, run_folder
 from benchmarks.reproduction.training import Places, train
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 
@@ -159,7 +160,7 @@ class _Stages:
             slices = self._options.out / "slices" / name.lower()
             if slices.is_dir():
                 count = join(slices, Places(self._options.out, name).folder)
-                self._bars.say(f"{name}: {count} files")
+                self._bars.say(f"{name}: {counted(count, 'file')}")
         return True
 
     def _left(self) -> float | None:

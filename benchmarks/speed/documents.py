@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.report.tables import Table
-from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.document import Draft
+from reviser.proofreading.pipeline import Proofreader
 from reviser.session.engine import Engine
 
 WORDS_A_MISTAKE = 8

@@ -24,8 +24,8 @@ from benchmarks.speed.contestants.transformers_models import Transformers
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
-from reviser.decoding.graph_decoder import GraphDecoder
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.model.graph_decoder import GraphDecoder
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.engine import CAPACITY
 
 GRAPHS = "Reviser, CUDA graphs"

@@ -1,12 +1,12 @@
-"""How fast sentences are proofread on the processor: from their end backward and by overtyping, together and one by one.
+"""How fast sentences are proofread on the processor, together and one by one.
 
 python -m benchmarks reading [--model NAME] [--threads 2] [--sentences 32] [--words 800] [--rounds 5] [--write FILE]
 
 All ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to all.
 What is found depends on the model, its cost does not: the model computes all that it would, and the decisions are given. A clean
-sentence is read, and no action follows; by overtyping, it is read twice. A sentence full of mistakes has one in eight words, and
-each takes a Delete and three tokens, and backward a move before them. "Tokens" are the ids of the first reading, "actions" all that
-are read later: by overtyping also the rest of the sentence, which is read again behind each correction. "Once" is a reading alone, in
+sentence is read twice, as a draft and overtyped. A sentence full of mistakes has one in eight words, and
+each takes a Delete and three tokens. "Tokens" are the ids of the first reading, "actions" all that
+are read later: also the rest of the sentence, which is read again behind each correction. "Once" is a reading alone, in
 the products that overtyping takes, and only the scores behind a sentence are looked at. The processor's time is that of all threads,
 and counts the waiting of a thread for another one, too.
 
@@ -33,15 +33,15 @@ from benchmarks.report.tables import Table
 from benchmarks.speed.documents import documents_table, measure_documents
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
-from reviser.core.actions import Delete, Move
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.policy import ModelPolicy, shared_length
-from reviser.native import NativeBatch, NativeDecoder, read_batch, read_overtyping
-from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
-from reviser.proofreading.reader import Prospects, Reader, Rules
+from reviser.decoding.policy import ModelPolicy
+from reviser.model.scoring import Outlook, shared_length
+from reviser.native import NativeBatch, NativeDecoder
+from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+from reviser.proofreading.together import read_overtyping
 from reviser.session.engine import load_engine
 
 SENTENCES = 32
@@ -50,18 +50,6 @@ ROUNDS = 5
 WORDS_A_MISTAKE = 8
 TOKENS_A_MISTAKE = 3
 SURE = math.log(0.99)
-
-
-class ScriptedReader(Reader):
-    """A reader that looks at the scores as any does, and then takes the actions that it was given."""
-
-    def __init__(self, rules: Rules, passage: Sequence[int], actions: Sequence[int]) -> None:
-        super().__init__(rules, passage, most_actions=len(actions) + 1)
-        self._script = iter(actions)
-
-    def act(self, prospects: Prospects) -> int | None:
-        super().act(prospects)
-        return next(self._script, None)
 
 
 class ScriptedOvertyping(OvertypingReader):
@@ -106,11 +94,6 @@ class Sentence:
         """How many it has when it is full of them."""
         return max(1, self.words // WORDS_A_MISTAKE)
 
-    def actions(self, vocabulary: Vocabulary) -> list[int]:
-        """What it takes to correct all of them, from the end backward."""
-        words = [self.tokens[-1]] * TOKENS_A_MISTAKE
-        return [vocabulary.id(Move(-1)), vocabulary.id(Delete()), *words] * self.mistakes
-
     def places(self) -> list[int]:
         """Where they are, at equal distances."""
         count = self.mistakes
@@ -149,15 +132,6 @@ def sentences(tokenizer: Tokenizer, count: int) -> list[Sentence]:
     raise ReviserError(f"the built-in texts have {len(found)} such sentences")
 
 
-def read_alone(decoder: NativeDecoder, readers: Sequence[Reader]) -> None:
-    """One sentence after the other, action by action."""
-    for reader in readers:
-        decoder.truncate(0)
-        scores = decoder.prefill(reader.history)
-        while (id := reader.advance(scores)) is not None:
-            scores = decoder.decode(id)
-
-
 def overtype_alone(decoder: NativeDecoder, readers: Sequence[OvertypingReader]) -> None:
     for reader in readers:
         read_overtyping(decoder, [reader], rows=1)
@@ -166,12 +140,8 @@ def overtype_alone(decoder: NativeDecoder, readers: Sequence[OvertypingReader]) 
 def measure(
     decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int
 ) -> list[Measured]:
-    """Measure clean sentences and such that are full of mistakes, in both ways, and first a reading alone."""
-    both = [
-        one(decoder, vocabulary, given, rounds, full)
-        for full in (False, True)
-        for one in (measure_backward, measure_overtyping)
-    ]
+    """Measure clean sentences and such that are full of mistakes, and first a reading alone."""
+    both = [measure_overtyping(decoder, vocabulary, given, rounds, full) for full in (False, True)]
     return [measure_once(decoder, given, rounds), *both]
 
 
@@ -191,32 +161,6 @@ def measure_once(decoder: NativeDecoder, given: Sequence[Sentence], rounds: int)
 
         together, alone = timed(rounds, lambda: read(range(len(texts))), one_by_one)
     return _measured("once", given, False, sum(map(len, texts)), 0, together, alone)
-
-
-def measure_backward(
-    decoder: NativeDecoder,
-    vocabulary: Vocabulary,
-    given: Sequence[Sentence],
-    rounds: int,
-    full: bool,
-) -> Measured:
-    rules = Rules(vocabulary)
-    scripts = [sentence.actions(vocabulary) if full else [] for sentence in given]
-
-    def readers() -> list[Reader]:
-        return [
-            ScriptedReader(rules, sentence.tokens, script)
-            for sentence, script in zip(given, scripts, strict=True)
-        ]
-
-    together, alone = timed(
-        rounds,
-        lambda: read_batch(decoder, readers(), rows=len(given)),
-        lambda: read_alone(decoder, readers()),
-    )
-    tokens = sum(len(reader.history) for reader in readers())
-    actions = sum(map(len, scripts))
-    return _measured("backward", given, full, tokens, actions, together, alone)
 
 
 def measure_overtyping(

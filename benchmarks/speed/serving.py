@@ -34,11 +34,11 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
+from reviser.decoding.policy import SessionPolicy
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Sampler
 from reviser.remote.client import TIMEOUT_VARIABLE, Client
 from reviser.session.engine import Engine, load_engine
-from reviser.session.session import SessionPolicy
 
 _PROMPT = 48
 # As docs/serving.md has it. Blocks of 32 ids: with the 128 of vLLM on a processor, histories as short as these are never found again.

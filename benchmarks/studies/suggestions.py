@@ -39,6 +39,7 @@ from benchmarks.studies.suggestion_places import (
 )
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.decoding.suggestion import CONFIDENCE, is_worth_showing
@@ -231,7 +232,12 @@ def measure(name: str, engine: Engine, given: Sequence[Passage], confidence: flo
     began = time.perf_counter()
 
     def tell(done: int) -> None:
-        print(f"\r{name}: {done} of {len(given)} passages", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{name}: {done} of {counted(len(given), 'passage')}",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
 
     places = list(ask(engine, given, confidence, tell))
     print(file=sys.stderr)

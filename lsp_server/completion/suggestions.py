@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lsp_server.documents.document import Change
+from lsp_server.documents.document import Edit
 from lsp_server.settings import Unit
 
 _WORD = re.compile(r"\s*\S+")
@@ -151,27 +151,27 @@ class Removal:
     at: int = 0
     text: str = ""
 
-    def follow(self, change: Change) -> None:
-        if not change.removed:
+    def follow(self, change: Edit) -> None:
+        if not change.old:
             self._follow_insertion(change)
-        elif change.inserted:
+        elif change.new:
             # A replacement: an editor's own completion, or a correction.
             self.text = ""
         elif self.text and change.end == self.at:
-            self.at, self.text = change.start, change.removed + self.text
+            self.at, self.text = change.start, change.old + self.text
         elif self.text and change.start == self.at:
-            self.text += change.removed
+            self.text += change.old
         else:
-            self.at, self.text = change.start, change.removed
+            self.at, self.text = change.start, change.old
 
-    def _follow_insertion(self, change: Change) -> None:
+    def _follow_insertion(self, change: Edit) -> None:
         if not self.text or change.start > self.at:
             return
-        if change.start == self.at and change.inserted.strip():
+        if change.start == self.at and change.new.strip():
             # Typing the removed text again takes it back, letter by letter.
-            known = self.text.startswith(change.inserted)
-            self.text = self.text[len(change.inserted) :] if known else ""
-        self.at += len(change.inserted)
+            known = self.text.startswith(change.new)
+            self.text = self.text[len(change.new) :] if known else ""
+        self.at += len(change.new)
 
     def near(self, offset: int) -> str:
         """What was removed where the cursor now is."""

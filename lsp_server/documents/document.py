@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reviser.core.buffer import Buffer
-from reviser.core.edits import Change as Change  # noqa: PLC0414 - others import it from here
+from reviser.core.edits import Edit as Edit  # noqa: PLC0414 - others import it from here
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -51,18 +51,18 @@ class Document:
         """The characters from `start` to `end`."""
         return self._buffer.slice(start, end)
 
-    def replace_all(self, text: str) -> Change:
+    def replace_all(self, text: str) -> Edit:
         """Take over a whole new text."""
-        change = Change(0, self.text, text)
+        change = Edit(0, self.text, text)
         self._text, self._buffer = text, Buffer(text)
         return change
 
-    def replace(self, start: Place, end: Place, inserted: str) -> Change:
+    def replace(self, start: Place, end: Place, inserted: str) -> Edit:
         """Take over one change, at the cost of what is around it."""
         first, last = sorted((self.offset(start), self.offset(end)))
         removed = self._buffer.replace(first, last, inserted)
         self._text = None
-        return Change(first, removed, inserted)
+        return Edit(first, removed, inserted)
 
     def offset(self, place: Place) -> int:
         """The character that a position stands before; positions outside the text are drawn into it."""
@@ -75,9 +75,8 @@ class Document:
     def place(self, offset: int) -> Place:
         """The position before a character; inside a `\\r\\n` there is none, so it is the one before it."""
         line = self._buffer.line_of(offset)
-        start = self._buffer.line_start(line)
-        before = self._buffer.slice(start, min(offset, self._buffer.line_end(line)))
-        return Place(line, _units(before, self.encoding))
+        before = self._buffer.slice(self._buffer.line_start(line), offset)
+        return Place(line, _units(before.removesuffix("\r"), self.encoding))
 
 
 def _units(text: str, encoding: Encoding) -> int:
@@ -141,11 +140,11 @@ class Documents:
         return iter(self._open.values())
 
 
-def joined_change(before: str, changes: list[Change], after: str) -> Change:
+def joined_change(before: str, changes: list[Edit], after: str) -> Edit:
     """One change for several, made one after the other: all between the first and the last place touched."""
     head = tail = length = len(before)
     for change in changes:
         head = min(head, change.start)
         tail = min(tail, length - change.end)
         length += change.growth
-    return Change(head, before[head : len(before) - tail], after[head : len(after) - tail])
+    return Edit(head, before[head : len(before) - tail], after[head : len(after) - tail])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from reviser.core.edits import Change, placed_change
+from reviser.core.edits import Edit, placed_change
 from reviser.core.hunks import changed_words
 
 _ENDS_LINE = re.compile(r"[\r\n]\Z").search
@@ -31,14 +31,14 @@ class Hunk:
     def end(self) -> int:
         return self.start + len(self.new)
 
-    def follow(self, change: Change) -> bool:
+    def follow(self, change: Edit) -> bool:
         """Move with a change; False if the change is about this very text."""
         low, high = change.start, change.end
         if low == high == self.start == self.end:
             # Lines above or below are beside the gap; anything else fills it.
-            before = _ENDS_LINE(change.inserted)
+            before = _ENDS_LINE(change.new)
             self.start += change.growth if before else 0
-            return bool(before or _STARTS_LINE(change.inserted))
+            return bool(before or _STARTS_LINE(change.new))
         if high <= self.start:
             self.start += change.growth
             return True
@@ -76,14 +76,14 @@ class Hunks:
         """Those that nobody has decided about."""
         return [hunk for hunk in self._hunks if not hunk.kept]
 
-    def follow(self, change: Change) -> None:
+    def follow(self, change: Edit) -> None:
         """Take over a change of the document; what it changes again is the user's from now on."""
         core = change.core
-        if core.removed or core.inserted:
+        if core.old or core.new:
             self._hunks = [hunk for hunk in self._hunks if hunk.follow(core)]
             self._follow(core)
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, change: Edit) -> None:
         if change.end < self._start:
             self._start += change.growth
             self._end += change.growth
@@ -111,7 +111,7 @@ class Hunks:
     def forget(self, hunks: Collection[Hunk]) -> None:
         self._hunks = [hunk for hunk in self._hunks if hunk not in hunks]
 
-    def restoration(self, text: str, chosen: Collection[Hunk]) -> Change:
+    def restoration(self, text: str, chosen: Collection[Hunk]) -> Edit:
         """The one change that puts the old text of some hunks back into a document."""
         hunks = [hunk for hunk in self._hunks if hunk in chosen]
         first, last = hunks[0].start, hunks[-1].end
@@ -120,7 +120,7 @@ class Hunks:
         for hunk in hunks:
             parts += [text[end : hunk.start], hunk.old]
             end = hunk.end
-        return placed_change(text, Change(first, text[first:last], "".join(parts)))
+        return placed_change(text, Edit(first, text[first:last], "".join(parts)))
 
     def put_back(self, chosen: Collection[Hunk]) -> None:
         """The old text of these has been put back: they are gone, and those behind them move."""
@@ -136,8 +136,8 @@ class Hunks:
 
 def hunks_between(start: int, old: str, new: str) -> list[Hunk]:
     """The changes from one text to another that starts at `start`; changed words side by side are one."""
-    changes = changed_words(old, [Change.between(old, new)])
-    return [Hunk(start + one.start, one.removed, one.inserted) for one in changes]
+    changes = changed_words(old, [Edit.between(old, new)])
+    return [Hunk(start + one.start, one.old, one.new) for one in changes]
 
 
 def joined(hunks: Iterable[Hunk]) -> Iterator[Hunk]:

@@ -18,7 +18,8 @@ from lsp_server.proofreading.diagnostics import hover as hover_over
 from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes
 from lsp_server.runs.editor import is_token_of, place, range_of
 from lsp_server.server import ReviserServer
-from reviser.core.edits import Change
+from reviser.core.counts import counted
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.findings import touched
 from reviser.prose import Format
@@ -122,7 +123,7 @@ def changed(ls: ReviserServer, params: types.DidChangeTextDocumentParams) -> Non
     ls.checking.followed(document)
 
 
-def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Change:
+def _take(document: Document, event: types.TextDocumentContentChangeEvent) -> Edit:
     if isinstance(event, types.TextDocumentContentChangeWholeDocument):
         return document.replace_all(event.text)
     return document.replace(place(event.range.start), place(event.range.end), event.text)
@@ -223,7 +224,9 @@ async def _suggest(
         ls.report(str(error))
         return []
     taken = 1000 * (time.perf_counter() - started)
-    ls.trace(f"{len(texts)} suggestions for version {document.version} in {taken:.0f} ms")
+    ls.trace(
+        f"{counted(len(texts), 'suggestion')} for version {document.version} in {taken:.0f} ms"
+    )
     return texts
 
 

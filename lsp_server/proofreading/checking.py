@@ -14,11 +14,12 @@ from lsp_server.documents.document import Document, Documents
 from lsp_server.settings import Settings, path_of
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Reading
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import MOST, excerpt, whole_characters
-from reviser.proofreading.editing.findings import WORD, Finding, Findings
+from reviser.proofreading.editing.findings import Findings
 from reviser.proofreading.editing.lists import Lists, Source
+from reviser.proofreading.suggestion import WORD, Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
 
 
@@ -99,11 +100,11 @@ class Checking:
             state.done.set()
             self._give_up(uri)
 
-    def follow(self, document: Document, change: Change) -> None:
+    def follow(self, document: Document, change: Edit) -> None:
         """Take over a change of a document."""
         if state := self._states.get(document.uri):
             state.findings.follow(change)
-            state.near = change.start + len(change.inserted)
+            state.near = change.start + len(change.new)
 
     def followed(self, document: Document) -> None:
         """All changes of a message have been taken over."""
@@ -151,12 +152,12 @@ class Checking:
         on = on and format_of_document(document) is not Format.UNKNOWN
         return on and not self._lists.excludes(source_of(document))
 
-    def findings(self, document: Document) -> list[Finding]:
+    def findings(self, document: Document) -> list[Suggestion]:
         """What is to be shown of a document now."""
         state = self._states.get(document.uri)
         return self._wanted(document, state) if state and self.is_on(document) else []
 
-    def _wanted(self, document: Document, state: _State) -> list[Finding]:
+    def _wanted(self, document: Document, state: _State) -> list[Suggestion]:
         if not len(state.findings):
             return []
         ignored = self._lists.ignored(source_of(document), document.text)
@@ -256,7 +257,7 @@ class Checking:
             return
         self.paragraphs_read += event.fresh
         spans = [(start + first, start + last) for first, last in event.spans]
-        found = [Finding(start + one[0], *one[1:]) for one in event.changes]
+        found = [_suggestion(start, *one) for one in event.changes]
         text = document.text
         if state.findings.take(spans, [f for f in found if text.startswith(f.old, f.start)]):
             self._show(document)
@@ -277,7 +278,7 @@ class Checking:
             kinds=tuple(kind.value for kind in settings.kinds or sorted(project.kinds)),
         )
 
-    async def read_now(self, document: Document, start: int, end: int) -> list[Finding]:
+    async def read_now(self, document: Document, start: int, end: int) -> list[Suggestion]:
         """What is found between two places, which are read at once; an edit in the meantime is an error."""
         version, covered = document.version, 0
         state = self._states.setdefault(document.uri, _State())
@@ -296,3 +297,10 @@ class Checking:
                     break
         found = self._wanted(document, state)
         return [one for one in found if start <= one.start and one.end <= end]
+
+
+def _suggestion(
+    low: int, start: int, old: str, new: str, confidence: float, kind: str
+) -> Suggestion:
+    """What the worker tells of a suggestion in a part of the document that begins at `low`."""
+    return Suggestion(Edit(low + start, old, new), Kind(kind), confidence)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+import time
+from dataclasses import dataclass
 from typing import Protocol
 
 from lsprotocol import types
@@ -13,7 +14,7 @@ from lsp_server.capabilities import Client
 from lsp_server.documents.document import Document, Documents
 from lsp_server.proofreading.checking import Checking
 from lsp_server.runs.editor import range_of
-from reviser.proofreading.editing.findings import Finding, quoted
+from reviser.proofreading.suggestion import Suggestion, quoted
 
 SOURCE = "reviser"
 # Editors draw hints faintly, if at all: these are matters of style more often than mistakes.
@@ -23,9 +24,14 @@ _LONGEST_SENTENCE = 300
 # Seconds in which news are gathered before they are sent.
 _PUSH_AFTER = 0.05
 _REFRESH_AFTER = 0.3
+# Seconds without a key, after which an editor is told where findings have moved to.
+_PAUSE = 0.5
+# Protocols have no word for a part of a document's diagnostics. What it takes to put all of them together, times this, passes
+# before it is done again.
+_REST = 4
 
 
-def diagnostic(document: Document, finding: Finding, *, related: bool) -> types.Diagnostic:
+def diagnostic(document: Document, finding: Suggestion, *, related: bool) -> types.Diagnostic:
     hint = finding.kind in _HINTS
     return types.Diagnostic(
         range=range_of(document, *finding.shown(document.slice)),
@@ -44,7 +50,7 @@ def diagnostic(document: Document, finding: Finding, *, related: bool) -> types.
 
 
 def _related(
-    document: Document, finding: Finding
+    document: Document, finding: Suggestion
 ) -> list[types.DiagnosticRelatedInformation] | None:
     """The sentence as it would be, where the words alone do not say it."""
     words = [len(text.split()) for text in (finding.old, finding.new)]
@@ -62,7 +68,7 @@ def _related(
     return [types.DiagnosticRelatedInformation(location, f"it would be: {quoted(whole)}")]
 
 
-def hover(document: Document, finding: Finding) -> types.Hover:
+def hover(document: Document, finding: Suggestion) -> types.Hover:
     lines = [
         finding.says,
         f"kind: {finding.kind}",
@@ -86,76 +92,115 @@ class Sender(Protocol):
     def workspace_diagnostic_refresh(self, params: None) -> object: ...
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What an editor knows of a document: the texts of its findings, and which revision of their places."""
+
+    texts: list[tuple[str, str]]
+    revision: int
+
+
 class Diagnostics:
-    """Answers editors that ask for diagnostics, and tells the others; news that come together are told once."""
+    """Answers editors that ask for diagnostics, and tells the others; news that come together are told once.
+
+    Editors move what they show with the text. So where typing has only moved findings, an editor is told when it pauses.
+    """
 
     def __init__(self, server: Sender) -> None:
         self._server = server
         self._waiting: set[str] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._shown: dict[str, bool] = {}
-        self._known: dict[str, list[Finding]] = {}
+        self._told: dict[str, _Told] = {}
+        self._changed_at: dict[str, float] = {}
+        self._free_at = 0.0
 
-    def of(self, document: Document) -> list[types.Diagnostic]:
-        related = self._server.client.shows_related
+    def _of(self, document: Document) -> list[types.Diagnostic]:
+        """The diagnostics of a document, which the editor then knows."""
+        began = time.monotonic()
         found = self._server.checking.findings(document)
-        return [diagnostic(document, one, related=related) for one in found]
+        self._told[document.uri] = self._now(document, found)
+        related = self._server.client.shows_related
+        items = [diagnostic(document, one, related=related) for one in found]
+        now = time.monotonic()
+        self._free_at = now + _REST * (now - began)
+        return items
+
+    def _now(self, document: Document, found: list[Suggestion]) -> _Told:
+        texts = [(one.old, one.new) for one in found]
+        return _Told(texts, self._server.checking.revision(document))
+
+    def _rest(self) -> float:
+        """Seconds until diagnostics may be put together again."""
+        return max(self._free_at - time.monotonic(), 0.0)
 
     async def answer(self, document: Document, known: str | None) -> types.DocumentDiagnosticReport:
         """The diagnostics of a document; an editor that cannot be told of later ones waits for them."""
-        client = self._server.client
+        client, checking = self._server.client, self._server.checking
         if not client.pulls_diagnostics:
             return types.RelatedFullDocumentDiagnosticReport([])
         if not client.refreshes_diagnostics:
-            await self._server.checking.settled(document)
+            await checking.settled(document)
+        # Whoever types on takes the question back meanwhile.
+        while str(checking.revision(document)) != known and (rest := self._rest()):
+            await asyncio.sleep(rest)
         if self._server.documents.get(document.uri) is not document:
             return types.RelatedFullDocumentDiagnosticReport([])
-        id = str(self._server.checking.revision(document))
+        id = str(checking.revision(document))
         if id == known:
             return types.RelatedUnchangedDocumentDiagnosticReport(id)
-        self._known[document.uri] = self._server.checking.findings(document)
-        return types.RelatedFullDocumentDiagnosticReport(self.of(document), result_id=id)
+        return types.RelatedFullDocumentDiagnosticReport(self._of(document), result_id=id)
 
     def show(self, document: Document) -> None:
         """There may be news of a document."""
         pulls = self._server.client.pulls_diagnostics
         if pulls and not self._server.client.refreshes_diagnostics:
             return
+        self._changed_at[document.uri] = time.monotonic()
+        self._tell_later(document, _REFRESH_AFTER if pulls else _PUSH_AFTER)
+
+    def _tell_later(self, document: Document, after: float) -> None:
         self._waiting.add(document.uri)
-        if self._timer is None:
-            after, tell = (_REFRESH_AFTER, self._refresh) if pulls else (_PUSH_AFTER, self._push)
-            self._timer = asyncio.get_running_loop().call_later(after, self._tell, tell)
+        loop = asyncio.get_running_loop()
+        due = loop.time() + max(after, self._rest())
+        if self._timer is None or due < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_at(due, self._tell)
 
     def close(self, uri: str) -> None:
         """A document has been closed: nothing is shown of it any more."""
-        self._known.pop(uri, None)
-        if self._shown.pop(uri, False):
+        self._changed_at.pop(uri, None)
+        self._waiting.discard(uri)
+        told = self._told.pop(uri, None)
+        if told and told.texts and not self._server.client.pulls_diagnostics:
             params = types.PublishDiagnosticsParams(uri, [])
             self._server.text_document_publish_diagnostics(params)
 
-    def _tell(self, tell: Callable[[list[Document]], None]) -> None:
+    def _tell(self) -> None:
         self._timer = None
         waiting, self._waiting = self._waiting, set()
-        tell([one for uri in waiting if (one := self._server.documents.get(uri)) is not None])
-
-    def _push(self, documents: list[Document]) -> None:
+        documents = [one for uri in waiting if (one := self._server.documents.get(uri)) is not None]
+        if self._server.client.pulls_diagnostics:
+            # Whoever asks moves findings by itself.
+            if any(self._is_news(document, moves=False) for document in documents):
+                self._server.workspace_diagnostic_refresh(None)
+            return
         for document in documents:
-            items = self.of(document)
-            # Nothing after nothing is no news.
-            if items or self._shown.get(document.uri):
-                self._shown[document.uri] = bool(items)
-                params = types.PublishDiagnosticsParams(document.uri, items, document.version)
-                self._server.text_document_publish_diagnostics(params)
+            self._push(document)
 
-    def _refresh(self, documents: list[Document]) -> None:
-        """Ask to be asked, unless the editor knows: typing alone moves what it shows already."""
-        checking = self._server.checking
-        if any(
-            _plain(checking.findings(document)) != _plain(self._known.get(document.uri, []))
-            for document in documents
-        ):
-            self._server.workspace_diagnostic_refresh(None)
+    def _push(self, document: Document) -> None:
+        pause = self._changed_at[document.uri] + _PAUSE - time.monotonic()
+        if self._is_news(document, moves=pause <= 0):
+            items = self._of(document)
+            params = types.PublishDiagnosticsParams(document.uri, items, document.version)
+            self._server.text_document_publish_diagnostics(params)
+        elif self._is_news(document, moves=True):
+            self._tell_later(document, pause)
 
-
-def _plain(findings: list[Finding]) -> list[tuple[str, str]]:
-    return [(one.old, one.new) for one in findings]
+    def _is_news(self, document: Document, *, moves: bool) -> bool:
+        """Whether there is something that the editor does not know; where findings have moved, that is news if it `moves`."""
+        now = self._now(document, self._server.checking.findings(document))
+        told = self._told.get(document.uri, _Told([], 0))
+        if now.texts != told.texts:
+            return True
+        return moves and bool(now.texts) and now.revision != told.revision

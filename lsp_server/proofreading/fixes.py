@@ -9,8 +9,8 @@ from lsprotocol import types
 from lsp_server.documents.document import Document
 from lsp_server.proofreading.diagnostics import diagnostic
 from lsp_server.runs.editor import range_of
-from reviser.core.edits import Change, placed_change
-from reviser.proofreading.editing.findings import Finding, quoted
+from reviser.core.edits import Edit, placed_change
+from reviser.proofreading.suggestion import Suggestion, quoted
 
 FIX_ALL = "source.fixAll.reviser"
 _SHOWN = 40
@@ -19,18 +19,21 @@ _SHOWN = 40
 WorkspaceEdit = Callable[[Document, Sequence[types.TextEdit]], types.WorkspaceEdit]
 
 
-def text_edits(document: Document, findings: Sequence[Finding]) -> list[types.TextEdit]:
+def text_edits(document: Document, findings: Sequence[Suggestion]) -> list[types.TextEdit]:
     """The edits that fix findings."""
-    changes = [placed_change(document.text, one.change) for one in findings]
+    changes = [placed_change(document.text, one.edit) for one in findings]
     return [_text_edit(document, change) for change in changes]
 
 
-def _text_edit(document: Document, change: Change) -> types.TextEdit:
-    return types.TextEdit(range_of(document, change.start, change.end), change.inserted)
+def _text_edit(document: Document, change: Edit) -> types.TextEdit:
+    return types.TextEdit(range_of(document, change.start, change.end), change.new)
 
 
 def quick_fixes(
-    document: Document, here: Sequence[Finding], everywhere: Sequence[Finding], edit: WorkspaceEdit
+    document: Document,
+    here: Sequence[Suggestion],
+    everywhere: Sequence[Suggestion],
+    edit: WorkspaceEdit,
 ) -> Iterator[types.CodeAction]:
     """What can be done about the findings here: about each, then about more of them."""
     for one in here:
@@ -47,7 +50,7 @@ def quick_fixes(
 
 
 def fix_all(
-    document: Document, everywhere: Sequence[Finding], edit: WorkspaceEdit
+    document: Document, everywhere: Sequence[Suggestion], edit: WorkspaceEdit
 ) -> Iterator[types.CodeAction]:
     if everywhere:
         yield types.CodeAction(
@@ -60,9 +63,9 @@ def fix_all(
 def _fix(
     document: Document,
     title: str,
-    findings: Sequence[Finding],
+    findings: Sequence[Suggestion],
     edit: WorkspaceEdit,
-    about: Sequence[Finding] = (),
+    about: Sequence[Suggestion] = (),
 ) -> types.CodeAction:
     return types.CodeAction(
         title=title,
@@ -73,7 +76,7 @@ def _fix(
     )
 
 
-def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
+def _leave(document: Document, finding: Suggestion) -> Iterator[types.CodeAction]:
     """To ignore a finding here, or its word everywhere."""
     place = {"uri": document.uri, "range": _as_json(document, finding)}
     offers: list[tuple[str, str, Mapping[str, object]]] = [
@@ -93,7 +96,7 @@ def _leave(document: Document, finding: Finding) -> Iterator[types.CodeAction]:
         )
 
 
-def _as_json(document: Document, finding: Finding) -> dict[str, object]:
+def _as_json(document: Document, finding: Suggestion) -> dict[str, object]:
     places = [document.place(at) for at in (finding.start, finding.end)]
     first, last = ({"line": at.line, "character": at.column} for at in places)
     return {"start": first, "end": last}

@@ -18,7 +18,8 @@ from lsp_server.documents.document import Document, Documents, Place
 from lsp_server.messages import CHANGES, RUN, ChangesParams, PendingChange, RunParams
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.runs.live_runs import LiveRuns
-from reviser.core.edits import Change
+from reviser.core.counts import counted
+from reviser.core.edits import Edit
 
 logger = logging.getLogger(__name__)
 
@@ -63,9 +64,9 @@ class LspEditor:
         self._server = server
         self._shown_changes: dict[str, ChangesParams] = {}
 
-    async def apply(self, label: str, document: Document, change: Change) -> bool:
+    async def apply(self, label: str, document: Document, change: Edit) -> bool:
         """Ask for an edit; the edits of a run have one label, so that a client can group them."""
-        edit = types.TextEdit(range_of(document, change.start, change.end), change.inserted)
+        edit = types.TextEdit(range_of(document, change.start, change.end), change.new)
         return await self.apply_all(label, document, [edit])
 
     async def apply_all(
@@ -102,7 +103,7 @@ class LspEditor:
         if (params := self.describe(run)) and self._server.client.draws_runs:
             self._server.protocol.notify(RUN, params)
         if run.running and run.actions:
-            message = f"{run.actions} actions, {self._server.runs.rate:.0f} a second"
+            message = f"{counted(run.actions, 'action')}, {self._server.runs.rate:.0f} a second"
             self._report(run, types.WorkDoneProgressReport(message=message))
 
     def describe(self, run: LiveRun) -> RunParams | None:
@@ -111,7 +112,7 @@ class LspEditor:
         if document is None:
             return None
         start = min(run.region.start, document.length)
-        end = min(run.region.end, document.length)
+        end = min(run.region.end, document.length) if run.running or run.wrote else start
         fresh = [(start + low, start + high) for low, high in [run.fresh or (0, 0)] if low < high]
         return RunParams(
             uri=run.uri,

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Literal
 
 from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
-from reviser.core.edits import Change, minimal_change
+from reviser.core.edits import Edit, minimal_change
 
 Kind = Literal["continue", "infill", "revise"]
 State = Literal["loading", "writing", "finished", "stopped", "accepted", "rejected"]
@@ -35,7 +35,7 @@ class Region:
     def end(self) -> int:
         return self.start + len(self.text)
 
-    def explain(self, change: Change, wanted: str) -> int | None:
+    def explain(self, change: Edit, wanted: str) -> int | None:
         """Where the region starts after `change`, if the change leaves `wanted` in it.
 
         Editors may report several edits as one change, so a change that reaches over the region's
@@ -44,12 +44,12 @@ class Region:
         text, start, low, high = self.text, self.start, change.start, change.end
         if text == wanted and high <= start and (high < start or text):
             return start + change.growth
-        if text == wanted and (low > self.end or (low == self.end and not change.inserted)):
+        if text == wanted and (low > self.end or (low == self.end and not change.new)):
             return start
         if high < start or low > self.end:
             return None
         # What the change leaves where the region was, with the region's untouched ends.
-        left = text[: max(low - start, 0)] + change.inserted + text[max(high - start, 0) :]
+        left = text[: max(low - start, 0)] + change.new + text[max(high - start, 0) :]
         if low >= start and high <= self.end:
             found = 0 if left == wanted else -1
         elif low >= start:
@@ -65,13 +65,14 @@ class Region:
 class Ownership:
     """Which characters a run wrote, as spans that shrink and part where the user edits them.
 
-    `anchor` is where the first began, whatever is left of it.
+    `anchor` is where the first began, whatever is left of it; `replaced` is what stood there before.
     """
 
     anchor: int
     spans: list[tuple[int, int]] = field(default_factory=list)
+    replaced: str = ""
 
-    def follow(self, change: Change) -> None:
+    def follow(self, change: Edit) -> None:
         low, high, growth = change.start, change.end, change.growth
         if high <= self.anchor:
             self.anchor += growth
@@ -121,13 +122,18 @@ class LiveRun:
         self._written: list[Passage] = []
         self._shown: list[Passage] = []
         self._pending: list[Passage] | None = None
-        self._sent: Change | None = None
+        self._sent: Edit | None = None
         self._sent_at = region.start
         self._owned: Ownership | None = None
 
     @property
     def running(self) -> bool:
         return self.state in ("loading", "writing")
+
+    @property
+    def wrote(self) -> bool:
+        """Whether the editor shows anything of it; a run owns nothing else."""
+        return self.region.text != self.original
 
     @property
     def label(self) -> str:
@@ -191,11 +197,11 @@ class LiveRun:
                 return self._written[:index]
         return self._written
 
-    def next_change(self, text: str) -> Change | None:
+    def next_change(self, text: str) -> Edit | None:
         """The one change that brings a document of this text up to date, or nearer to it; None: it is."""
         return minimal_change(text, self.region.start, self.region.text, self._text(self._next()))
 
-    def sent(self, change: Change) -> None:
+    def sent(self, change: Edit) -> None:
         """The next change is on its way to the editor."""
         self._pending = list(self._next())
         self._sent = change
@@ -205,7 +211,7 @@ class LiveRun:
         """The change on its way was not carried out, and will not be."""
         self._pending = None
 
-    def expects(self, change: Change) -> bool:
+    def expects(self, change: Edit) -> bool:
         """Whether a change is what the edit on its way must cause."""
         return (
             self._owned is None
@@ -213,7 +219,7 @@ class LiveRun:
             and self.region.explain(change, self._text(self._pending)) is not None
         )
 
-    def follow(self, change: Change) -> Origin:
+    def follow(self, change: Edit) -> Origin:
         """Take over a change of the document, and say whose it is."""
         if self._owned is not None:
             self._owned.follow(change)
@@ -239,14 +245,14 @@ class LiveRun:
         self.follow(change)
         return "inside"
 
-    def _is_astray(self, change: Change) -> bool:
+    def _is_astray(self, change: Edit) -> bool:
         """Whether a change is the edit on its way, made where the region no longer is."""
         sent = self._sent
         return (
             self._pending is not None
             and sent is not None
             and self.region.start != self._sent_at
-            and (change.start, change.inserted) == (sent.start, sent.inserted)
+            and (change.start, change.new) == (sent.start, sent.new)
         )
 
     def halt(self, state: State, reason: str = "") -> None:
@@ -262,7 +268,9 @@ class LiveRun:
 
     def _own(self) -> None:
         region = self.region
-        self._owned = Ownership(region.start, [(region.start, region.end)])
+        self._owned = Ownership(region.start)
+        if self.wrote:
+            self._owned = Ownership(region.start, [(region.start, region.end)], self.original)
         if self.kind == "revise":
             self.hunks = Hunks(joined(self._hunks()), region.start, region.end, self.original)
             for number, hunk in enumerate(self.hunks, start=1):
@@ -283,19 +291,19 @@ class LiveRun:
         """Whether nothing of what the run wrote is left."""
         return self._owned is not None and not self._owned.spans
 
-    def restoration(self, text: str) -> Change | None:
+    def restoration(self, text: str) -> Edit | None:
         """The one change that takes the run's text out of a document and leaves the user's in."""
         if self._owned is None:
             return minimal_change(text, self.region.start, self.region.text, self.original)
-        spans = self._owned.spans
+        spans, replaced = self._owned.spans, self._owned.replaced
         if not spans:
-            return Change(self._owned.anchor, "", self.original) if self.original else None
+            return Edit(self._owned.anchor, "", replaced) if replaced else None
         first, last = spans[0][0], spans[-1][1]
         kept = "".join(text[end:start] for (_, end), (start, _) in pairwise(spans))
-        return minimal_change(text, first, text[first:last], self.original + kept)
+        return minimal_change(text, first, text[first:last], replaced + kept)
 
 
 def _inserted(old: str, new: str) -> tuple[int, int]:
     """Which part of `new` is not in `old`."""
     change = minimal_change(old, 0, old, new)
-    return (0, 0) if change is None else (change.start, change.start + len(change.inserted))
+    return (0, 0) if change is None else (change.start, change.start + len(change.new))

@@ -24,7 +24,7 @@ from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
-from reviser.core.edits import Change, end_of_writing, with_all
+from reviser.core.edits import Edit, end_of_writing, with_all
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import excerpt
 from reviser.proofreading.editing.lists import Lists
@@ -64,7 +64,7 @@ class Written:
 class Editor(Protocol):
     """The editor at the other end."""
 
-    async def apply(self, label: str, document: Document, change: Change) -> bool:
+    async def apply(self, label: str, document: Document, change: Edit) -> bool:
         """Ask for an edit of this very version of the document; False if it is refused."""
 
     def show(self, run: LiveRun) -> None:
@@ -225,7 +225,7 @@ class LiveRuns:
         if document := self._documents.get(uri):
             self._editor.show_changes(document)
 
-    def as_sent(self, document: Document, before: str, changes: list[Change]) -> list[Change]:
+    def as_sent(self, document: Document, before: str, changes: list[Edit]) -> list[Edit]:
         """The changes of a message, as one if they are the parts that an editor made of one edit of ours."""
         if len(changes) < 2:
             return changes
@@ -234,7 +234,7 @@ class LiveRuns:
         expected = run is not None and run.uri == document.uri and run.expects(joined)
         return [joined] if expected or self._restorer.expects(document) else changes
 
-    def follow(self, document: Document, change: Change) -> bool:
+    def follow(self, document: Document, change: Edit) -> bool:
         """Take over a change of a document; True if it is an edit of a run's own."""
         ours = False
         restored = self._restorer.settle(document)
@@ -322,8 +322,16 @@ class LiveRuns:
             run.settle()
             self._editor.show(run)
             self._editor.end(run)
+            if not run.wrote:
+                self._forget(run)
             self._show_changes(run.uri)
             self._sum_up(run)
+
+    def _forget(self, run: LiveRun) -> None:
+        """A run that showed nothing leaves nothing to accept or to take back."""
+        runs = self._runs.get(run.uri, [])
+        if run in runs:
+            runs.remove(run)
 
     def _sum_up(self, run: LiveRun) -> None:
         """Say what the user would look for in vain in the document."""
@@ -373,7 +381,7 @@ class LiveRuns:
             if run.whole or run.next_change(document.text) is not None:
                 self._news.set()
 
-    async def _edit(self, run: LiveRun, document: Document, change: Change) -> None:
+    async def _edit(self, run: LiveRun, document: Document, change: Edit) -> None:
         """One edit: sent for the version at hand, and judged by what comes back as a change."""
         version = document.version
         run.sent(change)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lsp_server.documents.document import Document, Documents
 from lsp_server.documents.hunks import Hunk
 from lsp_server.runs.live_run import LiveRun
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 
 _RETRIES = 50
@@ -31,7 +31,7 @@ class Restorer:
     def __init__(
         self,
         documents: Documents,
-        apply: Callable[[str, Document, Change], Awaitable[bool]],
+        apply: Callable[[str, Document, Edit], Awaitable[bool]],
         await_change: Callable[[], Awaitable[None]],
     ) -> None:
         self._documents = documents
@@ -79,9 +79,9 @@ class Restorer:
             change = run.restoration(document.text)
             if change is None:
                 return False
-            wanted = change.apply_to(document.text)
-            await self._ask(run.label, document, change)
-            if document.text == wanted or run.left:
+            applied, settled = await self._restore(run, [], run.label, document, change)
+            # A change of the user's may have come in one message with ours, so that no text tells of it.
+            if settled or (applied and run.left):
                 return True
         raise ReviserError(_REFUSED)
 
@@ -92,18 +92,25 @@ class Restorer:
                 return
             document = self._document(run)
             change = run.hunks.restoration(document.text, hunks)
-            self._restoring = Restoring(run, hunks, change.apply_to(document.text))
-            try:
-                applied = await self._ask(label, document, change)
-            finally:
-                self._restoring = None
+            applied, _ = await self._restore(run, hunks, label, document, change)
             if applied:
                 # A change of the user's came between, or with ours. Where the text does not tell whether
                 # the old one was put back, better once too few than twice.
                 run.hunks.forget([hunk for hunk in hunks if hunk.hidden])
         raise ReviserError(_REFUSED)
 
-    async def _ask(self, label: str, document: Document, change: Change) -> bool:
+    async def _restore(
+        self, run: LiveRun, hunks: list[Hunk], label: str, document: Document, change: Edit
+    ) -> tuple[bool, bool]:
+        """Ask for an edit: whether the editor says that it did it, and whether the document shows it."""
+        self._restoring = Restoring(run, hunks, change.apply_to(document.text))
+        try:
+            applied = await self._ask(label, document, change)
+            return applied, self._restoring is None
+        finally:
+            self._restoring = None
+
+    async def _ask(self, label: str, document: Document, change: Edit) -> bool:
         """Ask for an edit, and see the document changed; whether the editor says that it did it."""
         version = document.version
         applied = await self._apply(label, document, change)

@@ -30,7 +30,7 @@ from lsp_server.worker.tasks import (
     decode_order,
     encode_event,
 )
-from reviser.core.edits import Change, within
+from reviser.core.edits import Edit, within
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def generations(session: Session, task: Task) -> Iterator[tuple[Generation, int,
         yield run, first - task.start, last - task.start
 
 
-def _edits(run: Generation, frame: Frame) -> tuple[Change, ...]:
+def _edits(run: Generation, frame: Frame) -> tuple[Edit, ...]:
     """What a step of a run has changed in what the run has written."""
     changes = [edit.change for edit in frame.edits]
     start = len(run.window.before) + len(run.window.prefix)
@@ -393,7 +393,3 @@ def _take(lock: Path) -> bool:
         if os.fstat(handle).st_nlink:
             return True
         os.close(handle)
-
-
-if __name__ == "__main__":
-    serve_streams()

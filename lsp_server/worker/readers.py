@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lsp_server.worker.tasks import Event, Reading, Task
-from reviser.core.edits import Change as Edit
+from reviser.core.edits import Edit
 
 if TYPE_CHECKING:
     from reviser.proofreading.incremental import Checker
@@ -42,8 +42,8 @@ class Readers:
         wanted: Callable[[], bool],
     ) -> None:
         """Send what is found, as long as it is wanted."""
+        from reviser.proofreading.document import Draft
         from reviser.proofreading.project.words import Words
-        from reviser.proofreading.proofreader import Draft
         from reviser.prose import Format
 
         self._give_way()
@@ -77,11 +77,12 @@ class Readers:
         wanted: Callable[[], bool],
     ) -> None:
         """Proofread a part of a text, and send what changes in its passages, edit by edit."""
-        from reviser.proofreading.editing.findings import Finding
+        from reviser.proofreading.document import Draft
         from reviser.proofreading.editing.revising import revise
+        from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.project.ignoring import Place
         from reviser.proofreading.project.words import Words
-        from reviser.proofreading.proofreader import Change, Draft, Proofreader
+        from reviser.proofreading.suggestion import Suggestion
         from reviser.prose import Format, Span
         from reviser.session.session import check_revises
 
@@ -92,7 +93,7 @@ class Readers:
         draft = Draft(task.text, Format(task.format), Words(task.words), within)
         ignored = {Place(*one) for one in task.ignored}
 
-        def is_wanted(change: Change) -> bool:
+        def is_wanted(change: Suggestion) -> bool:
             place = Place.of(task.name, task.text, change.start, change.old, change.new)
             return place not in ignored
 
@@ -112,7 +113,7 @@ class Readers:
                         first=first - task.start,
                         last=last - task.start,
                         cursor=cursor,
-                        label=Finding.of(change).says,
+                        label=change.says,
                     )
                 )
         except Cancelled:
@@ -121,9 +122,9 @@ class Readers:
         send(Event(task.id, "done", ending=ending, evaluated=used))
 
     def _checker(self, task: Reading, engine: Engine) -> Checker:
-        from reviser.proofreading.changes import Kind
         from reviser.proofreading.incremental import Checker
-        from reviser.proofreading.proofreader import Proofreader
+        from reviser.proofreading.pipeline import Proofreader
+        from reviser.proofreading.suggestion import Kind
 
         place = (task.key, task.confidence, task.kinds)
         checker = self._checkers.pop(place, None)

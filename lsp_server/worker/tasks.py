@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 
 # Long enough for any document's surroundings of a cursor; a longer line is no message of ours.
 LINE_LIMIT = 1 << 24
@@ -108,7 +108,7 @@ class Event:
     id: int
     kind: Literal["loading", "begun", "step", "found", "done", "failed"]
     trailing_space: int = 0
-    edits: Sequence[Change] = ()
+    edits: Sequence[Edit] = ()
     first: int = 0
     last: int = 0
     cursor: int = 0
@@ -153,7 +153,7 @@ def encode_event(event: Event) -> bytes:
 
 def decode_event(line: bytes) -> Event:
     fields = json.loads(line)
-    return Event(**(fields | {"edits": tuple(Change(**one) for one in fields.get("edits", ()))}))
+    return Event(**(fields | {"edits": tuple(Edit(**one) for one in fields.get("edits", ()))}))
 
 
 def decode_order(line: bytes) -> Order | ModelKey | int:

@@ -17,10 +17,11 @@ from typing import Final, TypeVar
 
 import reviser
 from reviser.checking.findings import Result
+from reviser.core.edits import Edit
 from reviser.core.files import home_folder
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Change, Draft
+from reviser.proofreading.document import Draft
 from reviser.proofreading.request import Request
+from reviser.proofreading.suggestion import Kind, Suggestion
 
 MOST_BYTES: Final = 64 << 20
 """The size of a cache; what was not used for longest makes room."""
@@ -185,7 +186,7 @@ def _decoded(value: str, text: str) -> Result | None:
     try:
         sentences, rows = json.loads(value)
         changes = tuple(
-            Change(start, old, new, confidence, Kind(kind))
+            Suggestion(Edit(start, old, new), Kind(kind), confidence)
             for start, old, new, confidence, kind in rows
         )
         result = Result(changes, int(sentences))

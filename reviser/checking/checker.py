@@ -17,25 +17,26 @@ from reviser.checking.workers import (
 )
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
-from reviser.proofreading.proofreader import Draft
+from reviser.proofreading.document import Draft
 from reviser.proofreading.request import Request
 from reviser.session.documents import Document
 
 
 @dataclass(frozen=True)
 class Checker:
-    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache."""
+    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache, `encoding` to let the bytes tell."""
 
     request: Request
     model: str | None = None
     jobs: int | None = None
     threads: int | None = None
     cache_folder: Path | None = None
+    encoding: str | None = None
 
     def read(self, path: Path, name: Path) -> Source | Failed:
         """The document at `path`, which is called `name`; its format follows from the name."""
         try:
-            document = Document.read(path)
+            document = Document.read(path, self.encoding)
             format = self.request.format_of(name, document.text)
             return Source(name, document, Draft(document.text, format, self.request.words(name)))
         except ReviserError as error:

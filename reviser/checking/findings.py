@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.proofreader import Change, Draft
+from reviser.proofreading.document import Draft
+from reviser.proofreading.suggestion import Suggestion
 from reviser.session.documents import Document
 
 
@@ -22,7 +23,7 @@ class Place(NamedTuple):
 class Result(NamedTuple):
     """The changes that a proofreader found in a text, in order, and the number of sentences it read."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Suggestion, ...]
     sentences: int
 
 
@@ -40,7 +41,7 @@ class Finding:
     """A change that was found in a document."""
 
     source: Source
-    change: Change
+    change: Suggestion
 
     @cached_property
     def start(self) -> Place:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from reviser.checking.findings import Checked, Failed, Finding
+from reviser.proofreading.project.folders import Skipped
 
 
 def text_line(finding: Finding) -> str:
@@ -55,14 +56,15 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def json_report(outcomes: Sequence[Checked | Failed]) -> str:
-    """All findings, what could not be checked, and how many documents were."""
+def json_report(outcomes: Sequence[Checked | Failed], skipped: Sequence[Skipped] = ()) -> str:
+    """All findings, what could not be checked, how many documents were, and the files that were skipped."""
     checked = [one for one in outcomes if isinstance(one, Checked)]
     failed = [one for one in outcomes if isinstance(one, Failed)]
     report = {
         "findings": [_finding(finding) for one in checked for finding in one.findings],
         "errors": [{"file": str(one.name), "message": str(one.error)} for one in failed],
         "checked": len(checked),
+        "skipped": [{"file": str(one.path), "reason": one.reason} for one in skipped],
     }
     return json.dumps(report, ensure_ascii=False, indent=2)
 

@@ -9,30 +9,14 @@ from typing import Final
 from urllib.parse import quote
 
 import reviser
+from reviser.checking.explanations import EXPLANATIONS
 from reviser.checking.findings import Checked, Failed, Finding
 from reviser.checking.reports import message, shown
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.suggestion import Kind
 
 _SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-_DESCRIPTIONS: Final = {
-    Kind.SPELLING: "A word is misspelt.",
-    Kind.AGREEMENT: "A verb does not agree with its subject.",
-    Kind.VERB_FORM: "A verb has the wrong form.",
-    Kind.NOUN_NUMBER: "A noun should be in the singular or the plural.",
-    Kind.WORD_FORM: "A word has the wrong form.",
-    Kind.ARTICLE: "An article is wrong, missing or not needed.",
-    Kind.PREPOSITION: "A preposition is wrong, missing or not needed.",
-    Kind.PUNCTUATION: "A punctuation mark is wrong, missing or not needed.",
-    Kind.CASE: "A capital or a small letter is wrong.",
-    Kind.JOINED_OR_SPLIT: "Words should be joined or split.",
-    Kind.CONFUSED_WORD: "A word was confused with another.",
-    Kind.WORD_ORDER: "Words are in the wrong order.",
-    Kind.MISSING_WORD: "A word is missing.",
-    Kind.EXTRA_WORD: "A word is not needed.",
-    Kind.OTHER: "A passage should read differently.",
-}
 _KINDS: Final = list(Kind)
 
 
@@ -58,10 +42,21 @@ def sarif_report(outcomes: Sequence[Checked | Failed]) -> str:
 
 
 def _rule(kind: Kind) -> dict[str, object]:
+    about = EXPLANATIONS[kind]
+    leaving = (
+        "To leave a passage as it is: add a word to .reviser/words.txt, ignore the place in an editor, "
+        f"or leave out the kind with --except {_rule_id(kind)}."
+    )
     return {
         "id": _rule_id(kind),
         "name": "".join(word.capitalize() for word in kind.value.split()),
-        "shortDescription": {"text": _DESCRIPTIONS[kind]},
+        "shortDescription": {"text": about.short},
+        "fullDescription": {"text": about.full},
+        "helpUri": about.page,
+        "help": {
+            "text": f"{about.full} Wrong: {about.wrong} Right: {about.right} {leaving}",
+            "markdown": f"{about.full}\n\n- Wrong: {about.wrong}\n- Right: {about.right}\n\n{leaving}",
+        },
         "defaultConfiguration": {"level": "warning"},
     }
 

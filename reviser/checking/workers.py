@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final
 
 from reviser.checking.findings import Result
 from reviser.core.errors import ReviserError
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Draft
+from reviser.proofreading.document import Draft
+from reviser.proofreading.suggestion import Kind
 
 if TYPE_CHECKING:
-    from reviser.proofreading.proofreader import Proofreader
+    from reviser.proofreading.pipeline import Proofreader
 
 _LEAST_BATCH: Final = 8_000
 _MOST_BATCH: Final = 64_000
@@ -49,7 +49,7 @@ class Reading:
         return replace(self, threads=max(1, min(usable_cores() // jobs, _MOST_THREADS)))
 
     def load(self) -> Proofreader:
-        from reviser.proofreading.proofreader import Proofreader
+        from reviser.proofreading.pipeline import Proofreader
         from reviser.session.engine import load_engine
 
         engine = load_engine(self.model, threads=self.threads)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from reviser.checkpoints.bounded import read_json
 from reviser.core.errors import ReviserError
+from reviser.core.files import home_folder
 
 # What the model is called that is used when none is named: the package's, or the user's own.
 DEFAULT = "default"
@@ -28,17 +28,7 @@ class Entry:
 
 def user_folder() -> Path:
     """Where this user's models are: `$REVISER_HOME/models`, or the platform's place for data."""
-    if home := os.environ.get("REVISER_HOME"):
-        return Path(home) / "models"
-    return _data_folder() / "reviser" / "models"
-
-
-def _data_folder() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return home_folder("XDG_DATA_HOME", ".local/share") / "models"
 
 
 def embedded_folder() -> Path:

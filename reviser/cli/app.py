@@ -41,7 +41,16 @@ app.add_typer(bench)
 app.command()(lsp)
 app.command()(serve)
 app.command()(mcp)
-app.command()(tui)
+app.command()(readable_by_typer(tui))
+
+_REASONS = {
+    "int_parsing": "{value} is not a whole number",
+    "float_parsing": "{value} is not a number",
+    "greater_than_equal": "{value} is not at least {ge:g}",
+    "less_than_equal": "{value} is not at most {le:g}",
+    "value_error": "{error}",
+}
+"""What is said of a value that is refused, by the names that pydantic has for the reasons."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -80,8 +89,21 @@ def run_app() -> int:
 
 def _complain_about_words(error: Any) -> int:
     """One sentence about words that the command does not understand, and where to read on."""
+    if reason := _reason_of_validator(error.__cause__):
+        error.message = reason
     said = " ".join(error.format_message().split()).rstrip(".")
     if said:
         place = error.ctx.command_path if error.ctx else "reviser"
         complain(f"{said[0].lower()}{said[1:]} (see {place} --help)")
     return int(error.exit_code)
+
+
+def _reason_of_validator(error: Any) -> str | None:
+    """Why pydantic, which newer versions of Typer use, refuses a value; None if another error, or none, is behind it."""
+    if not hasattr(error, "errors"):
+        return None
+    first = error.errors()[0]
+    reason = _REASONS.get(first["type"])
+    if reason is None:
+        return str(first["msg"])
+    return reason.format(value=first["input"], **first.get("ctx", {}))

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from reviser.core.errors import ReviserError
@@ -51,11 +52,18 @@ class _Messages(io.FileIO):
             return memoryview(data).nbytes
 
 
+@cache
+def started_by() -> int:
+    """The process that started this command, as it was in the command's first moment: later another may have adopted it."""
+    return os.getppid()
+
+
 def run_command(load: Callable[[], Callable[[], int | None]]) -> NoReturn:
     """Load a command, carry it out, and end the process with its exit status.
 
     Until it is loaded, and once it is over, Ctrl-C simply ends the process: there is nothing to tidy up.
     """
+    started_by()
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+from reviser.core.counts import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Splice:
@@ -61,6 +63,13 @@ class Action(Protocol):
     def objection(self, board: Board) -> str | None: ...
     def plan(self, board: Board) -> Plan: ...
     def inverse(self, board: Board) -> tuple[Action, ...]: ...
+
+
+def _lacking(wanted: int, there: int, side: str, what: str = "editable token") -> str:
+    """Why so many tokens beside the cursor cannot be taken."""
+    if wanted < 1:
+        return f"an action takes 1 token or more, not {wanted}"
+    return f"there {'is' if there == 1 else 'are'} {counted(there, what)} to the {side} of the cursor, not {wanted}"
 
 
 def _moves(*deltas: int) -> tuple[Action, ...]:
@@ -194,7 +203,7 @@ class SpanDelete:
     def objection(self, board: Board) -> str | None:
         if 1 <= self.k <= board.cursor - board.low:
             return None
-        return f"{self.k} editable tokens do not stand left of the cursor"
+        return _lacking(self.k, board.cursor - board.low, "left")
 
     def plan(self, board: Board) -> Plan:
         start = board.cursor - self.k
@@ -213,7 +222,7 @@ class Swap:
     def objection(self, board: Board) -> str | None:
         if board.cursor - board.low >= 2:
             return None
-        return "two editable tokens do not stand left of the cursor"
+        return _lacking(2, board.cursor - board.low, "left")
 
     def plan(self, board: Board) -> Plan:
         u = board.cursor
@@ -243,7 +252,7 @@ class SpanMove:
         u, k, j = board.cursor, self.k, self.j
         available = board.high - u if self.right else u - board.low
         if not 1 <= k <= available:
-            return f"{k} editable tokens do not stand {self._side} of the cursor"
+            return _lacking(k, available, self._side)
         if self.right:
             fits = board.low <= j <= u or u + k <= j <= min(board.high, board.length - 1)
         else:
@@ -293,7 +302,7 @@ class SpanCopy:
         available = board.length - board.cursor if self.right else board.cursor
         if not 1 <= self.k <= available:
             side = "right" if self.right else "left"
-            return f"{self.k} tokens do not stand {side} of the cursor"
+            return _lacking(self.k, available, side, "token")
         if not board.low <= self.j <= board.high:
             return f"a span cannot be copied to boundary {self.j}"
         return None if board.room >= self.k else "the canvas is full"

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from reviser.core.text import Extent
+
 # An edit rewrites one chunk, and what is asked next sums up over those between here and there.
 _CHUNK = 8192
 
@@ -15,12 +17,13 @@ _LINE_ENDING = re.compile(r"\r\n|\r|\n")
 class _Chunk:
     """A piece of the text; a `\\r\\n` never straddles two of them."""
 
-    __slots__ = ("_starts", "endings", "text")
+    __slots__ = ("_extent", "_starts", "endings", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.endings = text.count("\n") + text.count("\r") - text.count("\r\n")
         self._starts: list[int] | None = None
+        self._extent: Extent | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -28,6 +31,12 @@ class _Chunk:
         if self._starts is None:
             self._starts = [found.end() for found in _LINE_ENDING.finditer(self.text)]
         return self._starts
+
+    @property
+    def extent(self) -> Extent:
+        if self._extent is None:
+            self._extent = Extent.of(self.text)
+        return self._extent
 
 
 class Buffer:
@@ -40,6 +49,8 @@ class Buffer:
         # Where each chunk starts and how many line endings are before it, as far as was asked for since the last edit.
         self._offsets = [0]
         self._lines = [0]
+        # The same in all units, which few ask for.
+        self._extents = [Extent()]
 
     def _sum_up(self) -> None:
         """Let one chunk more be known by where it ends."""
@@ -96,7 +107,7 @@ class Buffer:
         self._chunks[first : last + 1] = come
         self._length += len(new) - len(removed)
         self._endings += sum(chunk.endings for chunk in come) - sum(chunk.endings for chunk in gone)
-        del self._offsets[first + 1 :], self._lines[first + 1 :]
+        del self._offsets[first + 1 :], self._lines[first + 1 :], self._extents[first + 1 :]
         return removed
 
     def line_of(self, offset: int) -> int:
@@ -104,6 +115,14 @@ class Buffer:
         index = self._chunk_at(offset)
         local = offset - self._offsets[index]
         return self._lines[index] + bisect_right(self._chunks[index].starts, local)
+
+    def extent(self, offset: int) -> Extent:
+        """How far the text up to `offset` reaches, in every unit."""
+        index = self._chunk_at(offset)
+        while len(self._extents) <= index:
+            self._extents.append(self._extents[-1] + self._chunks[len(self._extents) - 1].extent)
+        head = self._chunks[index].text[: offset - self._offsets[index]]
+        return self._extents[index] + Extent.of(head)
 
     def line_start(self, line: int) -> int:
         """The offset at which a line starts."""

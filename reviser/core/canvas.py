@@ -1,15 +1,18 @@
 """The mutable canvas: tokens, a cursor, protected ends, and the one place where state changes.
 
 The tokens live in a gap buffer made of two stacks: those left of the gap, and those right of it in
-reverse. Edits and moves near the gap cost what they touch, whatever the length of the canvas.
+reverse. Edits and moves near the gap cost what they touch, whatever the length of the canvas. They are
+arrays of numbers, not of objects, so that a file of many megabytes fits.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from reviser.core.actions import Action, Plan, Splice, Stop
+from reviser.core.counts import counted
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import ValidIds, Vocabulary
 
@@ -46,10 +49,13 @@ class Canvas:
         self.revision = 0
         """Counts the changes of the tokens."""
         self.last_change: tuple[Splice, ...] = ()
-        self._left = list(tokens)
+        self._left = array("I")
+        self._left.extend(tokens)
         if max_length is not None and len(self._left) > max_length:
-            raise ReviserError(f"{len(self._left)} tokens do not fit on a canvas of {max_length}")
-        self._right: list[int] = []
+            raise ReviserError(
+                f"{counted(len(self._left), 'token')} do not fit on a canvas of {max_length}"
+            )
+        self._right = array("I")
         self._done: list[_Done] = []
         self._undone: list[_Done] = []
         self.protect(prefix, suffix, cursor)
@@ -75,7 +81,7 @@ class Canvas:
     @property
     def tokens(self) -> list[int]:
         """All tokens, as a new list."""
-        return self._left + self._right[::-1]
+        return (self._left + self._right[::-1]).tolist()
 
     @property
     def cursor(self) -> int:
@@ -181,7 +187,7 @@ class Canvas:
             self._bring_gap(splice.start + len(splice.removed))
             if splice.removed:
                 del self._left[splice.start :]
-            self._left += splice.inserted
+            self._left.extend(splice.inserted)
         self._cursor = cursor
         if cursor != len(self._left):
             self._bring_gap(cursor)
@@ -189,8 +195,8 @@ class Canvas:
     def _bring_gap(self, boundary: int) -> None:
         shift = boundary - len(self._left)
         if shift < 0:
-            self._right.extend(reversed(self._left[boundary:]))
+            self._right.extend(self._left[boundary:][::-1])
             del self._left[boundary:]
         elif shift > 0:
-            self._left.extend(reversed(self._right[-shift:]))
+            self._left.extend(self._right[-shift:][::-1])
             del self._right[-shift:]

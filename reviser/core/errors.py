@@ -19,6 +19,14 @@ class BadTrajectory(ReviserError):
     """A trajectory file that cannot be read or replayed."""
 
 
+class NotText(ReviserError):
+    """A file that holds no text."""
+
+
+class UnknownEncoding(NotText):
+    """A file that may hold text, in an encoding that cannot be told or is not the one that was named."""
+
+
 class FileChanged(ReviserError):
     """A file that somebody else wrote after it was read, and that is left as it is."""
 

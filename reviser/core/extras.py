@@ -14,7 +14,7 @@ EXTRAS = {
     "prose": ("markdown_it", "mdit_py_plugins", "tree_sitter"),
     "torch": ("gguf", "huggingface_hub", "torch"),
     "train": ("codespell_lib", "lemminflect", "numba", "unidiff"),
-    "tui": ("textual",),
+    "tui": ("regex", "textual"),
 }
 """The smallest extra that brings each package, by the name under which it is imported."""
 

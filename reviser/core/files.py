@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from reviser.core.errors import FileChanged, ReviserError
 
@@ -44,10 +44,18 @@ def input_name(path: Path | str) -> str:
     return "standard input" if str(path) == "-" else str(path)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of the file at `path`, or of standard input for `-`."""
+@contextlib.contextmanager
+def open_input(path: Path) -> Iterator[io.BufferedReader]:
+    """The file at `path`, or standard input for `-`, open for reading; it raises `ReviserError` for what cannot be read."""
     try:
-        return sys.stdin.buffer.read() if path == STREAM else path.read_bytes()
+        with contextlib.ExitStack() as open_files:
+            if path == STREAM:
+                file = cast("io.BufferedReader", sys.stdin.buffer)
+            else:
+                file = open_files.enter_context(path.open("rb"))
+            if _is_endless(file):
+                raise ReviserError(f"{input_name(path)} is a device, not a file")
+            yield file
     except FileNotFoundError:
         raise ReviserError(f"there is no file {path}") from None
     except IsADirectoryError:
@@ -55,7 +63,26 @@ def read_bytes(path: Path) -> bytes:
     except PermissionError:
         raise ReviserError(f"{path} may not be read by you") from None
     except OSError as error:
-        raise ReviserError(f"{input_name(path)} cannot be read: {error.strerror}") from None
+        raise ReviserError(
+            f"{input_name(path)} cannot be read: {error.strerror or error}"
+        ) from None
+
+
+def _is_endless(file: BinaryIO) -> bool:
+    """Whether an open file is a device, such as /dev/zero; a terminal ends with Ctrl+D, and the null device at once."""
+    try:
+        status = os.fstat(file.fileno())
+    except io.UnsupportedOperation:  # a stream in memory
+        return False
+    if not (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)):
+        return False
+    return not file.isatty() and status.st_rdev != Path(os.devnull).stat().st_rdev
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of the file at `path`, or of standard input for `-`."""
+    with open_input(path) as file:
+        return file.read()
 
 
 def read_utf8(path: Path) -> str:

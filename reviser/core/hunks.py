@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
 
-from reviser.core.edits import Change, with_all
+from reviser.core.edits import Edit, with_all
 
 _JOINER = "\u200d"
 # Words are compared with words where that takes a moment; what is longer was written anew as a whole.
@@ -17,7 +17,7 @@ _COMPARED = 1_000_000
 _Hunk = tuple[int, int, int, int]
 
 
-def changed_words(old: str, edits: Sequence[Change]) -> list[Change]:
+def changed_words(old: str, edits: Sequence[Edit]) -> list[Edit]:
     """What edits, made one after the other, have changed in a text, word by word, by places in the text after them.
 
     The edits say which characters stayed all the way, so that this costs no comparison of
@@ -26,15 +26,15 @@ def changed_words(old: str, edits: Sequence[Change]) -> list[Change]:
     new = with_all(old, edits)
     hunks = _merged(_widened(old, new, list(_moved_apart(len(old), edits))))
     fine = [inner for hunk in hunks for inner in _within(old, new, hunk)]
-    return [Change(c, old[a:b], new[c:d]) for a, b, c, d in _joined_by_space(old, fine)]
+    return [Edit(c, old[a:b], new[c:d]) for a, b, c, d in _joined_by_space(old, fine)]
 
 
-def _moved_apart(length: int, edits: Sequence[Change]) -> Iterator[_Hunk]:
+def _moved_apart(length: int, edits: Sequence[Edit]) -> Iterator[_Hunk]:
     """Where characters of a text of that length went, or others came."""
     # For each character its place in the old text; None if it was not there.
     origins: list[int | None] = list(range(length))
     for edit in edits:
-        origins[edit.start : edit.end] = [None] * len(edit.inserted)
+        origins[edit.start : edit.end] = [None] * len(edit.new)
     behind_old = behind_new = 0
     for place, origin in enumerate([*origins, length]):
         if origin is not None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from reviser.core.actions import Splice
-from reviser.core.edits import Change, cuts_line_ending
+from reviser.core.edits import Edit, cuts_line_ending
 
 
 class TokenBytes(Protocol):
@@ -111,9 +111,9 @@ class TextEdit:
         return TextEdit(start, end, self.removed, self.inserted)
 
     @property
-    def change(self) -> Change:
+    def change(self) -> Edit:
         """The edit by characters alone."""
-        return Change(self.start.chars, self.removed, self.inserted)
+        return Edit(self.start.chars, self.removed, self.inserted)
 
     def apply_to(self, text: str) -> str:
         return text[: self.start.chars] + self.inserted + text[self.end.chars :]
@@ -300,7 +300,7 @@ def minimal_edit(home: Extent, before: str, removed: str, inserted: str, after: 
     `before` and `after` are the characters around them, and `home` is where `before` starts; the edit
     is widened into them where it would cut a `\\r\\n`.
     """
-    core = Change.between(removed, inserted, len(before))
+    core = Edit.between(removed, inserted, len(before))
     old, new = before + removed + after, before + inserted + after
     start = core.start - cuts_line_ending(old, core.start)
     end = core.end + cuts_line_ending(old, core.end)

@@ -11,16 +11,31 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from reviser import __version__
+from reviser.core.canvas import Canvas
+from reviser.core.counts import counted
 from reviser.core.errors import BadTrajectory, ReviserError, UnknownId
 from reviser.core.files import input_name
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Run
 
 FORMAT_VERSION = 1
+
+
+class RecordableRun(Protocol):
+    """What a run has done: its canvas and every id of its history, of which the first `seeded` were given."""
+
+    @property
+    def canvas(self) -> Canvas: ...
+    @property
+    def history(self) -> list[int]: ...
+    @property
+    def seeded(self) -> int: ...
+    @property
+    def seed(self) -> int | None:
+        """The seed of its random choices, where it had one."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,9 @@ class Trajectory:
         return self.prefix_tokens + self.suffix_tokens + back + draft
 
     @classmethod
-    def record(cls, run: Run, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
+    def record(
+        cls, run: RecordableRun, tokenizer: Tokenizer, model: str | None = None
+    ) -> Trajectory:
         """The run so far."""
         canvas = run.canvas
         tokens = canvas.tokens
@@ -65,7 +82,7 @@ class Trajectory:
             final_text=decode(tokenizer, tokens),
             cursor=canvas.cursor,
             model=model,
-            seed=run.sampler.seed,
+            seed=run.seed,
             vocabulary=canvas.vocabulary,
             versions={"format": FORMAT_VERSION, "reviser": __version__},
         )
@@ -117,12 +134,12 @@ class Trajectory:
         written = trajectory.prefix_tokens + trajectory.suffix_tokens
         if written > len(ids) or trajectory.seed_actions > len(ids):
             raise BadTrajectory(
-                f"the trajectory has {len(ids)} actions, too few to have written its prompt"
+                f"the trajectory has {counted(len(ids), 'action')}, too few to have written its prompt"
             )
         return trajectory
 
 
-def _draft_tokens(run: Run) -> int | None:
+def _draft_tokens(run: RecordableRun) -> int | None:
     """How many tokens the draft had that a run revised; None if there was none."""
     given, marker = run.history[: run.seeded], run.canvas.vocabulary.draft_id
     return len(given) - 1 - given.index(marker) if marker in given else None

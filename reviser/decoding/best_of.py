@@ -5,7 +5,6 @@ What is best is decided in `reviser.decoding.filling`; here the model writes and
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from reviser.core.actions import Action, Splice
@@ -15,6 +14,7 @@ from reviser.decoding.guidance import Guided
 from reviser.decoding.left_to_right import Reading
 from reviser.decoding.lookahead import copy_of
 from reviser.decoding.rollout import Policy, Rollout, Step
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.sampler import Choice, Sampler
 
 Begin = Callable[[Canvas, Sampler], Rollout]
@@ -37,39 +37,36 @@ class BestRollout(Rollout):
         begin: Begin,
         reading: Reading,
         *,
+        rules: Sequence[Rule] = (),
         guided: Guided | None = None,
         tries: int = TRIES,
         max_actions: int = 256,
         fits: Callable[[Sequence[int]], bool] | None = None,
     ) -> None:
-        super().__init__(policy, canvas, history, sampler, max_actions=max_actions)
+        super().__init__(policy, canvas, history, sampler, rules=rules, max_actions=max_actions)
         self._reading = reading
         self._fits = fits
         self._guided = guided
         self._tries = tries
-        self._planned: deque[Choice] | None = None
+        self._searches = True
         self._writing = _Writing(lambda: begin(copy_of(self.canvas), self.sampler))
         self.ended_by_model = False
 
-    def __next__(self) -> Step:
-        if self.over:
-            raise StopIteration
-        if self._planned is None:
-            self._planned = deque(self._best())
-            if self.over:
-                raise StopIteration
-        if self._planned:
-            choice = self._planned.popleft()
-            return self._carry_out(choice, self.canvas.action(choice.id))
-        return super().__next__()
-
     def take(self, id: int, action: Action | None = None) -> Step:
-        self._planned = deque()
+        self._searches = False
         return super().take(id, action)
 
     def take_back(self) -> tuple[Splice, ...]:
-        self._planned = deque()
+        self._searches = False
         return super().take_back()
+
+    def _decide(self) -> Sequence[Choice]:
+        if self._searches:
+            self._searches = False
+            best = self._best()
+            if best or self._cancelled:
+                return best
+        return super()._decide()
 
     def _best(self) -> tuple[Choice, ...]:
         around = Surroundings.of(self.canvas, self._reading.readable)

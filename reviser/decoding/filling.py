@@ -19,8 +19,8 @@ import numpy as np
 
 from reviser.core.canvas import Canvas
 from reviser.decoding.lookahead import copy_of
-from reviser.decoding.policy import shared_length
 from reviser.decoding.sampler import Choice
+from reviser.model.scoring import shared_length
 
 TRIES: Final = 3
 """Fillings that are written at the most, unless told otherwise; most of them only in part."""

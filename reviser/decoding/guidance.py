@@ -18,7 +18,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.filling import Surroundings
 from reviser.decoding.left_to_right import Reading
 from reviser.decoding.rollout import Policy
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 
 GUIDANCE: Final = 0.5
 """By how much of the difference a token becomes likelier."""

@@ -7,123 +7,82 @@ another one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Final
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Policy
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Choices, ReadingDecoder, Rows, Scores, shared_length
 
-if TYPE_CHECKING:
-    from reviser.native.batch import NativeBatch
-    from reviser.native.decoder import NativeDecoder
-    from reviser.proofreading.overtyping import OvertypingRules
-
-READABLE = 512
+READABLE: Final = 512
 """Ids of a text that can be read at the most."""
-
-
-class Reading(Protocol):
-    """Reads a text from left to right."""
-
-    @property
-    def readable(self) -> int:
-        """Ids of a text at the most."""
-
-    def chances(self, ids: Sequence[int], last: int) -> list[float]:
-        """The log-probabilities of the `last` ids, each after those before it; not all ids can be the last."""
-
-    def following(self, ids: Sequence[int], token: int, last: int) -> list[float]:
-        """The log-probability of `token` after each of the `last` ids: were the text to go on with it there."""
-
-    def scores(self, ids: Sequence[int]) -> Scores:
-        """The scores of what follows a text; the next call may reuse the array."""
-
-
-@runtime_checkable
-class _Reads(Protocol):
-    """A decoder that can read texts itself."""
-
-    @property
-    def readable(self) -> int: ...
-    def chances(self, ids: Sequence[int], last: int) -> list[float]: ...
-    def following(self, ids: Sequence[int], token: int, last: int) -> list[float]: ...
-    def scores(self, ids: Sequence[int]) -> Scores: ...
 
 
 def can_read(policy: Policy) -> bool:
     """Whether there is a reading by the model of a policy."""
-    try:
-        left_to_right(policy)
-    except ReviserError:
-        return False
-    return True
+    return _decoder(policy) is not None
 
 
 def left_to_right(policy: Policy) -> Reading:
     """A reading by the model of a policy; the history that the policy keeps stays as it is."""
-    if isinstance(policy, ModelPolicy):
-        decoder = policy.decoder
-        if isinstance(decoder, _Reads):
-            return decoder
-        from reviser.native.decoder import NativeDecoder
-
-        if isinstance(decoder, NativeDecoder):
-            return NativeReading(decoder, policy.vocabulary)
-    raise ReviserError("this model cannot read a text from left to right beside what it writes")
+    decoder = _decoder(policy)
+    if decoder is None:
+        raise ReviserError("this model cannot read a text from left to right beside what it writes")
+    return Reading(decoder, policy.vocabulary)
 
 
-class NativeReading:
-    """Reads in a row beside the native decoder's own history; what two texts begin with is read once."""
+def _decoder(policy: Policy) -> ReadingDecoder | None:
+    decoder = policy.decoder if isinstance(policy, ModelPolicy) else None
+    return decoder if isinstance(decoder, ReadingDecoder) else None
 
-    def __init__(self, decoder: NativeDecoder, vocabulary: Vocabulary) -> None:
+
+class Reading:
+    """Reads texts in a row beside a decoder's own history; what two texts begin with is read once."""
+
+    def __init__(self, decoder: ReadingDecoder, vocabulary: Vocabulary) -> None:
         self._decoder = decoder
         self._vocabulary = vocabulary
         self.readable = min(READABLE, decoder.capacity)
         self._seen: list[int] = []
 
     @cached_property
-    def _row(self) -> NativeBatch:
+    def _row(self) -> Rows:
         # Most runs read nothing, so the memory is taken by the first that does.
-        from reviser.native.batch import NativeBatch
-
-        return NativeBatch(self._decoder, 1, self.readable)
+        return self._decoder.rows(1, self.readable)
 
     @cached_property
-    def _rules(self) -> OvertypingRules:
-        from reviser.proofreading.overtyping import OvertypingRules
+    def _choices(self) -> Choices:
+        return Choices(self._vocabulary)
 
-        # What the library tells of a text's next id besides its probability is for proofreading; nobody looks at it here.
-        return OvertypingRules(replace(self._vocabulary, overtypes=True))
-
-    def chances(self, ids: Sequence[int], last: int) -> list[float]:
-        if not 0 < last < len(ids) or len(ids) > self.readable:
-            raise ReviserError(f"a text of 2 to {self.readable} ids can be read, all but its first")
-        first = len(ids) - last
-        # The scores before the first of the last ids are needed too, so the id before it is read again.
-        kept = min(shared_length(self._seen, ids), first - 1)
-        self._row.truncate(0, kept)
-        self._seen = list(ids[:-1])
-        (found,) = self._row.outlooks([0], [ids[kept:-1]], [ids[first:]], self._rules)
+    def score(self, ids: Sequence[int], asked: Sequence[int]) -> list[float]:
+        """The log-probability of each id that is asked about, after as many of the last ids of a text."""
+        if not 0 < len(asked) <= len(ids) <= self.readable:
+            raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
+        (found,) = self._row.outlooks([0], [self._unread(ids, len(asked))], [asked], self._choices)
         return [outlook.expected for outlook in found]
 
+    def chances(self, ids: Sequence[int], last: int) -> list[float]:
+        """The log-probabilities of the `last` ids, each after those before it; not all ids can be the last."""
+        if not 0 < last < len(ids) or len(ids) > self.readable:
+            raise ReviserError(f"a text of 2 to {self.readable} ids can be read, all but its first")
+        return self.score(ids[:-1], ids[-last:])
+
     def following(self, ids: Sequence[int], token: int, last: int) -> list[float]:
-        if not 0 < last <= len(ids) <= self.readable:
+        """The log-probability of `token` after each of the `last` ids: were the text to go on with it there."""
+        return self.score(ids, [token] * last)
+
+    def scores(self, ids: Sequence[int]) -> Scores:
+        """The scores of what follows a text; the next call may reuse the array."""
+        if not 0 < len(ids) <= self.readable:
             raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
+        found: Scores = self._row.read([0], [self._unread(ids, 1)])[0]
+        return found
+
+    def _unread(self, ids: Sequence[int], last: int) -> Sequence[int]:
+        """What of a text is to be read behind what the row keeps: the `last` ids at the least."""
         kept = min(shared_length(self._seen, ids), len(ids) - last)
         self._row.truncate(0, kept)
         self._seen = list(ids)
-        (found,) = self._row.outlooks([0], [ids[kept:]], [[token] * last], self._rules)
-        return [outlook.expected for outlook in found]
-
-    def scores(self, ids: Sequence[int]) -> Scores:
-        if not 0 < len(ids) <= self.readable:
-            raise ReviserError(f"a text of 1 to {self.readable} ids can be read")
-        kept = min(shared_length(self._seen, ids), len(ids) - 1)
-        self._row.truncate(0, kept)
-        self._seen = list(ids)
-        found: Scores = self._row.read([0], [ids[kept:]])[0]
-        return found
+        return ids[kept:]

@@ -22,7 +22,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Policy
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 
 MARGIN: Final = 2.0
 """How many times as likely as leaving it a change must be, unless told otherwise: see docs/results/margin.md."""

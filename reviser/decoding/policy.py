@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reviser.core.canvas import Canvas
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.sampler import Scores
+from reviser.decoding.rollout import Policy
+from reviser.model.scoring import Decoder, Scores, shared_length
 
 
-class Decoder(Protocol):
-    """One history inside a model: ids go in at its end, and it can be cut short."""
+class SessionPolicy(Policy, Protocol):
+    """A policy that says how much it can read and how much text it can hold."""
 
     @property
-    def length(self) -> int: ...
+    def context(self) -> int:
+        """The longest history, in ids."""
+
     @property
-    def capacity(self) -> int: ...
+    def max_length(self) -> int | None:
+        """The longest text, in tokens; None where the history alone is bounded."""
 
-    def prefill(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Take in ids and return the scores after the last; the next call may reuse the array."""
 
-    def decode(self, id: int) -> NDArray[np.float32]: ...
-    def truncate(self, length: int) -> None: ...
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to be asked: its name, the policy that scores with it, and its tokenizer."""
+
+    name: str
+    policy: SessionPolicy
+    tokenizer: Tokenizer
 
 
 class ModelPolicy:
@@ -71,7 +78,7 @@ class ModelPolicy:
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         if len(history) > self._decoder.capacity:
             raise ReviserError(
-                f"the model reads {self.context} actions at the most, and this history has {len(history)}"
+                f"the model reads {counted(self.context, 'action')} at the most, and this history has {len(history)}"
             )
         if not self._is_next(history):
             if self._scores is not None and list(history) == self._seen:
@@ -108,11 +115,3 @@ class ModelPolicy:
             self._decoder.prefill(before)
             self._seen += before
             self.evaluated += len(before)
-
-
-def shared_length(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many ids two histories share from their start."""
-    size = min(len(one), len(other))
-    if list(one[:size]) == list(other[:size]):
-        return size
-    return next(i for i in range(size) if one[i] != other[i])

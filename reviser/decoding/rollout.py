@@ -7,6 +7,7 @@ trajectories and oracles run without a model.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
 
@@ -16,7 +17,9 @@ from reviser.core.actions import Action, Insert, Splice
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.sampler import Choice, Sampler, Scores
+from reviser.decoding.rules.rule import Rule, RuledScores
+from reviser.decoding.sampler import Choice, Sampler
+from reviser.model.scoring import Scores
 
 
 class Policy(Protocol):
@@ -93,6 +96,11 @@ class Run:
         self._cancelled = True
 
     @property
+    def seed(self) -> int | None:
+        """The seed of its random choices."""
+        return self.sampler.seed
+
+    @property
     def actions_taken(self) -> int:
         return len(self.history) - self.seeded
 
@@ -139,7 +147,10 @@ class Run:
 
 
 class Rollout(Run, Iterator[Step]):
-    """Lets a policy act on a canvas, one action for each `next`, until the run is over."""
+    """Lets a policy act on a canvas, one action for each `next`, until the run is over.
+
+    Rules say what it may do. An action may be decided together with those that follow it: these are then done without asking the policy.
+    """
 
     def __init__(
         self,
@@ -148,20 +159,70 @@ class Rollout(Run, Iterator[Step]):
         history: Sequence[int],
         sampler: Sampler | None = None,
         *,
+        rules: Sequence[Rule] = (),
         max_actions: int = 256,
     ) -> None:
         super().__init__(canvas, history, sampler, max_actions=max_actions)
         self.policy = policy
+        self.rules = rules
+        self._ruled = RuledScores(rules)
+        self._decided: deque[Choice] = deque()
 
     def __next__(self) -> Step:
+        if not self.over and not self._decided:
+            self._decided.extend(self._decide())
+            if not self._decided and not self.over:
+                self.ending = "exhausted"
         if self.over:
             raise StopIteration
-        scores = self.policy.scores(self.history, self.canvas)
-        if scores is None:
-            self.ending = "exhausted"
-        if scores is None or self.over:
-            raise StopIteration
-        return self.advance(scores)
+        choice = self._decided.popleft()
+        return self._carry_out(choice, self.canvas.action(choice.id))
+
+    def take(self, id: int, action: Action | None = None) -> Step:
+        self._decided.clear()
+        return super().take(id, action)
+
+    def take_back(self) -> tuple[Splice, ...]:
+        self._decided.clear()
+        return super().take_back()
+
+    def _decide(self) -> Sequence[Choice]:
+        """The next action, and those that follow from it; none if the policy has nothing more to do."""
+        scores = self._scores(self.history, self.canvas)
+        return () if scores is None else self._drawn(scores, self.history, self.canvas)
+
+    def _scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
+        """The scores of the policy as the rules leave them."""
+        scores = self.policy.scores(history, canvas)
+        return None if scores is None else self._ruled.changed(scores, history, canvas)
+
+    def _drawn(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> Sequence[Choice]:
+        """An action drawn by some scores, or what the rules want instead of it."""
+        valid, refused = canvas.valid_actions(), False
+        moving = history[-1] in canvas.vocabulary.move_ids
+        while True:
+            try:
+                choice = self.sampler.choose(scores, valid, moving=moving)
+            except InvalidAction:
+                if refused:
+                    # Nothing that may be done is allowed by the rules.
+                    return ()
+                raise
+            instead = self._instead(choice.id, history, canvas)
+            if instead is None:
+                return (choice,)
+            if instead:
+                return tuple(map(Choice.certain, instead))
+            if not refused:
+                scores, refused = scores.copy(), True
+            scores[choice.id] = -np.inf
+
+    def _instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
+        for rule in self.rules:
+            instead = rule.instead(id, history, canvas)
+            if instead is not None:
+                return instead
+        return None
 
 
 def seed(

@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from reviser.core.actions import Action, Splice, Stop
+from reviser.core.actions import Stop
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import Reading, left_to_right
 from reviser.decoding.lookahead import copy_of
-from reviser.decoding.rollout import Policy, Rollout, Step
+from reviser.decoding.rollout import Policy, Rollout
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.sampler import Choice, Sampler
 
 # Tokens that are read before what is changed: from the start of a sentence, but so many at the least and the most.
@@ -231,10 +231,11 @@ class CheckedRollout(Rollout):
         tokenizer: Tokenizer,
         sampler: Sampler | None = None,
         *,
+        rules: Sequence[Rule] = (),
         max_actions: int = 256,
         reading: Reading | None = None,
     ) -> None:
-        super().__init__(policy, canvas, history, sampler, max_actions=max_actions)
+        super().__init__(policy, canvas, history, sampler, rules=rules, max_actions=max_actions)
         self.sampler.move_odds = ODDS
         vocabulary = policy.vocabulary
         reading = reading or left_to_right(policy)
@@ -242,43 +243,23 @@ class CheckedRollout(Rollout):
         self._backward = frozenset(
             id for id, delta in zip(vocabulary.move_ids, MOVES, strict=True) if delta < 0
         )
-        self._planned: deque[Choice] = deque()
         self.made = 0
         self.refused = 0
 
-    def __next__(self) -> Step:
-        if self.over:
-            raise StopIteration
-        if self._planned:
-            choice = self._planned.popleft()
-            return self._carry_out(choice, self.canvas.action(choice.id))
-        scores = self.policy.scores(self.history, self.canvas)
+    def _decide(self) -> Sequence[Choice]:
+        scores = self._scores(self.history, self.canvas)
         if scores is None:
-            self.ending = "exhausted"
-        if scores is None or self.over:
-            raise StopIteration
-        valid = self.canvas.valid_actions()
-        moving = self.history[-1] in self.canvas.vocabulary.move_ids
-        choice = self.sampler.choose(scores, valid, moving=moving)
-        if choice.id in self._backward:
-            # The policy may write other scores where these are.
-            scores = scores.copy()
-            plan = self._think_through(choice)
-            if plan is None:
-                scores[list(self._backward)] = -np.inf
-                choice = self.sampler.choose(scores, valid, moving=moving)
-            else:
-                choice, *planned = plan
-                self._planned.extend(planned)
-        return self._carry_out(choice, self.canvas.action(choice.id))
-
-    def take(self, id: int, action: Action | None = None) -> Step:
-        self._planned.clear()
-        return super().take(id, action)
-
-    def take_back(self) -> tuple[Splice, ...]:
-        self._planned.clear()
-        return super().take_back()
+            return ()
+        drawn = self._drawn(scores, self.history, self.canvas)
+        if not drawn or drawn[0].id not in self._backward:
+            return drawn
+        # The policy may write other scores where these are.
+        scores = scores.copy()
+        plan = self._think_through(drawn[0])
+        if plan is not None:
+            return plan
+        scores[list(self._backward)] = -np.inf
+        return self._drawn(scores, self.history, self.canvas)
 
     def _think_through(self, first: Choice) -> list[Choice] | None:
         """A step back from its first move on, or None if it is better not made."""
@@ -338,10 +319,11 @@ class CheckedRollout(Rollout):
             at_end = moved and imagined.cursor == imagined.high
             if at_end or taken >= self.max_actions or len(plan) >= _LONGEST:
                 return plan, imagined, False
-            scores = self.policy.scores(history, imagined)
-            if scores is None:
+            scores = self._scores(history, imagined)
+            drawn = () if scores is None else self._drawn(scores, history, imagined)
+            if not drawn:
                 return plan, imagined, False
-            choice = self.sampler.choose(scores, imagined.valid_actions(), moving=moved)
+            choice = drawn[0]
             moves_on = changes and choice.id in imagined.vocabulary.move_ids
             if moves_on or isinstance(imagined.action(choice.id), Stop):
                 return plan, imagined, changes > 0

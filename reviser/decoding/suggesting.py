@@ -24,8 +24,8 @@ from reviser.core.text import visible_text
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.spacing import glued_tokens
-from reviser.decoding.sampler import Scores
 from reviser.decoding.suggestion import Piece, Suggestion
+from reviser.model.scoring import Scores
 
 # Where so little of the probability is left, the letters of an unfinished word are followed no further.
 _NOT_WORTH_FOLLOWING: Final = math.log(0.01)

@@ -22,6 +22,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from reviser import __version__
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.session.action_editor import ActionEditor
 from reviser.session.documents import Document, offset_at
@@ -86,7 +87,9 @@ class Workspace:
             raise refusal
         return target
 
-    def open(self, path: str, protect: Sequence[tuple[int, int]]) -> OpenDocument:
+    def open(
+        self, path: str, protect: Sequence[tuple[int, int]], encoding: str | None = None
+    ) -> OpenDocument:
         target = self.locate(path)
         if target in self.documents:
             raise ReviserError(f"{path} is open already; close it to read it anew")
@@ -94,7 +97,7 @@ class Workspace:
             raise ReviserError(f"there is no file {path}")
         if target.stat().st_size > LARGEST:
             raise ReviserError(f"{path} is larger than {LARGEST // 2**20} MB")
-        document = Document.read(target)
+        document = Document.read(target, encoding)
         ranges = [_lines_range(document.text, first, last) for first, last in protect]
         editor = ActionEditor(document.text, protected=ranges, max_length=LARGEST)
         opened = OpenDocument(document, editor)
@@ -110,7 +113,9 @@ class Workspace:
     def act(self, path: str, actions: Sequence[Mapping[str, Any]]) -> str:
         """Carry out actions, all or none; returns a diff of what they changed."""
         if len(actions) > MOST_ACTIONS:
-            raise ReviserError(f"{len(actions)} actions are more than the {MOST_ACTIONS} of a call")
+            raise ReviserError(
+                f"{counted(len(actions), 'action')} are more than the {MOST_ACTIONS} of a call"
+            )
         written = sum(len(action["text"]) for action in actions if _has_text(action))
         if written > LARGEST:
             raise ReviserError(f"the actions write more than {LARGEST // 2**20} MB")
@@ -118,9 +123,12 @@ class Workspace:
         editor = opened.editor
         before = editor.text
         editor.act_all(actions)
-        if len(opened.document.encode(editor.text)) > LARGEST:
+        try:
+            if len(opened.document.encode(editor.text)) > LARGEST:
+                raise ReviserError(f"{path} would be larger than {LARGEST // 2**20} MB")
+        except ReviserError:
             editor.undo(len(actions))
-            raise ReviserError(f"{path} would be larger than {LARGEST // 2**20} MB")
+            raise
         return _changes(opened, before)
 
     def undo(self, path: str, count: int) -> str:
@@ -140,7 +148,7 @@ class Workspace:
             opened.document.update(opened.editor.text)
         else:
             opened.document.write(opened.editor.text)
-        opened.document = Document.read(target)
+        opened.document = Document.read(target, opened.document.asked)
         return opened
 
     def close(self, path: str) -> None:
@@ -159,7 +167,7 @@ def shown_lines(text: str, first: int, last: int | None) -> str:
     """Lines with their numbers."""
     lines = text.split("\n")
     if not 1 <= first <= len(lines):
-        raise ReviserError(f"there is no line {first}; the text has {len(lines)}")
+        raise ReviserError(f"there is no line {first}; the text has {counted(len(lines), 'line')}")
     chosen = lines[first - 1 : last]
     width = len(str(first + len(chosen) - 1))
     return "\n".join(f"{n:>{width}}  {line}" for n, line in enumerate(chosen, start=first))
@@ -196,14 +204,21 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     )
 
     @server.tool(name="open")
-    async def open_(path: str, protect_lines: list[tuple[int, int]] | None = None) -> str:
-        """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed."""
+    async def open_(
+        path: str,
+        protect_lines: list[tuple[int, int]] | None = None,
+        encoding: str | None = None,
+    ) -> str:
+        """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed.
+
+        The file's bytes tell its encoding unless `encoding` does; it is written in the same one.
+        """
 
         def work() -> str:
-            opened = workspace.open(path, protect_lines or [])
+            opened = workspace.open(path, protect_lines or [], encoding)
             text = opened.editor.text
             lines = text.count("\n") + (not text.endswith("\n"))
-            return f"{opened.name}: {lines} lines, {len(text)} characters; {opened.place()}"
+            return f"{opened.name}: {counted(lines, 'line')}, {counted(len(text), 'character')}; {opened.place()}"
 
         return await calls.run(path, work)
 

@@ -1,8 +1,7 @@
 """Fast decoding on the processor: a step of the model as one call into a small C library.
 
 `NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `NativeBatch` keeps several on the
-weights of a decoder, and `read_batch` and `read_overtyping` let them proofread together. `make_decoder(model)`
-gives the fastest decoder that this machine and this model allow, which without the library, or on
+weights of a decoder. `make_decoder(model)` gives the fastest decoder that this machine and this model allow, which without the library, or on
 another device than the processor, is the model itself.
 
 The library is in wheels for a platform, and is built when the package is installed from its source, if there is a C
@@ -19,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 from reviser.native.library import available, levels, slow_notice, why_missing
 
 if TYPE_CHECKING:
-    from reviser.native.batch import NativeBatch, read_batch
+    from reviser.native.batch import NativeBatch
     from reviser.native.decoder import (
-        CacheFull,
         NativeDecoder,
         Profile,
         make_decoder,
         supports,
     )
-    from reviser.native.overtyping import read_overtyping
+    from reviser.native.refusals import CacheFull
 
 __all__ = [
     "CacheFull",
@@ -37,17 +35,14 @@ __all__ = [
     "available",
     "levels",
     "make_decoder",
-    "read_batch",
-    "read_overtyping",
     "slow_notice",
     "supports",
     "why_missing",
 ]
 
 _MODULES = {
+    "CacheFull": "refusals",
     "NativeBatch": "batch",
-    "read_batch": "batch",
-    "read_overtyping": "overtyping",
 }
 
 

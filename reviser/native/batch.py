@@ -1,28 +1,39 @@
-"""Several histories that the native decoder reads together, and proofreading with them."""
+"""Several histories that the native decoder reads together."""
 
 from __future__ import annotations
 
-from collections import deque
+import ctypes
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, pairwise, repeat
-from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
-from reviser.decoding.policy import ModelPolicy
+from reviser.model.config import ModelConfig
+from reviser.model.scoring import Choices, Outlook, Questions, Scores
 from reviser.native import library as native
-from reviser.native.decoder import CacheFull, Logits, NativeDecoder, refusal
-from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
-from reviser.proofreading.reader import Prospects, Reader
-
-ROWS: Final = 32
-"""Passages that are read together unless told otherwise: more gain little, and take memory."""
+from reviser.native.refusals import CacheFull, refusal
 
 COMMON: Final = 4096
 """Tokens that are scored before all others: vocabularies begin with the most common ones."""
+
+
+class Weights(Protocol):
+    """What rows need of a native decoder: its weights and threads in the library, which take one call at a time."""
+
+    @property
+    def library(self) -> ctypes.CDLL: ...
+    @property
+    def lock(self) -> threading.RLock: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def config(self) -> ModelConfig: ...
+    @property
+    def capacity(self) -> int: ...
 
 
 class NativeBatch:
@@ -35,7 +46,7 @@ class NativeBatch:
     """
 
     def __init__(
-        self, decoder: NativeDecoder, rows: int, room: int | None = None, *, halved: bool = False
+        self, decoder: Weights, rows: int, room: int | None = None, *, halved: bool = False
     ) -> None:
         """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold.
 
@@ -50,7 +61,7 @@ class NativeBatch:
         if not 1 <= self.room <= decoder.capacity:
             raise ReviserError(f"a row of this decoder holds 1 to {decoder.capacity} ids")
         self.lengths = [0] * rows
-        self._logits: Logits = np.empty((rows, decoder.config.vocab_size), dtype=np.float32)
+        self._logits: Scores = np.empty((rows, decoder.config.vocab_size), dtype=np.float32)
         with decoder.lock:
             self._handle = decoder.library.reviser_batch_create(
                 decoder.handle, rows, self.room, halved
@@ -58,7 +69,7 @@ class NativeBatch:
         if self._handle is None:
             raise MemoryError("The native decoder could not get memory for a batch.")
 
-    def read(self, rows: Sequence[int], texts: Sequence[Sequence[int]]) -> Logits:
+    def read(self, rows: Sequence[int], texts: Sequence[Sequence[int]]) -> Scores:
         """Read a text into each of these different rows, after what is there, and score what follows each.
 
         The array that is returned is overwritten by the next call.
@@ -73,7 +84,7 @@ class NativeBatch:
         rows: Sequence[int],
         texts: Sequence[Sequence[int]],
         expected: Sequence[Sequence[int]],
-        rules: OvertypingRules,
+        choices: Choices,
         asked: Sequence[Questions] | None = None,
         enough: float | None = None,
     ) -> list[list[Outlook]]:
@@ -91,8 +102,8 @@ class NativeBatch:
             1 <= some <= len(text) for some, text in zip(wanted, texts, strict=True)
         ):
             raise ReviserError("outlooks are wanted of one or more of the ids of each text")
-        vocabulary, insertable = rules.vocabulary, rules.insertable
-        choices = native.Choices(
+        vocabulary, insertable = choices.vocabulary, choices.insertable
+        chosen = native.Choices(
             insertable.ctypes.data,
             *(len(insertable), vocabulary.delete_id, vocabulary.stop_id),
             *((0, 0.0) if enough is None else (COMMON, enough)),
@@ -100,7 +111,7 @@ class NativeBatch:
         counts, ids = np.array(wanted, dtype=np.int32), _flat(expected)
         found = np.empty(len(ids), dtype=native.Outlooks)
         read = self._decoder.library.reviser_batch_outlooks
-        last = [counts.ctypes.data, ids.ctypes.data, choices, found.ctypes.data]
+        last = [counts.ctypes.data, ids.ctypes.data, chosen, found.ctypes.data]
         if asked is None or not any(asked):
             self._read(read, rows, texts, [*last, None])
             more: Iterable[tuple[float, ...]] = repeat(())
@@ -139,7 +150,8 @@ class NativeBatch:
         numbers = np.array([rows, [self.lengths[row] for row in rows], counts], dtype=np.int32)
         ids = _flat(texts)
         with self._decoder.lock:
-            self._decoder.check_open()
+            # Refuses to go on after the decoder is closed.
+            _ = self._decoder.handle
             if self._handle is None:
                 raise ReviserError("the batch is closed")
             status = function(
@@ -182,71 +194,12 @@ class NativeBatch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __del__(self) -> None:
         self.close()
 
 
-def read_batch(
-    model: NativeDecoder | ModelPolicy, readers: Sequence[Reader], rows: int = ROWS
-) -> None:
-    """Let readers proofread their passages together, up to `rows` at a time.
-
-    A row whose passage is read goes to the next passage at once, so all rows are in use until the last passages. A reading
-    that has no more room ends with what it has found.
-    """
-    decoder = native_decoder(model)
-    if not readers:
-        return
-    longest = max(len(reader.history) for reader in readers)
-    if longest > decoder.capacity:
-        raise CacheFull(
-            f"the model reads {decoder.capacity} ids at the most, and a passage with its surroundings has {longest}"
-        )
-    room = max(len(reader.history) + reader.most_actions for reader in readers)
-    waiting = deque(readers)
-    with NativeBatch(decoder, min(rows, len(readers)), min(room, decoder.capacity)) as batch:
-        free = list(range(len(batch.lengths)))
-        reading: list[tuple[int, Reader, Sequence[int]]] = []
-        while waiting or reading:
-            while free and waiting:
-                reader = waiting.popleft()
-                reading.append((free.pop(), reader, reader.history))
-            scores = batch.read([row for row, _, _ in reading], [ids for _, _, ids in reading])
-            found = _prospects(scores, [reader for _, reader, _ in reading])
-            still: list[tuple[int, Reader, Sequence[int]]] = []
-            for (row, reader, _), prospects in zip(reading, found, strict=True):
-                id = reader.act(prospects)
-                if id is None or batch.is_full(row):
-                    batch.clear(row)
-                    free.append(row)
-                else:
-                    still.append((row, reader, (id,)))
-            reading = still
-
-
-def _prospects(scores: Logits, readers: Sequence[Reader]) -> list[Prospects]:
-    """What rows of scores say to their readers, which mostly have one set of rules."""
-    rules = {id(reader.rules): reader.rules for reader in readers}
-    found = {key: one.prospects(scores) for key, one in rules.items()}
-    return [found[id(reader.rules)][row] for row, reader in enumerate(readers)]
-
-
 def _flat(texts: Sequence[Sequence[int]]) -> NDArray[np.int32]:
     return np.fromiter(chain.from_iterable(texts), dtype=np.int32, count=sum(map(len, texts)))
-
-
-def native_decoder(model: NativeDecoder | ModelPolicy) -> NativeDecoder:
-    decoder = model.decoder if isinstance(model, ModelPolicy) else model
-    if not isinstance(decoder, NativeDecoder):
-        raise ReviserError(
-            "this model runs in torch: proofread with reviser.decoding.torch_policy.read_batch"
-        )
-    return decoder

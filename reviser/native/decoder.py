@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
-from reviser.decoding.policy import Decoder
 from reviser.model.config import ModelConfig
 from reviser.model.layout import Bits, bits_of, matrix_parts, matrix_shapes, parts_of, vector_sizes
 from reviser.model.rotary import rope_tables
+from reviser.model.scoring import Decoder
 from reviser.native import library as native
+from reviser.native.refusals import CacheFull, refusal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from reviser.model import Reviser
+    from reviser.native.batch import NativeBatch
 
 Logits = NDArray[np.float32]
 Array = NDArray[Any]
@@ -36,10 +38,6 @@ _KINDS = {
     "BF16": np.dtype(np.float32),
     "F32": np.dtype(np.float32),
 }
-
-
-class CacheFull(ReviserError):
-    """More ids than a decoder has room for."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +68,15 @@ def _capacity(config: ModelConfig, wanted: int | None) -> int:
 
 
 class NativeDecoder:
-    """Decodes in the C library: a `Decoder` of `reviser.decoding.policy`.
+    """Decodes in the C library: a `reviser.model.scoring.ReadingDecoder`.
 
     The array that `prefill` and `decode` return is overwritten by the next call.
 
     Calls may come from any thread; they wait for one another. A forked child may go on with its copy. `close`,
     or leaving a `with` block, gives back the memory and the threads.
     """
+
+    rereads = False
 
     def __init__(
         self,
@@ -213,13 +213,9 @@ class NativeDecoder:
         # The rest is small, and to ask for each part would take as long as to pack it.
         _forget_pages(codes)
 
-    def check_open(self) -> None:
-        """Refuse to go on after `close`."""
-        _ = self.handle
-
     @property
     def handle(self) -> int:
-        """The library's decoder; good only while the lock is held."""
+        """The library's decoder; good only while the lock is held. Refused after `close`."""
         if self._handle is None:
             raise ReviserError("the decoder is closed")
         return self._handle
@@ -260,6 +256,11 @@ class NativeDecoder:
             if not 0 <= length <= self._length:
                 raise ReviserError(f"{self._length} ids were read: they cannot be cut to {length}")
             self._length = length
+
+    def rows(self, count: int, room: int | None = None, *, halved: bool = False) -> NativeBatch:
+        from reviser.native.batch import NativeBatch
+
+        return NativeBatch(self, count, room, halved=halved)
 
     @property
     def step_bytes(self) -> int:
@@ -312,13 +313,6 @@ class NativeDecoder:
 
     def __del__(self) -> None:
         self.close()
-
-
-def refusal(status: int, config: ModelConfig) -> ReviserError:
-    """Why the library did not read some ids."""
-    if status == native.BAD_ID:
-        return ReviserError(f"an id is outside the vocabulary of {config.vocab_size} ids")
-    return ReviserError("a decoder reads at least one id")
 
 
 def _check_filled(status: int, name: str) -> None:
@@ -387,9 +381,9 @@ def make_decoder(
     if device == "cpu" and native.available() and supports(model.config):
         return NativeDecoder.from_model(model, bits, threads=threads, capacity=capacity)
     if device == "cuda":
-        from reviser.decoding.graph_decoder import GraphDecoder
+        from reviser.model.graph_decoder import GraphDecoder
 
         return GraphDecoder(model, capacity)
-    from reviser.decoding.torch_policy import TorchDecoder
+    from reviser.model.torch_decoder import TorchDecoder
 
     return TorchDecoder(model, capacity)

@@ -54,10 +54,6 @@ class ProfileFields(ctypes.Structure):
     ]
 
 
-class Summary(ctypes.Structure):
-    _fields_ = [("log_total", c_double), ("highest", c_float), ("id", c_int32)]
-
-
 class Ranked(ctypes.Structure):
     _fields_ = [("id", c_int64), ("value", c_double)]
 
@@ -137,7 +133,6 @@ def _declare(loaded: ctypes.CDLL) -> ctypes.CDLL:
             c_int,
             [c_void_p, c_int, *[c_void_p] * 6, POINTER(Choices), c_void_p, POINTER(Questions)],
         ),
-        "reviser_summarise": (None, [c_void_p, c_int, c_int, c_void_p, c_int, c_void_p]),
         "reviser_choose": (c_int, [c_void_p, c_int, c_double]),
         "reviser_step_bytes": (c_int64, [c_void_p]),
         "reviser_held_bytes": (c_int64, [c_void_p]),

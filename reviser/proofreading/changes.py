@@ -10,42 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from enum import StrEnum
 from itertools import pairwise
 
+from reviser.core.edits import Edit
 from reviser.proofreading import english
-
-
-class Kind(StrEnum):
-    """The kinds of mistakes that a proofreader corrects."""
-
-    SPELLING = "spelling"
-    AGREEMENT = "agreement"
-    VERB_FORM = "verb form"
-    NOUN_NUMBER = "noun number"
-    WORD_FORM = "word form"
-    ARTICLE = "article"
-    PREPOSITION = "preposition"
-    PUNCTUATION = "punctuation"
-    CASE = "case"
-    JOINED_OR_SPLIT = "joined or split words"
-    CONFUSED_WORD = "confused word"
-    WORD_ORDER = "word order"
-    MISSING_WORD = "missing word"
-    EXTRA_WORD = "extra word"
-    OTHER = "other"
-
-
-@dataclass(frozen=True)
-class Change:
-    """The characters from `start` to `end` of the old text, which become `new`."""
-
-    start: int
-    end: int
-    old: str
-    new: str
-    kind: Kind
-
+from reviser.proofreading.suggestion import Kind, Suggestion
 
 # Finding changes ---------------------------------------------------------------------------------
 
@@ -66,8 +35,8 @@ class _Splice:
     new_end: int
 
 
-def changes(before: str, after: str) -> list[Change]:
-    """The changes that turn one text into the other, in order; together they give it exactly."""
+def changes(before: str, after: str) -> list[Suggestion]:
+    """The edits, with their kinds, that turn one text into the other, in order; together they give it exactly."""
     if before == after:
         return []
     splices = [part for gap in _gaps(before, after) for part in _parts(before, after, gap)]
@@ -75,17 +44,8 @@ def changes(before: str, after: str) -> list[Change]:
     for splice in _together(before, after, splices):
         old, new = before[splice.start : splice.end], after[splice.new_start : splice.new_end]
         kind = kind_of(old, new, before[: splice.start], before[splice.end :])
-        found.append(Change(splice.start, splice.end, old, new, kind))
+        found.append(Suggestion(Edit(splice.start, old, new), kind))
     return found
-
-
-def apply_changes(text: str, made: Sequence[Change]) -> str:
-    """The text with these changes, which are in order and do not overlap."""
-    parts, at = list[str](), 0
-    for change in made:
-        parts += [text[at : change.start], change.new]
-        at = change.end
-    return "".join([*parts, text[at:]])
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

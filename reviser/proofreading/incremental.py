@@ -14,12 +14,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from reviser.proofreading.document import Draft, Proofread
+from reviser.proofreading.guard.usage import Usage, usage_in
+from reviser.proofreading.guard.vetoes import names_in, needed_if_meant
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Change, Draft, Proofread, with_changes
 from reviser.proofreading.spelling.terms import as_names, terms_in
-from reviser.proofreading.usage import Usage, usage_in
-from reviser.proofreading.vetoes import names_in, needed_if_meant
+from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Role, Span, paragraphs, same_structure
 
 REMEMBERED: Final = 20_000
@@ -33,7 +34,7 @@ class Checked(NamedTuple):
     """What is known of some stretches of a document: all changes that were found in them, and whether they were read just now."""
 
     spans: tuple[Span, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[Suggestion, ...]
     fresh: bool
 
 
@@ -66,7 +67,7 @@ class Checker:
         self._proofread = proofread
         self._known = known
         self._confidence = confidence
-        self._found: OrderedDict[_Key, tuple[Change, ...]] = OrderedDict()
+        self._found: OrderedDict[_Key, tuple[Suggestion, ...]] = OrderedDict()
 
     def check(self, draft: Draft, near: int = 0) -> Iterator[Checked]:
         """All that is known at once, then each other piece as it is read, those that are nearest to a place first.
@@ -78,7 +79,7 @@ class Checker:
         terms = terms_in(text, prose, draft.format, self._known)
         names, usage = Words(names_in(prose) | as_names(terms)), usage_in(prose, terms)
         waiting: list[tuple[_Piece, _Key]] = []
-        known: list[Change] = []
+        known: list[Suggestion] = []
         for piece in _pieces(draft, prose):
             start, end = piece.span
             source = text[start:end]
@@ -91,7 +92,7 @@ class Checker:
             if (found := self._recall(key)) is None:
                 waiting.append((piece, key))
             else:
-                known += [replace(change, start=change.start + start) for change in found]
+                known += [change.moved(start) for change in found]
         spans = _gaps(len(text), [piece.span for piece, _ in waiting])
         yield Checked(tuple(spans), self._agreeing(text, known, usage), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
@@ -102,15 +103,13 @@ class Checker:
         for key, pieces in equal.items():
             found = self._read(draft, pieces[0], names)
             self._remember(key, found)
-            changes = [
-                replace(change, start=change.start + piece.span.start)
-                for piece in pieces
-                for change in found
-            ]
+            changes = [change.moved(piece.span.start) for piece in pieces for change in found]
             read = tuple(piece.span for piece in pieces)
             yield Checked(read, self._agreeing(text, changes, usage), fresh=True)
 
-    def _agreeing(self, text: str, changes: Iterable[Change], usage: Usage) -> tuple[Change, ...]:
+    def _agreeing(
+        self, text: str, changes: Iterable[Suggestion], usage: Usage
+    ) -> tuple[Suggestion, ...]:
         """The changes that nothing elsewhere in the document speaks against.
 
         That is asked last, of what is remembered too: a word that comes once more lets no piece be read again.
@@ -123,7 +122,7 @@ class Checker:
             or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)
         )
 
-    def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Change, ...]:
+    def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Suggestion, ...]:
         """What is found in a piece, with places in it."""
         start, end = piece.span
         words = draft.words | names
@@ -132,24 +131,24 @@ class Checker:
             return tuple(_each_safe(source, self._proofread(source).changes))
         whole = replace(draft, words=words, within=piece.span)
         found = _each_safe(whole, self._proofread(whole).changes)
-        return tuple(replace(change, start=change.start - start) for change in found)
+        return tuple(change.moved(-start) for change in found)
 
-    def _recall(self, key: _Key) -> tuple[Change, ...] | None:
+    def _recall(self, key: _Key) -> tuple[Suggestion, ...] | None:
         found = self._found.get(key)
         if found is not None:
             self._found.move_to_end(key)
         return found
 
-    def _remember(self, key: _Key, found: tuple[Change, ...]) -> None:
+    def _remember(self, key: _Key, found: tuple[Suggestion, ...]) -> None:
         self._found[key] = found
         while len(self._found) > REMEMBERED:
             self._found.popitem(last=False)
 
 
-def _each_safe(draft: Draft, changes: Sequence[Change]) -> Iterator[Change]:
+def _each_safe(draft: Draft, changes: Sequence[Suggestion]) -> Iterator[Suggestion]:
     """The changes that can also be made without the others."""
     for change in changes:
-        changed = with_changes(draft.text, [change])
+        changed = with_suggestions(draft.text, [change])
         if len(changes) == 1 or same_structure(draft.text, changed, draft.format):
             yield change
 

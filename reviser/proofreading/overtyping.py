@@ -16,19 +16,15 @@ that makes it, from its first action to the token of the draft that goes on behi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Final, Protocol
 
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed
-from reviser.decoding.sampler import Scores
-from reviser.proofreading.reader import Correction
+from reviser.model.scoring import Choices, Outlook, Questions
 
 LEAST: Final = 0.05
 """Changes of less confidence than this are not even looked for."""
@@ -40,56 +36,25 @@ STEP_AFTER_CHANGE: Final = 8
 """Tokens that are proposed at once, at first and behind a change; twice as many each time that all of them stay."""
 
 
-class Outlook(NamedTuple):
-    """What the model's scores say of the next id, as log-probabilities.
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Tokens `start` to `end` of a passage are replaced by `tokens`."""
 
-    `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
-    written, with their probabilities. `asked` are those of further ids that were asked about.
-    """
-
-    expected: float
-    delete: float
-    stop: float
-    first: int
-    first_chance: float
-    second: int
-    second_chance: float
-    asked: tuple[float, ...] = ()
+    start: int
+    end: int
+    tokens: tuple[int, ...]
+    confidence: float
 
 
-Questions = Mapping[int, Sequence[int]]
-"""Ids that are asked about besides the expected ones, by the number of the place."""
-
-
-class OvertypingRules:
-    """The ids that a reader chooses among, for a vocabulary."""
+class OvertypingRules(Choices):
+    """The ids that a reader chooses among; refuses the vocabulary of a model that does not overtype."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         if not vocabulary.overtypes:
-            raise ReviserError("this model was not trained to proofread by overtyping")
-        self.vocabulary = vocabulary
-        self.insertable: NDArray[np.bool_] = np.ones(vocabulary.base_size, dtype=np.bool_)
-        self.insertable[list(vocabulary.never_inserted)] = False
-
-    def outlook(self, scores: Scores, expected: int, asked: Sequence[int] = ()) -> Outlook:
-        """What scores of the next id say, where `expected` is proposed and others may be `asked` about."""
-        chances = scores - scores.max().astype(np.float64)
-        chances -= math.log(np.exp(chances).sum())
-        tokens = np.where(self.insertable, chances[: len(self.insertable)], -np.inf)
-        first = int(tokens.argmax())
-        first_chance, tokens[first] = float(tokens[first]), -np.inf
-        second = int(tokens.argmax())
-        vocabulary = self.vocabulary
-        return Outlook(
-            float(chances[expected]),
-            float(chances[vocabulary.delete_id]),
-            float(chances[vocabulary.stop_id]),
-            first,
-            first_chance,
-            second,
-            float(tokens[second]),
-            tuple(chances[list(asked)].tolist()),
-        )
+            raise ReviserError(
+                "this model was not trained to revise; it can only continue and infill"
+            )
+        super().__init__(vocabulary)
 
 
 class Overtyper(Protocol):
@@ -204,7 +169,8 @@ class OvertypingReader:
 
     All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is the same. What
     is proposed behind a change is read in vain, so steps are best where reading is what costs, and all at once where rounds are.
-    What the model says of the first places of the draft, as they are, may be `told` before.
+    What the model says of the first places of the draft, as they are, may be `told` before. Excerpts of a person's edits may be `shown`
+    to the model ahead of the passage (`reviser.next_edits.prompt`).
     """
 
     def __init__(
@@ -219,6 +185,7 @@ class OvertypingReader:
         rousing: float = 0.0,
         in_steps: bool = False,
         told: Sequence[Outlook] = (),
+        shown: Sequence[int] = (),
     ) -> None:
         if len(told) > len(passage) + 1:
             raise ReviserError("a reader is told of no more places than a passage has")
@@ -232,7 +199,7 @@ class OvertypingReader:
         self._in_steps = in_steps
         self.canvas, history = seed(rules.vocabulary, left, right, draft=passage)
         # What the model has written, up to and without the draft's token at `_place`.
-        self._written = [*history, rules.vocabulary.overtype_id]
+        self._written = [history[0], *shown, *history[1:], rules.vocabulary.overtype_id]
         self._place = 0
         # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens stay.
         self._first = 0

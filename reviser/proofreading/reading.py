@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple
 
 from reviser.core.vocabulary import Vocabulary
-from reviser.native.batch import read_batch
-from reviser.native.decoder import NativeDecoder
-from reviser.native.overtyping import read_overtyping
-from reviser.proofreading.calibration import Search
+from reviser.decoding.policy import SessionPolicy
+from reviser.model.scoring import Outlook, ReadingDecoder
+from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.overtyping import (
-    Outlook,
+    Correction,
     Overtyper,
     OvertypingReader,
     OvertypingRules,
 )
-from reviser.proofreading.reader import FLOOR, MOST_ACTIONS, Correction, Reader, Rules
-from reviser.session.session import SessionPolicy
+from reviser.proofreading.together import ROWS, read_overtyping
 
-ROWS: Final = 32
-"""Passages that are read together."""
 AT_ONCE: Final = 3 * ROWS
 """Passages that are best handed over at once: rows that are through go on, and keep what neighbours begin with."""
 LEAST_CONFIDENCE: Final = 0.01
@@ -36,44 +32,16 @@ class Passage(NamedTuple):
     right: Sequence[int] = ()
 
 
-@runtime_checkable
-class ReadsTogether(Protocol):
-    """A decoder that reads several passages at once, in both ways of proofreading."""
-
-    def read_batch(self, readers: Sequence[Reader], rows: int) -> None: ...
-    def read_overtyping(self, readers: Sequence[Overtyper], rows: int) -> None: ...
-
-
 def find_corrections(
-    policy: SessionPolicy,
-    passages: Sequence[Passage],
-    confidence: float,
-    most_actions: int = MOST_ACTIONS,
-    *,
-    followed: float | None = None,
-    rousing: float = 0.0,
+    policy: SessionPolicy, passages: Sequence[Passage], search: Search
 ) -> list[list[Correction]]:
-    """The corrections of each passage in which the model is at least as confident as `confidence`, in any order.
-
-    A model that overtypes reads a passage from its start, any other from its end backward and with up to `most_actions`. The
-    former goes on as if all were made, or those of at least `followed`, and leaves passages alone where nothing has a probability of `rousing`.
-    """
-    readers: Sequence[OvertypingReader | Reader]
-    rules = rules_for(policy.vocabulary)
-    if isinstance(rules, OvertypingRules):
-        search = Search(confidence if followed is None else followed, confidence, rousing)
-        readers = over = [overtyping_reader(policy, passage, search) for passage in passages]
-        overtype(policy, over)
-    else:
-        floor = max(LEAST_CONFIDENCE, min(FLOOR, confidence))
-        readers = back = [
-            Reader(rules, *passage, floor=floor, most_actions=most_actions) for passage in passages
-        ]
-        read(policy, back)
-    return [corrections_of(reader, confidence) for reader in readers]
+    """The corrections of each passage that a search asks for, in any order."""
+    readers = [overtyping_reader(policy, passage, search) for passage in passages]
+    overtype(policy, readers)
+    return [corrections_of(reader, search.least) for reader in readers]
 
 
-def corrections_of(reader: OvertypingReader | Reader, confidence: float) -> list[Correction]:
+def corrections_of(reader: OvertypingReader, confidence: float) -> list[Correction]:
     """What a reader has found with such a confidence."""
     return [one for one in reader.corrections if one.confidence >= confidence]
 
@@ -83,7 +51,6 @@ def overtyping_reader(
 ) -> OvertypingReader:
     """A reader that looks for corrections of a passage, of whose first places something may be told."""
     rules = rules_for(policy.vocabulary)
-    assert isinstance(rules, OvertypingRules)
     least = max(LEAST_CONFIDENCE, search.least)
     return OvertypingReader(
         rules,
@@ -98,23 +65,21 @@ def overtyping_reader(
 
 def _keeps_cache(policy: SessionPolicy) -> bool:
     """Whether what was read once need not be read again when more is read behind it."""
-    return not isinstance(getattr(policy, "decoder", None), ReadsTogether)
+    decoder = getattr(policy, "decoder", None)
+    return not (isinstance(decoder, ReadingDecoder) and decoder.rereads)
 
 
 @cache
-def rules_for(vocabulary: Vocabulary) -> OvertypingRules | Rules:
+def rules_for(vocabulary: Vocabulary) -> OvertypingRules:
     """The rules by which models of a vocabulary proofread; refuses one whose models do not."""
-    rules = Rules(vocabulary)
-    return OvertypingRules(vocabulary) if vocabulary.overtypes else rules
+    return OvertypingRules(vocabulary)
 
 
 def overtype(policy: SessionPolicy, readers: Sequence[Overtyper]) -> None:
     """Let every reader write over its passage to the end."""
     decoder = getattr(policy, "decoder", None)
-    if isinstance(decoder, NativeDecoder):
-        read_overtyping(decoder, readers, ROWS)
-    elif isinstance(decoder, ReadsTogether):
-        decoder.read_overtyping(readers, ROWS)
+    if isinstance(decoder, ReadingDecoder):
+        read_overtyping(decoder, readers)
     else:
         for reader in readers:
             _overtype_alone(policy, reader)
@@ -141,26 +106,3 @@ def _outlooks_alone(policy: SessionPolicy, reader: Overtyper) -> list[Outlook] |
             return None
         outlooks.append(reader.rules.outlook(scores, expected, reader.asked.get(place, ())))
     return outlooks
-
-
-def read(policy: SessionPolicy, readers: Sequence[Reader]) -> None:
-    """Let every reader read its passage backward to the end."""
-    decoder = getattr(policy, "decoder", None)
-    if isinstance(decoder, NativeDecoder):
-        read_batch(decoder, readers, ROWS)
-    elif isinstance(decoder, ReadsTogether):
-        decoder.read_batch(readers, ROWS)
-    else:
-        for reader in readers:
-            _read_alone(policy, reader)
-
-
-def _read_alone(policy: SessionPolicy, reader: Reader) -> None:
-    canvas, history = reader.canvas, list(reader.history)
-    while len(history) <= policy.context:
-        scores = policy.scores(history, canvas)
-        chosen = None if scores is None else reader.advance(scores)
-        if chosen is None:
-            return
-        canvas.apply(canvas.action(chosen))
-        history.append(chosen)

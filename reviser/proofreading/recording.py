@@ -12,12 +12,12 @@ from reviser.core.tokenizer import Tokenizer
 from reviser.core.trajectory import Trajectory
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Run, seed
-from reviser.proofreading.proofreader import Change
+from reviser.proofreading.suggestion import Suggestion
 
 
 def recorded(
     text: str,
-    changes: Sequence[Change],
+    changes: Sequence[Suggestion],
     tokenizer: Tokenizer,
     vocabulary: Vocabulary,
     model: str | None = None,
@@ -45,7 +45,7 @@ def _splices(
     data: bytes,
     tokens: Sequence[int],
     text: str,
-    changes: Sequence[Change],
+    changes: Sequence[Suggestion],
     tokenizer: Tokenizer,
 ) -> Iterator[tuple[int, int, list[int]]]:
     """The changes in tokens: from which to which, and what takes their place."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM, input_name
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.document import Draft, safe_selection
 from reviser.proofreading.project.ignoring import Place, list_for, read_ignored
 from reviser.proofreading.project.settings import Settings, kinds_named
 from reviser.proofreading.project.words import Words, project_file, user_file
-from reviser.proofreading.proofreader import Change, Draft, safe_selection
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
 
 
@@ -64,7 +64,9 @@ class Request:
             f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
         )
 
-    def wanted(self, path: Path, draft: Draft, found: Sequence[Change]) -> tuple[Change, ...]:
+    def wanted(
+        self, path: Path, draft: Draft, found: Sequence[Suggestion]
+    ) -> tuple[Suggestion, ...]:
         """The changes that were found in the text at `path`, without those that its project ignores."""
         place = None if path == STREAM else list_for(path)
         if place is None or not found:

@@ -1,9 +1,6 @@
 """What in a document is prose that may be changed, and how to change it and nothing else."""
 
 from reviser.prose.edits import (
-    Change,
-    SourceEdit,
-    apply_edits,
     safe_edits,
     same_structure,
     source_edits,
@@ -15,13 +12,10 @@ from reviser.prose.sentences import sentences
 from reviser.prose.source import Role, Span
 
 __all__ = [
-    "Change",
     "Format",
     "Paragraph",
     "Role",
-    "SourceEdit",
     "Span",
-    "apply_edits",
     "format_of",
     "format_of_language",
     "paragraphs",

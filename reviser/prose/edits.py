@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
+from reviser.core.edits import Edit, apply_edits
 from reviser.prose.formats import Format
 from reviser.prose.paragraphs import Paragraph
 from reviser.prose.reading import structure_of
@@ -19,33 +19,6 @@ _QUOTES = "\"'“‘„«‹¿¡"
 _JOINERS = "\u200c\u200d"
 
 
-class Change(NamedTuple):
-    """`new` in the place of a paragraph's text from `start` to `end`."""
-
-    start: int
-    end: int
-    new: str
-
-
-class SourceEdit(NamedTuple):
-    """`new` in the place of the source from `start` to `end`."""
-
-    start: int
-    end: int
-    new: str
-
-
-def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
-    """The text after the edits, whose places are all those of `text`; they must not overlap."""
-    pieces, place = [], 0
-    for edit in sorted(edits):
-        if edit.start < place:
-            raise ValueError("the edits overlap")
-        pieces += [text[place : edit.start], edit.new]
-        place = edit.end
-    return "".join([*pieces, text[place:]])
-
-
 def same_structure(before: str, after: str, format: Format) -> bool:
     """Whether two texts are the same apart from their prose."""
     return before == after or (
@@ -53,7 +26,7 @@ def same_structure(before: str, after: str, format: Format) -> bool:
     )
 
 
-def source_edits(paragraph: Paragraph, changes: Iterable[Change]) -> list[SourceEdit]:
+def source_edits(paragraph: Paragraph, changes: Iterable[Edit]) -> list[Edit]:
     """The edits that make the changes in the source, without those that no reader is needed to refuse.
 
     A change stays within the prose: what touches a protected span is dropped, and so is what brings in
@@ -65,14 +38,14 @@ def source_edits(paragraph: Paragraph, changes: Iterable[Change]) -> list[Source
 
 
 def safe_edits(
-    text: str, format: Format, proposals: Iterable[tuple[Paragraph, Iterable[Change]]]
-) -> list[SourceEdit]:
+    text: str, format: Format, proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]
+) -> list[Edit]:
     """The edits of all changes that leave the structure of `text` as it is, in their order.
 
     The proposals are changes of paragraphs of `text`. The result is read again, first the part around a
     paragraph, then the document; changes that would alter its structure are left out.
     """
-    accepted: list[list[SourceEdit]] = []
+    accepted: list[list[Edit]] = []
     for scope, groups in _by_scope(proposals):
         if scope is None:
             accepted += groups
@@ -84,10 +57,10 @@ def safe_edits(
 
 
 def _by_scope(
-    proposals: Iterable[tuple[Paragraph, Iterable[Change]]],
-) -> Iterator[tuple[Span | None, list[list[SourceEdit]]]]:
+    proposals: Iterable[tuple[Paragraph, Iterable[Edit]]],
+) -> Iterator[tuple[Span | None, list[list[Edit]]]]:
     """The edits of all changes, each change's together, by the part of the document that shows their effect."""
-    scopes: dict[Span | None, list[list[SourceEdit]]] = {}
+    scopes: dict[Span | None, list[list[Edit]]] = {}
     for paragraph, changes in proposals:
         groups = list(_edit_groups(paragraph, changes))
         if groups:
@@ -96,21 +69,17 @@ def _by_scope(
 
 
 def _harmless(
-    text: str, format: Format, scope: Span, groups: Sequence[list[SourceEdit]]
-) -> list[list[SourceEdit]]:
+    text: str, format: Format, scope: Span, groups: Sequence[list[Edit]]
+) -> list[list[Edit]]:
     """As many of the groups of edits as leave the structure of this part of the text as it is."""
     part = text[scope.start : scope.end]
     wanted = structure_of(part, format)
 
-    def keeps(some: Sequence[list[SourceEdit]]) -> bool:
-        moved = [
-            SourceEdit(start - scope.start, end - scope.start, new)
-            for group in some
-            for start, end, new in group
-        ]
+    def keeps(some: Sequence[list[Edit]]) -> bool:
+        moved = [edit.moved(-scope.start) for group in some for edit in group]
         return wanted.kept_by(structure_of(apply_edits(part, moved), format))
 
-    kept: list[list[SourceEdit]] = []
+    kept: list[list[Edit]] = []
     # Halves are tried beside what is kept already, so that one bad change costs few readings.
     waiting = [list(groups)] if groups else []
     while waiting:
@@ -123,11 +92,11 @@ def _harmless(
     return kept
 
 
-def _edit_groups(paragraph: Paragraph, changes: Iterable[Change]) -> Iterator[list[SourceEdit]]:
+def _edit_groups(paragraph: Paragraph, changes: Iterable[Edit]) -> Iterator[list[Edit]]:
     """The edits of each change that can be made; none of them overlap or meet."""
     place = -1
     for change in sorted(changes):
-        if change.start < 0 or not change.start <= change.end <= len(paragraph.text):
+        if change.start < 0 or not paragraph.text.startswith(change.old, change.start):
             continue
         small = _smallest(paragraph, _without_final_mark(paragraph, change))
         if small is None or not _keeps_syntax(paragraph, small):
@@ -138,18 +107,17 @@ def _edit_groups(paragraph: Paragraph, changes: Iterable[Change]) -> Iterator[li
             yield edits
 
 
-def _without_final_mark(paragraph: Paragraph, change: Change) -> Change:
+def _without_final_mark(paragraph: Paragraph, change: Edit) -> Edit:
     """The change without a mark that it adds to the end of what is no sentence."""
     text = paragraph.text
     if not paragraph.role.fragment or change.end < len(text) or text[-1:] in _FINAL:
         return change
-    return change._replace(new=change.new.rstrip(_FINAL + " "))
+    return Edit(change.start, change.old, change.new.rstrip(_FINAL + " "))
 
 
-def _smallest(paragraph: Paragraph, change: Change) -> Change | None:
+def _smallest(paragraph: Paragraph, change: Edit) -> Edit | None:
     """The change without what its old and new text share at their ends, or None if that is all."""
-    start, end, new = change
-    old = paragraph.text[start:end]
+    start, old, new = change.start, change.old, change.new
     if old == new:
         return None
     most = min(len(old), len(new))
@@ -161,7 +129,7 @@ def _smallest(paragraph: Paragraph, change: Change) -> Change | None:
         left -= 1
     while right and unicodedata.combining(old[len(old) - right]):
         right -= 1
-    return Change(start + left, end - right, new[left : len(new) - right])
+    return Edit(start + left, old[left : len(old) - right], new[left : len(new) - right])
 
 
 def _continues(text: str, place: int, new: str) -> bool:
@@ -173,14 +141,13 @@ def _continues(text: str, place: int, new: str) -> bool:
     )
 
 
-def _keeps_syntax(paragraph: Paragraph, change: Change) -> bool:
-    start, end, new = change
-    old = paragraph.text[start:end]
+def _keeps_syntax(paragraph: Paragraph, change: Edit) -> bool:
+    old, new = change.old, change.new
     if any(_is_control(character) for character in old + new):
         return False
     if [c for c in old if c in _SYNTAX] != [c for c in new if c in _SYNTAX]:
         return False
-    return not paragraph.touches_protected(start, end)
+    return not paragraph.touches_protected(change.start, change.end)
 
 
 def _is_control(character: str) -> bool:
@@ -191,7 +158,7 @@ def _is_control(character: str) -> bool:
     return category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and character not in _JOINERS
 
 
-def _placed(paragraph: Paragraph, change: Change) -> list[SourceEdit]:
+def _placed(paragraph: Paragraph, change: Edit) -> list[Edit]:
     """The edits of a change, one for each line that it alters; none if it cannot keep the lines."""
     first, last = paragraph.segment_at(change.start), paragraph.segment_at(change.end)
     if first == last:
@@ -202,18 +169,16 @@ def _placed(paragraph: Paragraph, change: Change) -> list[SourceEdit]:
     if pieces is None:
         return []
     edits = []
-    for number, (left, right, new) in enumerate(pieces, first):
-        edit = _in_line(paragraph, number, left, right, new)
+    for number, piece in enumerate(pieces, first):
+        edit = _in_line(paragraph, number, piece.start, piece.end, piece.new)
         if edit is None:
             return []
-        if edit.new != paragraph.text[left:right] or edit.end - edit.start != right - left:
+        if edit.new != piece.old or len(edit.old) != len(piece.old):
             edits.append(edit)
     return edits
 
 
-def _in_line(
-    paragraph: Paragraph, number: int, left: int, right: int, new: str
-) -> SourceEdit | None:
+def _in_line(paragraph: Paragraph, number: int, left: int, right: int, new: str) -> Edit | None:
     """The edit of one line, which must keep some text, and gets no blanks at its ends."""
     text, start = paragraph.text, paragraph.starts[number]
     segment = paragraph.segments[number]
@@ -230,7 +195,7 @@ def _in_line(
         return None
     if paragraph.touches_protected(left, right):
         return None
-    return SourceEdit(segment.start + left - start, segment.start + right - start, new)
+    return Edit(segment.start + left - start, text[left:right], new)
 
 
 def _can_start_line(first: str, before: str) -> bool:
@@ -238,7 +203,7 @@ def _can_start_line(first: str, before: str) -> bool:
     return first == before or first.isalnum() or (first != "" and first in _QUOTES)
 
 
-def _broken(paragraph: Paragraph, change: Change, first: int, last: int) -> list[Change] | None:
+def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[Edit] | None:
     """A change of several lines as one change for each, with the breaks between them at spaces."""
     text, starts, segments = paragraph.text, paragraph.starts, paragraph.segments
     line_end = starts[last] + segments[last].end - segments[last].start
@@ -270,7 +235,7 @@ def _broken(paragraph: Paragraph, change: Change, first: int, last: int) -> list
         old_start = start if number == first else starts[number]
         segment_end = starts[number] + segments[number].end - segments[number].start
         old_end = end if number == last else segment_end
-        pieces.append(Change(old_start, old_end, whole[before + 1 : after]))
+        pieces.append(Edit(old_start, text[old_start:old_end], whole[before + 1 : after]))
     return pieces
 
 

@@ -11,11 +11,10 @@ from typing import Protocol
 
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
-from reviser.decoding.policy import ModelPolicy, shared_length
-from reviser.decoding.sampler import Scores
+from reviser.decoding.policy import ModelPolicy, SessionPolicy
+from reviser.model.scoring import Scores, shared_length
 from reviser.native.batch import NativeBatch
 from reviser.native.decoder import NativeDecoder
-from reviser.session.session import SessionPolicy
 
 ROWS = 64
 """Histories that are kept, and scored together, at the most."""

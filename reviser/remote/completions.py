@@ -16,8 +16,9 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Run
-from reviser.decoding.sampler import Sampler, Scores
+from reviser.decoding.sampler import Sampler
 from reviser.integrations.following import Follower
+from reviser.model.scoring import Scores
 from reviser.remote.batching import Batcher
 
 MOST_LOGPROBS = 200

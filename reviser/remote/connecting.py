@@ -12,6 +12,7 @@ from reviser.checkpoints.operators import operator_names
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import LoadedModel
 from reviser.remote.client import Client, Refused, ServerError
 from reviser.remote.policy import RemotePolicy
 
@@ -34,16 +35,7 @@ class Served:
         return cls(url, model or None, local or None)
 
 
-@dataclass(frozen=True)
-class RemoteModel:
-    """What an engine needs of a model that runs elsewhere."""
-
-    name: str
-    policy: RemotePolicy
-    tokenizer: Tokenizer
-
-
-def connect(text: str, longest: int) -> RemoteModel:
+def connect(text: str, longest: int) -> LoadedModel:
     """The model that `openai:URL#NAME=LOCAL` names; a sentence if it is not there, or is another."""
     served = Served.parse(text)
     client = Client(served.url)
@@ -60,7 +52,7 @@ def connect(text: str, longest: int) -> RemoteModel:
     if isinstance(most, int) and most > 1:
         context = min(context, most - 1)
     policy = RemotePolicy(client, name, vocabulary, context, description.config.canvas_length)
-    return RemoteModel(f"{name} at {client.address}", policy, tokenizer)
+    return LoadedModel(f"{name} at {client.address}", policy, tokenizer)
 
 
 def _record(client: Client, wanted: str | None) -> Mapping[str, Any]:

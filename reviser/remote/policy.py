@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from reviser.core.canvas import Canvas
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 from reviser.remote.client import Client, Refused, ServerError
 
 ALTERNATIVES = 50
@@ -49,7 +50,7 @@ class RemotePolicy:
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         if len(history) > self.context:
             raise ReviserError(
-                f"the model reads {self.context} actions at the most, and this history has {len(history)}"
+                f"the model reads {counted(self.context, 'action')} at the most, and this history has {len(history)}"
             )
         if self.vocabulary.draft_id in history or self.vocabulary.overtype_id in history:
             raise ReviserError(

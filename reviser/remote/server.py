@@ -22,10 +22,10 @@ from reviser.checkpoints.operators import operator_names
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
+from reviser.decoding.policy import LoadedModel
 from reviser.remote.batching import ROWS, Batcher, scorer_of
 from reviser.remote.client import KEY_VARIABLE
 from reviser.remote.completions import Asked, BadRequest, Completion, Wording
-from reviser.session.engine import Engine
 
 _LARGEST_BODY = 1 << 22
 _OPERATOR = re.compile(r"(<\|[^|]+\|>)")
@@ -43,15 +43,15 @@ class Service:
     wording: Wording
 
     @classmethod
-    def of(cls, engine: Engine, rows: int = ROWS, name: str | None = None) -> Service:
-        policy, called = engine.policy, name or engine.name
+    def of(cls, model: LoadedModel, rows: int = ROWS, name: str | None = None) -> Service:
+        policy, called = model.policy, name or model.name
         return cls(
             called,
             policy.vocabulary,
-            engine.tokenizer,
+            model.tokenizer,
             policy.context,
             Batcher(scorer_of(policy, rows), rows),
-            Wording(called, policy.vocabulary, engine.tokenizer),
+            Wording(called, policy.vocabulary, model.tokenizer),
         )
 
     def models(self) -> dict[str, object]:
@@ -211,17 +211,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Requests are many and say nothing."""
 
 
-def listen(engine: Engine, host: str, port: int, *, rows: int = ROWS) -> Server:
+def listen(model: LoadedModel, host: str, port: int, *, rows: int = ROWS) -> Server:
     """A server that is bound to its place; `serve_forever` answers."""
     try:
-        return Server((host, port), Service.of(engine, rows), os.environ.get(KEY_VARIABLE))
+        return Server((host, port), Service.of(model, rows), os.environ.get(KEY_VARIABLE))
     except OSError as error:
         raise ReviserError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
 
-def serve(engine: Engine, host: str, port: int, *, rows: int = ROWS) -> None:
+def serve(model: LoadedModel, host: str, port: int, *, rows: int = ROWS) -> None:
     """Answer until interrupted or terminated."""
-    with listen(engine, host, port, rows=rows) as server:
+    with listen(model, host, port, rows=rows) as server:
         print(f"{server.service.name} at {server.url}/v1", file=sys.stderr, flush=True)
 
         def stop(number: int, frame: object) -> None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from reviser.checkpoints.home import Checkpoint
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.scoring.loading import (
@@ -55,7 +56,7 @@ class Tokens:
             return self
         if over >= self.given:
             raise ReviserError(
-                f"a continuation of {len(self.ids) - self.given} tokens does not fit into the "
+                f"a continuation of {counted(len(self.ids) - self.given, 'token')} does not fit into the "
                 f"evaluator's context of {context}"
             )
         return Tokens(self.ids[over:], self.given - over)

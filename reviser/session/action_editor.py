@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, cast
 
 from reviser.core.actions import (
@@ -25,30 +25,17 @@ from reviser.core.actions import (
     Swap,
 )
 from reviser.core.canvas import Canvas
+from reviser.core.counts import counted
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import EXTENSIONS, Vocabulary
+from reviser.session.characters import CharacterLayer, Characters, code_points
 from reviser.session.documents import offset_at
 from reviser.session.replay import unified_diff
 
 Request = Mapping[str, Any] | int | Action
 """An action: as an object such as {"action": "move", "by": -3}, as an id, or as it is."""
-
-
-class Characters:
-    """Every character is a token, and its own number."""
-
-    name = "characters"
-    size = 0x110000
-    # The halves of surrogate pairs are no characters.
-    markers = frozenset(range(0xD800, 0xE000))
-
-    def encode(self, text: str) -> list[int]:
-        return list(map(ord, text))
-
-    def token_bytes(self, token: int) -> bytes:
-        return chr(token).encode("utf-8")
 
 
 class ActionEditor:
@@ -73,20 +60,21 @@ class ActionEditor:
         ranges = sorted(protected)
         place = len(text) if cursor is None else cursor
         _check_places(text, ranges, place)
-        # Cut where a range or the cursor is, so that each stands between two tokens.
-        cuts = sorted({0, len(text), place, *(offset for pair in ranges for offset in pair)})
-        tokens: list[int] = []
-        boundaries = {0: 0}
-        for start, end in pairwise(cuts):
-            tokens += self.tokenizer.encode(text[start:end])
-            boundaries[end] = len(tokens)
+        boundaries: Mapping[int, int] | range
+        tokens: Sequence[int]
+        self._layer: TextLayer | CharacterLayer
+        if tokenizer is None:
+            tokens, boundaries = code_points(text), range(len(text) + 1)
+            self._layer = CharacterLayer(text)
+        else:
+            tokens, boundaries = _tokens_between(text, tokenizer, {place, *chain(*ranges)})
+            self._layer = TextLayer(tokenizer, tokens)
+            if self._layer.text != text:
+                raise ReviserError(f"the tokenizer {tokenizer.name} cannot hold this text")
         vocabulary = Vocabulary(
             self.tokenizer.size, self.tokenizer.markers, EXTENSIONS, name=self.tokenizer.name
         )
         self._canvas = Canvas(vocabulary, tokens, cursor=boundaries[place], max_length=max_length)
-        self._layer = TextLayer(self.tokenizer, tokens)
-        if self._layer.text != text:
-            raise ReviserError(f"the tokenizer {self.tokenizer.name} cannot hold this text")
         self._guard = _Guard([(boundaries[start], boundaries[end]) for start, end in ranges])
         self._requests: list[int] = []
 
@@ -139,7 +127,9 @@ class ActionEditor:
     def undo(self, count: int = 1) -> tuple[TextEdit, ...]:
         """Take back the last requests; returns the edits that did it."""
         if not 0 <= count <= len(self._requests):
-            raise ReviserError(f"{len(self._requests)} actions can be undone, not {count}")
+            raise ReviserError(
+                f"{counted(len(self._requests), 'action')} can be undone, not {count}"
+            )
         edits: list[TextEdit] = []
         for _ in range(count):
             edits += self._take_back(self._requests.pop())
@@ -180,11 +170,11 @@ class ActionEditor:
 
     def _boundary(self, offset: int) -> int:
         """The boundary between tokens at a character offset."""
-        if not 0 <= offset <= len(self.text):
-            raise ReviserError(f"there is no place {offset} in the text")
-        if isinstance(self.tokenizer, Characters):
-            return offset
         low, high = 0, self._canvas.length
+        if not 0 <= offset <= self._layer.position(high).chars:
+            raise ReviserError(f"there is no place {offset} in the text")
+        if isinstance(self._layer, CharacterLayer):
+            return offset
         while low < high:
             middle = (low + high) // 2
             if self._layer.position(middle).chars < offset:
@@ -205,14 +195,28 @@ class ActionEditor:
         return first + len(text) if behind else first
 
 
+def _tokens_between(
+    text: str, tokenizer: Tokenizer, places: Iterable[int]
+) -> tuple[list[int], dict[int, int]]:
+    """The tokens of a text, cut where some places are, and the boundary that each of these is."""
+    tokens: list[int] = []
+    boundaries = {0: 0}
+    for start, end in pairwise(sorted({0, len(text), *places})):
+        tokens += tokenizer.encode(text[start:end])
+        boundaries[end] = len(tokens)
+    return tokens, boundaries
+
+
 def _check_places(text: str, ranges: list[tuple[int, int]], cursor: int) -> None:
     if not 0 <= cursor <= len(text):
-        raise ReviserError(f"there is no place {cursor} in a text of {len(text)} characters")
+        raise ReviserError(
+            f"there is no place {cursor} in a text of {counted(len(text), 'character')}"
+        )
     end = 0
     for first, last in ranges:
         if not end <= first <= last <= len(text):
             raise ReviserError(
-                f"{first} to {last} cannot be protected in a text of {len(text)} characters"
+                f"{first} to {last} cannot be protected in a text of {counted(len(text), 'character')}"
             )
         end = last
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import (
     STREAM,
@@ -14,12 +14,7 @@ from reviser.core.files import (
     read_bytes,
     write_atomically,
 )
-
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8",
-    codecs.BOM_UTF16_LE: "utf-16-le",
-    codecs.BOM_UTF16_BE: "utf-16-be",
-}
+from reviser.session.charsets import UTF_8, Charset, read_text, write_text
 
 
 @dataclass(frozen=True)
@@ -27,33 +22,33 @@ class Document:
     """What a file says and how it says it.
 
     `text` has `\\n` line endings where the file has one kind of ending throughout, so that what is
-    added to it gets the same; a file of mixed endings keeps them in `text` as they are.
+    added to it gets the same; a file of mixed endings keeps them in `text` as they are. `asked` is the
+    encoding that the user says it is in.
     """
 
     path: Path
     text: str
-    encoding: str = "utf-8"
-    mark: bytes = b""
+    charset: Charset = UTF_8
     newline: str = "\n"
+    asked: str | None = None
 
     @classmethod
-    def read(cls, path: Path) -> Document:
-        """The document in the file at `path`, or on standard input for `-`."""
-        data = read_bytes(path)
-        mark = next((mark for mark in _MARKS if data.startswith(mark)), b"")
-        encoding = _MARKS.get(mark, "utf-8")
-        try:
-            text = data[len(mark) :].decode(encoding)
-        except UnicodeDecodeError:
-            raise ReviserError(_undecodable(path, data)) from None
-        if "\x00" in text:
-            raise ReviserError(f"{input_name(path)} is a binary file, not text")
+    def read(cls, path: Path, encoding: str | None = None) -> Document:
+        """The document in the file at `path`, or on standard input for `-`; its encoding is told by its bytes."""
+        text, charset = read_text(read_bytes(path), input_name(path), encoding)
         newline = _only_newline(text)
-        return cls(path, text.replace(newline, "\n"), encoding, mark, newline)
+        return cls(path, text.replace(newline, "\n"), charset, newline, encoding)
+
+    @classmethod
+    def new(cls, path: Path, encoding: str | None = None) -> Document:
+        """An empty document, which is to become a file at `path`."""
+        text, charset = read_text(b"", input_name(path), encoding)
+        return cls(path, text, charset, asked=encoding)
 
     def encode(self, text: str) -> bytes:
-        """The bytes of `text` as this document's file would hold it."""
-        return self.mark + text.replace("\n", self.newline).encode(self.encoding)
+        """The bytes of `text` as this document's file would hold it; refuses what could not be read from it again."""
+        written = text.replace("\n", self.newline)
+        return write_text(written, self.charset, input_name(self.path), self.asked)
 
     def write(self, text: str) -> None:
         """Replace the file by one that holds `text`, atomically, whatever it holds now."""
@@ -77,21 +72,27 @@ class Document:
 
     def _raw(self, text: str) -> str:
         """The characters of the file that would hold `text`, as far as a diff can show them."""
-        mark = self.mark.decode("utf-8") if self.encoding == "utf-8" else ""
+        mark = self.charset.mark.decode() if self.charset.name == "utf-8" else ""
         # To a patch, only a line feed ends a line.
         return mark + (text.replace("\n", "\r\n") if self.newline == "\r\n" else text)
 
 
 def offset_at(text: str, line: int, column: int) -> int:
     """The character offset of a line and column, both counted from 1."""
-    lines = text.split("\n")
-    if not 1 <= line <= len(lines):
-        raise ReviserError(f"there is no line {line}; the text has {len(lines)}")
-    if not 1 <= column <= len(lines[line - 1]) + 1:
+    start = 0
+    for _ in range(1, line):
+        start = text.find("\n", start) + 1
+        if not start:
+            break
+    if line < 1 or (line > 1 and not start):
+        raise ReviserError(f"there is no line {line}; the text has {text.count(chr(10)) + 1}")
+    end = text.find("\n", start)
+    length = (len(text) if end < 0 else end) - start
+    if not 1 <= column <= length + 1:
         raise ReviserError(
-            f"there is no column {column} in line {line}; it has {len(lines[line - 1])} characters"
+            f"there is no column {column} in line {line}; it has {counted(length, 'character')}"
         )
-    return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+    return start + column - 1
 
 
 def check_writable(path: Path) -> None:
@@ -111,9 +112,3 @@ def _only_newline(text: str) -> str:
     if crlf and crlf == lf == cr:
         return "\r\n"
     return "\r" if cr and not lf else "\n"
-
-
-def _undecodable(path: Path, data: bytes) -> str:
-    if b"\x00" in data[:65536]:
-        return f"{input_name(path)} is a binary file, not text"
-    return f"{input_name(path)} is not valid UTF-8 text"

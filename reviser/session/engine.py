@@ -21,24 +21,19 @@ from reviser.checkpoints.description import (
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
 from reviser.core.extras import missing_package
-from reviser.core.tokenizer import Tokenizer
-from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.policy import LoadedModel, ModelPolicy, SessionPolicy
 from reviser.model.config import ModelConfig
 from reviser.model.layout import Quantisation
 from reviser.native import NativeDecoder, available, make_decoder, why_missing
-from reviser.session.session import Session, SessionPolicy
+from reviser.session.session import Session
 
 # Longer histories than this are beyond what models here are trained on, and would cost memory.
 CAPACITY = 2048
 
 
 @dataclass(frozen=True)
-class Engine:
-    """What a session needs of a model."""
-
-    name: str
-    policy: SessionPolicy
-    tokenizer: Tokenizer
+class Engine(LoadedModel):
+    """A model that opens sessions."""
 
     def session(self, text: str) -> Session:
         return Session(self.policy, self.tokenizer, text)

@@ -9,23 +9,23 @@ alone, as models learn it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import partial
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from reviser.core.actions import Splice
-from reviser.core.canvas import Canvas
-from reviser.core.edits import Change, end_of_writing
+from reviser.core.counts import counted
+from reviser.core.edits import Edit, end_of_writing
 from reviser.core.errors import ReviserError
 from reviser.core.text import Extent, TextEdit, TextLayer, minimal_edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.left_to_right import Reading, can_read, left_to_right
 from reviser.decoding.lookahead import MARGIN, LookaheadPolicy
-from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.rollout import Policy, Rollout, Step, seed
+from reviser.decoding.policy import ModelPolicy, SessionPolicy
+from reviser.decoding.rollout import Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
+from reviser.decoding.rules.rule import Rule
 from reviser.decoding.rules.spacing import (
     MarkedOnce,
     Spaced,
@@ -34,7 +34,7 @@ from reviser.decoding.rules.spacing import (
     joining,
 )
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.stepping_back import CheckedRollout
+from reviser.decoding.strategies import Beginning, BestOf, Checked, Strategy, plain
 from reviser.session.frames import Frame
 from reviser.session.windows import PIECE_SPARE, Window, WindowCutter
 
@@ -44,15 +44,6 @@ NEIGHBOURS = 128
 """Tokens around a draft, half of them on either side: few of the edits that models learn from have more."""
 PASSAGE = 128
 """Tokens of a text that are best revised at once: few of the edits that models learn from are longer."""
-
-
-class SessionPolicy(Policy, Protocol):
-    """A policy that says how much it can read and how much text it can hold."""
-
-    @property
-    def context(self) -> int: ...
-    @property
-    def max_length(self) -> int | None: ...
 
 
 class Session:
@@ -103,14 +94,9 @@ class Session:
         """
         self._leave_run()
         end = end_of_writing(self._text)
-        return self._start(
-            end,
-            end,
-            sampler,
-            max_actions,
-            sees_suffix=False,
-            checks=check_steps_back,
-            longest_repeat=longest_repeat,
+        window = self._choose_window(end, end, self._room(max_actions, False), False)
+        return self._write(
+            window, "", sampler, max_actions, longest_repeat, checks=check_steps_back
         )
 
     def infill(
@@ -135,14 +121,14 @@ class Session:
         end = start if end is None else end
         if not 0 <= start <= end <= len(self._text):
             raise ReviserError(f"there is no place {start} to {end} in a text of {len(self._text)}")
-        return self._start(
-            start,
-            end,
+        window = self._choose_window(start, end, self._room(max_actions, True), True)
+        return self._write(
+            window,
+            self._text[start:end],
             sampler,
             max_actions,
-            sees_suffix=True,
+            longest_repeat,
             checks=check_steps_back,
-            longest_repeat=longest_repeat,
             tries=TRIES if tries is None else tries,
         )
 
@@ -170,11 +156,15 @@ class Session:
         draft = self.tokenizer.encode(self._text[start:end])
         if len(draft) > self.longest_draft:
             raise ReviserError(
-                f"{len(draft)} tokens are too many to revise at once; {self.longest_draft} are the most"
+                f"{counted(len(draft), 'token')} are too many to revise at once; {self.longest_draft} are the most"
             )
         room = self._room(max_actions, True, 1 + len(draft))
         window = self._cutter.neighbourhood(self._text, start, end, min(room, NEIGHBOURS))
-        return self._begin(window, sampler, max_actions, self._text[start:end], draft, margin)
+        begun = self._beginning(window, max_actions, draft)
+        if margin:
+            looking = LookaheadPolicy(self.policy, margin, limit=begun.max_actions)
+            begun = replace(begun, policy=looking)
+        return self._shown(plain(begun, sampler), window, self._text[start:end], stays=True)
 
     def revise_all(
         self,
@@ -232,42 +222,30 @@ class Session:
                 first = cut
         return found
 
-    def _start(
-        self,
-        start: int,
-        end: int,
-        sampler: Sampler | None,
-        max_actions: int,
-        *,
-        sees_suffix: bool,
-        checks: bool = False,
-        longest_repeat: int = 0,
-        tries: int = 1,
-    ) -> Generation:
-        room = self._room(max_actions, sees_suffix)
-        window = self._choose_window(start, end, room, sees_suffix)
-        return self._begin(
-            window,
-            sampler,
-            max_actions,
-            self._text[start:end],
-            checks=checks,
-            longest_repeat=longest_repeat,
-            tries=tries,
-        )
-
-    def _begin(
+    def _write(
         self,
         window: Window,
+        replaced: str,
         sampler: Sampler | None,
         max_actions: int,
-        replaced: str,
-        draft: list[int] | None = None,
-        margin: float = 0.0,
-        checks: bool = False,
-        longest_repeat: int = 0,
+        longest_repeat: int,
+        *,
+        checks: bool,
         tries: int = 1,
     ) -> Generation:
+        """Begin a run that writes into a window."""
+        begun = self._beginning(window, max_actions)
+        if not window.suffix or "stop" not in self.policy.vocabulary.kinds:
+            tries = 1
+        rules = self._rules(window, begun, longest_repeat, searches=tries > 1)
+        strategy = self._strategy(window, checks, tries)
+        rollout = strategy(replace(begun, rules=rules), sampler)
+        return self._shown(rollout, window, replaced)
+
+    def _beginning(
+        self, window: Window, max_actions: int, draft: Sequence[int] | None = None
+    ) -> Beginning:
+        """A canvas with what the model sees, and how much it may do there."""
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
         canvas, history = seed(
             self.policy.vocabulary,
@@ -276,67 +254,44 @@ class Session:
             draft=draft,
             max_length=self.policy.max_length,
         )
-        allowed = min(max_actions, self.policy.context - len(history))
-        searches = tries > 1 and bool(suffix) and "stop" in self.policy.vocabulary.kinds
-
-        def ruled(policy: Policy) -> Policy:
-            if draft is None and not window.trailing_space and ends_sentence(window.prefix):
-                policy = Spaced(policy, self.tokenizer)
-            if searches and ends_with_mark(window.prefix):
-                policy = MarkedOnce(policy, self.tokenizer)
-            if longest_repeat > 1 and isinstance(self.policy, ModelPolicy):
-                policy = UnrepeatedPhrases(
-                    Unrepeated(policy, longest_repeat, self.tokenizer), self.tokenizer
-                )
-            if draft is None and allowed >= LEAST and isinstance(self.policy, ModelPolicy):
-                policy = Ending(policy, self.tokenizer, len(history), allowed)
-            return LookaheadPolicy(policy, margin, limit=allowed) if margin else policy
-
-        reads = (checks or tries > 1) and can_read(self.policy)
-        if reads:
-            self._reading = self._reading or left_to_right(self.policy)
-
-        def begin(policy: Policy, canvas: Canvas, sampler: Sampler | None) -> Rollout:
-            if checks and reads:
-                return CheckedRollout(
-                    policy,
-                    canvas,
-                    history,
-                    self.tokenizer,
-                    sampler,
-                    max_actions=allowed,
-                    reading=self._reading,
-                )
-            return Rollout(policy, canvas, history, sampler, max_actions=allowed)
-
-        policy = ruled(self.policy)
-        rollout: Rollout
-        if searches and reads and self._reading is not None:
-            # Most commands fill no gaps, and begin sooner without this.
-            from reviser.decoding.best_of import BestRollout
-            from reviser.decoding.filling import Surroundings
-            from reviser.decoding.guidance import Guided
-
-            around = Surroundings.of(canvas, self._reading.readable)
-            guided = Guided(self.policy, self._reading, around)
-            rollout = BestRollout(
-                policy,
-                canvas,
-                history,
-                sampler,
-                partial(begin, ruled(guided)),
-                self._reading,
-                guided=guided,
-                tries=tries,
-                max_actions=allowed,
-                fits=joining(self.tokenizer, window.suffix),
-            )
-        else:
-            rollout = begin(policy, canvas, sampler)
-        layer = TextLayer(self.tokenizer, canvas.tokens)
-        self._run = Generation(
-            rollout, self.tokenizer, layer, window, replaced, stays=draft is not None
+        return Beginning(
+            self.policy, canvas, history, min(max_actions, self.policy.context - len(history))
         )
+
+    def _rules(
+        self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool
+    ) -> list[Rule]:
+        """What a run may write into a window."""
+        tokenizer, limit = self.tokenizer, begun.max_actions
+        rules: list[Rule] = []
+        if not window.trailing_space and ends_sentence(window.prefix):
+            rules.append(Spaced(tokenizer))
+        if searches and ends_with_mark(window.prefix):
+            rules.append(MarkedOnce(tokenizer))
+        if not isinstance(self.policy, ModelPolicy):
+            return rules
+        if longest_repeat > 1:
+            rules += [Unrepeated(longest_repeat, tokenizer), UnrepeatedPhrases(tokenizer)]
+        if limit >= LEAST:
+            rules.append(Ending(self.policy.vocabulary, tokenizer, len(begun.history), limit))
+        return rules
+
+    def _strategy(self, window: Window, checks: bool, tries: int) -> Strategy:
+        """How a run chooses; a policy that cannot read a text from left to right does what it draws."""
+        if not (checks or tries > 1) or not can_read(self.policy):
+            return plain
+        self._reading = reading = self._reading or left_to_right(self.policy)
+        each: Strategy = Checked(reading, self.tokenizer) if checks else plain
+        if tries == 1:
+            return each
+        return BestOf(tries, each, reading, joining(self.tokenizer, window.suffix))
+
+    def _shown(
+        self, rollout: Rollout, window: Window, replaced: str, *, stays: bool = False
+    ) -> Generation:
+        """A run as the session's own."""
+        layer = TextLayer(self.tokenizer, rollout.canvas.tokens)
+        self._run = Generation(rollout, self.tokenizer, layer, window, replaced, stays=stays)
         return self._run
 
     def _leave_run(self) -> None:
@@ -479,7 +434,7 @@ class Generation(Iterator[Frame]):
         if before == self._written:
             return ()
         home = len(self.window.before) + len(self.window.prefix)
-        change = Change.at_cursor(before, self._written, self.cursor.chars - home)
+        change = Edit.at_cursor(before, self._written, self.cursor.chars - home)
         return (self._placed(before, change),)
 
     def _with_trailing_space(self, region: str) -> str:
@@ -491,12 +446,12 @@ class Generation(Iterator[Frame]):
 
     def _edit(self, old: str, new: str) -> TextEdit:
         """The document edit that turns what was written from `old` into `new`."""
-        return self._placed(old, Change.between(old, new))
+        return self._placed(old, Edit.between(old, new))
 
-    def _placed(self, old: str, change: Change) -> TextEdit:
+    def _placed(self, old: str, change: Edit) -> TextEdit:
         """A change of what was written, which was `old`, as an edit of the document."""
         window = self.window
         lead = window.prefix + old[: change.start]
         home = self._origin + Extent.of(lead[:-1])
         after = old[change.end : change.end + 1] or window.suffix[:1] or window.after[:1]
-        return minimal_edit(home, lead[-1:], change.removed, change.inserted, after)
+        return minimal_edit(home, lead[-1:], change.old, change.new, after)

@@ -1,14 +1,20 @@
-"""A real terminal that a test types into and reads, by tmux."""
+"""Real terminals that a test types into: one that it reads, by tmux, and a bare one."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import secrets
 import shlex
+import struct
 import subprocess
+import termios
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 
 class Terminal:
@@ -62,3 +68,64 @@ class Terminal:
 
     def end(self) -> None:
         subprocess.run(["tmux", "-L", self._name, "kill-server"], capture_output=True, check=False)
+
+
+class BareTerminal:
+    """A terminal that sends a command any bytes and looks at nothing."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = pty.openpty()
+        fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._process: subprocess.Popen[bytes] | None = None
+        self._drawn = bytearray()
+
+    def run(self, command: Sequence[str], **env: str) -> None:
+        """Run a command; returns when it has drawn something."""
+        theirs = self._theirs
+        self._process = subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            env=os.environ | {"TERM": "xterm-256color"} | env,
+        )
+        os.close(theirs)
+        Thread(target=self._read, daemon=True).start()
+        self.wait_until(lambda: len(self._drawn) > 2000)
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            while drawn := os.read(self._ours, 1 << 16):
+                self._drawn += drawn
+
+    def send(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._ours, data) :]
+
+    def drawn(self) -> str:
+        """Everything that was drawn, with the sequences between it."""
+        return self._drawn.decode(errors="replace")
+
+    def go_away(self) -> None:
+        """Be gone, as a window that somebody closes."""
+        os.close(self._ours)
+
+    def wait_until(self, condition: Callable[[], object]) -> None:
+        limit = time.monotonic() + 90
+        while not condition():
+            assert time.monotonic() < limit, f"it did not happen: {self.drawn()[-3000:]}"
+            time.sleep(0.05)
+
+    @property
+    def status(self) -> int | None:
+        """The exit status; None while the command runs."""
+        assert self._process is not None
+        return self._process.poll()
+
+    def end(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        with suppress(OSError):
+            os.close(self._ours)

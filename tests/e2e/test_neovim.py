@@ -160,6 +160,52 @@ def test_the_user_types_elsewhere_meanwhile(fresh: Neovim) -> None:
     fresh.wait(lambda: fresh.text == "Mine: typed.\n" + TEXT)
 
 
+def messages(editor: Neovim) -> str:
+    said: str = editor.lua("vim.api.nvim_exec2('messages', {output = true}).output")
+    return said
+
+
+def wait_until_idle(editor: Neovim) -> None:
+    editor.wait(lambda: editor.lua("require('reviser').status()") == "idle")
+
+
+def test_undo_in_insert_mode_takes_the_run_and_not_the_typing(fresh: Neovim) -> None:
+    fresh.keys("GA typed<Cmd>Reviser continue<CR>")
+    fresh.wait(lambda: len(fresh.text) > len(TEXT) + 30)
+    fresh.keys("<Cmd>Reviser stop<CR>")
+    wait_until_idle(fresh)
+    fresh.keys("<Esc>u")
+    fresh.wait(lambda: fresh.text == TEXT + " typed")
+    fresh.keys("u")
+    fresh.wait(lambda: fresh.text == TEXT)
+
+
+def test_what_is_typed_while_the_model_writes_is_undone_apart(fresh: Neovim) -> None:
+    fresh.keys(":Reviser continue<CR>ggOMi")
+    fresh.wait(lambda: len(fresh.text) > len(TEXT) + 30)
+    fresh.keys("ne<Cmd>Reviser stop<CR>")
+    wait_until_idle(fresh)
+    fresh.keys("<Esc>")
+    assert fresh.text.startswith("Mine\n" + TEXT)
+    seen = [fresh.text]
+    while seen[-1] != TEXT:
+        fresh.keys("u")
+        seen.append(fresh.wait(lambda: fresh.text != seen[-1] and fresh.text))
+    # One step took the model's text and left the letters that were there before it.
+    assert "Mi\n" + TEXT in seen
+
+
+def test_a_run_that_wrote_nothing_says_so_and_is_not_undone(fresh: Neovim) -> None:
+    fresh.keys("ggOMine.<Esc>:messages clear<CR>:%Reviser infill<CR>G$r!")
+    text = "Mine.\n" + TEXT[:-1] + "!"
+    fresh.wait(lambda: "you typed where the model was writing" in messages(fresh))
+    assert fresh.text == text
+    assert "; nothing was written" in messages(fresh)
+    fresh.keys(":Reviser undo<CR>")
+    fresh.wait(lambda: "there is no run" in messages(fresh))
+    assert fresh.text == text
+
+
 def test_lines_are_written_anew(fresh: Neovim) -> None:
     fresh.keys(":1Reviser infill<CR>")
     second = TEXT.split("\n")[1]
@@ -430,7 +476,11 @@ def test_a_terminal_shows_what_the_model_writes(terminal: Terminal, tmp_path: Pa
     model = save_tiny_model(tmp_path / "model", width=768, layers=16)
     draft = tmp_path / "draft.txt"
     draft.write_text("It was a quiet day.\nThe cat sat on\n")
-    settings = {"model": str(model), "live": {"maxActions": 80}}
+    settings = {
+        "model": str(model),
+        "live": {"maxActions": 80},
+        "completion": {"confidence": 0},
+    }
     assert NEOVIM
     with neovim(NEOVIM, tmp_path, draft, settings) as editor:
         terminal.run(editor.screen_command())

@@ -137,9 +137,11 @@ def test_keys_arrive_as_a_terminal_sends_them(terminal: Editor, draft: Path) -> 
     terminal.tmux("set-buffer", "pasted\ntwice")
     terminal.tmux("paste-buffer", "-p")
     terminal.wait_for("  3  twice")
+    terminal.type("«\u00a0می\u200cخ")
+    terminal.wait_for("twice«")
     terminal.keys("C-s")
     terminal.wait_for("Saved draft.txt")
-    assert draft.read_text() == "The cat sat on the mat.\nIt wasxpasted\ntwice "
+    assert draft.read_text() == "The cat sat on the mat.\nIt wasxpasted\ntwice«\u00a0می\u200cخ "
     terminal.keys("C-q")
     terminal.wait_for("ended with 0")
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lsp_server.connection import FramingError, Messages
+from tests.commands import start
+from tests.conftest import ROOT
 from tests.lsp_server.processes import children, lives
 from tests.lsp_server.toy_editor import PATIENCE, URI, ToyEditor, toy_editor, until
 
@@ -94,6 +99,58 @@ def test_a_signal_ends_a_server_whose_editor_reads_nothing(model: Path) -> None:
                 editor.begin_request("reviser/text", {"uri": URI})
             editor.process.send_signal(signal.SIGTERM)
             assert editor.process.wait(PATIENCE) == 128 + signal.SIGTERM
+
+
+# Holds an import until it is told to go on.
+HOLD = """
+import pathlib, sys, time
+class Hold:
+    def find_spec(self, name, path=None, target=None):
+        if name == "lsp_server.starting":
+            pathlib.Path("{folder}/held").touch()
+            while not pathlib.Path("{folder}/go").exists():
+                time.sleep(0.01)
+sys.meta_path.insert(0, Hold())
+"""
+EDITOR = """
+import subprocess, sys, time
+server = subprocess.Popen([sys.executable, "-m", "reviser", "lsp"], stdin={stdin}, stdout=subprocess.PIPE)
+print(server.pid, flush=True)
+time.sleep(1000)
+"""
+
+
+def test_a_server_whose_editor_dies_while_it_starts_ends(tmp_path: Path) -> None:
+    """Somebody else holds its pipe, and another process has adopted it before it reads a message."""
+    (tmp_path / "sitecustomize.py").write_text(HOLD.format(folder=tmp_path))
+    reads, writes = os.pipe()
+    editor = subprocess.Popen(
+        [sys.executable, "-c", EDITOR.format(stdin=reads)],
+        stdout=subprocess.PIPE,
+        pass_fds=[reads],
+        env=os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+    )
+    assert editor.stdout
+    server = int(editor.stdout.readline())
+    until((tmp_path / "held").exists)
+    editor.kill()
+    editor.wait()
+    (tmp_path / "go").touch()
+    try:
+        until(lambda: not lives(server))
+    finally:
+        if lives(server):
+            os.kill(server, signal.SIGKILL)
+        os.close(reads)
+        os.close(writes)
+
+
+def test_a_server_that_nobody_talks_to_ends() -> None:
+    """Its editor may have died before it could ask whose child it is."""
+    process = start("lsp", first="from lsp_server import starting as s; s._INITIALIZE_PATIENCE = 0")
+    assert process.wait(PATIENCE) == 1
+    assert process.stderr
+    assert process.stderr.read() == b"reviser: no editor has said initialize\n"
 
 
 STATUS = json.dumps(

@@ -380,6 +380,7 @@ def test_code_actions_fit_the_place(editor: ToyEditor) -> None:
     editor.set(live={"maxActions": 900, "editsPerSecond": 10})
     editor.command("reviser.continue", uri=URI)
     assert titles(3, 3) == ["stop"]
+    editor.wait(lambda: editor.edits)
     editor.command("reviser.stop")
     assert titles(3, 3, kind=2) == ["accept", "reject"]
     editor.command("reviser.accept", uri=URI)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lsp_server.settings import CompletionSettings, Settings, read_settings
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.suggestion import Kind
 
 NOTE = "file:///home/ann/notes/a%20note.md"
 

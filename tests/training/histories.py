@@ -12,7 +12,6 @@ from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
 from training.data.corpus import Corpus
 from training.samples.obfuscation import (
-    CORRECTED,
     ELABORATED,
     LOCAL,
     PAPER,
@@ -59,16 +58,8 @@ def texts_and_tasks(
         draw(st.sampled_from([0.0, 3.0, 25.0])),
         draw(st.sampled_from([(5, 3, 2), (1, 0, 0), (0, 4, 1)])),
         draw(st.lists(st.sampled_from([0, 0, 1, 7]), min_size=len(text), max_size=len(text))),
-        draw(worse_words(text)) if kind == CORRECTED else (),
     )
     return text, task
-
-
-@st.composite
-def worse_words(draw: st.DrawFn, text: Sequence[int]) -> list[int]:
-    """The text with some tokens exchanged for others; one in three, or fewer."""
-    steps = draw(st.lists(st.integers(-2 * BASE, BASE - 1), min_size=len(text), max_size=len(text)))
-    return [(token + max(step, 0)) % BASE for token, step in zip(text, steps, strict=True)]
 
 
 def written(vocabulary: Vocabulary, ids: Sequence[int], task: Task) -> list[int]:

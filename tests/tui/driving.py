@@ -17,7 +17,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import decode
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
 from tests.toys import ToyTokenizer, quick_decoder, quick_toy_policy, toy_model
 from training.edits.edits import revising_actions

@@ -290,6 +290,28 @@ def test_new_open_save_as_and_tabs(tmp_path: Path) -> None:
     drive(editor(tmp_path, "file"), script)
 
 
+def test_a_file_keeps_its_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    legacy = "“naïve”\r\n".encode("cp1252")
+    path.write_bytes(legacy)
+    app = EditorApp([path], journals=tmp_path / "journals")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("x", "ctrl+s")
+        await until(pilot, lambda: not app.sheet.modified)
+        assert path.read_bytes() == b"x" + legacy
+        await pilot.press("ж", "ctrl+s")
+        await until(pilot, lambda: "is in windows-1252, which has no “ж”" in notes(app))
+        assert app.sheet.modified
+
+    drive(app, script)
+    assert path.read_bytes() == b"x" + legacy
+    path.write_bytes("Привет".encode("cp1251"))
+    with pytest.raises(ReviserError, match="--encoding"):
+        EditorApp([path])
+    assert EditorApp([path], encoding="cp1251").sheet.draft.text == "Привет"
+
+
 def test_files_that_cannot_be_opened_or_written_get_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\x00\x01")
     with pytest.raises(ReviserError, match="binary"):
@@ -538,11 +560,7 @@ def test_help_theme_and_palette(tmp_path: Path) -> None:
         assert not isinstance(app.screen, Help)
         await pilot.press("f2")
         assert app.theme == "light"
-        await pilot.press("ctrl+p")
-        await pilot.pause(0.1)
-        await pilot.press(*"light or", "enter")
-        await pilot.pause(0.2)
-        await pilot.press("enter")
+        await pilot.press("ctrl+p", *"light or", "enter")
         await until(pilot, lambda: app.theme == "dark")
 
     drive(editor(tmp_path, TEXT), script)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from tui.document.journal import Journal, leftovers
 from tui.signals import leave_on_signals
 
@@ -44,7 +44,7 @@ def test_journals_without_locks_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "fcntl", None)
     journal = Journal(tmp_path)
     journal.begin(None, "before")
-    journal.note(Change(0, "", "long "))
+    journal.note(Edit(0, "", "long "))
     journal.flush()
     assert [leftover.text for leftover in leftovers(tmp_path)] == ["long before"]
     journal.end()

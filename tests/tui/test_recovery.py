@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
 from tests.tui.driving import QUICK, drive, editor, notes, toy_engine, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.journal import TRASH_DAYS, Journal, leftovers, sweep_trash, thrown_away
 from tui.widgets.dialogs import Choice, Question
+from tui.widgets.rows import Rows
 
 TYPED = "text typed"
 
@@ -89,8 +89,8 @@ def test_what_was_discarded_can_be_had_back_for_some_days(tmp_path: Path) -> Non
         await pilot.pause()
         assert len(app.screen_stack) == 1
         await app.run_action("recover")
-        await until(pilot, lambda: isinstance(app.screen, Choice))
-        line = str(app.screen.query_one(OptionList).get_option_at_index(0).prompt)
+        await until(pilot, lambda: isinstance(app.screen, Choice) and app.focused)
+        line, _ = app.screen.query_one(Rows).lines[0]
         assert line.startswith("file.txt · discarded ")
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.sheet.draft.text == TYPED)

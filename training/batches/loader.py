@@ -1,7 +1,5 @@
 """Batches for a trainer: made by threads ahead of need, the same for any number of them.
 
-python -m training batches DATA --bench
-
 Samples are made and laid out in chapters of about a million ids. A chapter always gives the same number of
 rows, so the place of a training step in the stream of rows is known without making what came before,
 and chapters are dealt out to the ranks of a distributed run.
@@ -12,26 +10,21 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count, islice
-from pathlib import Path
-from typing import Annotated, Protocol, TypeVar
+from itertools import count
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from reviser.cli.arguments import run_with
-from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from training.batches.packing import SLACK, Rows, bucketed, packed
-from training.batches.repeats import Repeats
 from training.data.corpus import Corpus
 from training.data.randomness import key, shuffled
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
 from training.edits.mistakes.source import BlendedEdits, MadeUpMistakes
-from training.edits.rewrite_samples import Rewritings
 from training.samples.generator import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
@@ -72,27 +65,25 @@ def samples_of(
     mixture: Mixture,
     seed: int,
     mistakes: MadeUpMistakes | None = None,
+    next_edits: EditSource | None = None,
 ) -> SampleSource:
-    """The samples of a mixture: of texts, and where it has a share of them, of edits, real or made up or both."""
+    """The samples of a mixture: of texts, and of edits where it has a share of them: real, made up, and next edits."""
     texts = Samples(corpus, vocabulary, mixture, seed)
     if not mixture.edits:
         return texts
-    if edits is None and mistakes is None:
+    sources: list[EditSource] = []
+    if mistakes is not None:
+        sources.append(mistakes)
+    if edits is not None:
+        sources.append(Revisions(edits, vocabulary, mixture, seed))
+    if not sources:
         raise ReviserError("the mixture has a share of edits, so name a folder of edits")
-    if edits is None:
-        assert mistakes is not None
-        return MixedSamples(texts, mistakes)
-    real = edit_samples(edits, vocabulary, mixture, seed)
-    if mistakes is None:
-        return MixedSamples(texts, real)
-    return MixedSamples(texts, BlendedEdits(mistakes, real, mixture.real_edits))
-
-
-def edit_samples(corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> EditSource:
-    """Samples of edits: revised, or rewritten by a model that writes from left to right only."""
-    if "move" not in vocabulary.kinds:
-        return Rewritings(corpus, vocabulary, mixture, seed)
-    return Revisions(corpus, vocabulary, mixture, seed)
+    source = sources[0]
+    if len(sources) > 1:
+        source = BlendedEdits(source, sources[1], mixture.real_edits)
+    if next_edits is not None:
+        source = BlendedEdits(source, next_edits, mixture.next_edits)
+    return MixedSamples(texts, source)
 
 
 class Loader:
@@ -101,7 +92,7 @@ class Loader:
     Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
     and a batch is as long as its longest. Chapters are dealt out to `lanes`, as many as the `world` has processes
     or a multiple, and `rank` takes its share of them: a batch of the whole world is then the same rows for any
-    number of processes that divides the lanes. `repeats` marks tokens in the rows that would be repetitions.
+    number of processes that divides the lanes.
     """
 
     def __init__(
@@ -116,7 +107,6 @@ class Loader:
         lanes: int | None = None,
         workers: int = 2,
         multiple: int = 8,
-        repeats: Repeats | None = None,
     ) -> None:
         if batch < 1 or workers < 1 or not 0 <= rank < world:
             raise ReviserError("batch and workers are 1 or more, and 0 <= rank < world")
@@ -137,7 +127,6 @@ class Loader:
         self._own_lanes = range(rank * own, (rank + 1) * own)
         self.workers = workers
         self.multiple = multiple
-        self.repeats = repeats
         self.waited = 0.0
         self.places = self.padding = 0
         self.chapters = self._divide() if pack else self._divide_one_a_row()
@@ -199,19 +188,13 @@ class Loader:
 
     def _packed_chapter(self, chapter: int) -> Rows:
         rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
-        rows = self._marked(rows)
         # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
         return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]
 
     def _bucketed_chapter(self, chapter: int) -> list[Rows]:
         histories = self._histories(chapter).first(self.chapters.size * self.batch)
         batches = bucketed(histories, self.batch, self.multiple, self._padding)
-        return [
-            self._marked(batches[self._shuffled(number, chapter)]) for number in range(len(batches))
-        ]
-
-    def _marked(self, rows: Rows) -> Rows:
-        return rows if self.repeats is None else self.repeats.marked(rows)
+        return [batches[self._shuffled(number, chapter)] for number in range(len(batches))]
 
     def _shuffled(self, index: int, chapter: int) -> int:
         name = np.uint64(key(self.samples.seed, _CHAPTER, chapter))
@@ -242,70 +225,3 @@ class Loader:
         if not batches:
             raise ReviserError(f"the texts do not give one batch of {self.batch} samples")
         return Chapters(per_epoch, batches)
-
-
-def _bench(loader: Loader, steps: int) -> str:
-    batches = loader.batches()
-    next(batches)
-    loader.waited = 0.0
-    began = time.perf_counter()
-    ids = counted = 0
-    for rows in islice(batches, steps):
-        ids += rows.ids.size - rows.padding
-        counted += int(rows.mask.sum())
-    spent = time.perf_counter() - began
-    return (
-        f"{steps} batches of {loader.batch} rows by {loader.workers} threads: {ids / spent:,.0f} ids/s, "
-        f"{counted / max(ids, 1):.1%} of them counted, padding {loader.padding_share:.2%}, "
-        f"waited {loader.waited / spent:.0%} of the time"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuringOptions:
-    """Which stream of batches to measure."""
-
-    data: Annotated[Path, Argument("folder of token shards")]
-    bench: Annotated[bool, Option("measure the stream")]
-    edits: Annotated[Path | None, Option("folder of shards of edits")] = None
-    mixture: Annotated[Path | None, Option("JSON file of the mixture")] = None
-    plain: Annotated[bool, Option("left to right only, as a baseline")] = False
-    max_history: Annotated[int, Option("most ids in a sample")] = 512
-    row_length: Annotated[int | None, Option("ids in a row", default="twice the history")] = None
-    pack: Annotated[bool, Option("one sample a row")] = True
-    batch: Annotated[int, Option("rows in a batch")] = 128
-    steps: Annotated[int, Option("batches to measure")] = 200
-    workers: Annotated[int, Option("number of threads")] = 2
-    seed: Annotated[int, Option("random seed of the sampling")] = 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        MeasuringOptions,
-        run,
-        arguments,
-        prog="python -m training batches",
-        about=(__doc__ or "").splitlines()[0],
-    )
-
-
-def run(chosen: MeasuringOptions) -> None:
-    print(_bench(_chosen_loader(chosen), chosen.steps))
-
-
-def _chosen_loader(chosen: MeasuringOptions) -> Loader:
-    mixture = Mixture(max_history=chosen.max_history)
-    if chosen.plain:
-        mixture = Mixture.left_to_right(chosen.max_history)
-    elif chosen.mixture:
-        mixture = Mixture.load(chosen.mixture)
-    corpus = Corpus.open(chosen.data)
-    edits = Corpus.open(chosen.edits) if chosen.edits else None
-    samples = samples_of(corpus, edits, corpus.vocabulary(), mixture, chosen.seed)
-    return Loader(
-        samples,
-        chosen.batch,
-        row_length=chosen.row_length,
-        pack=chosen.pack,
-        workers=chosen.workers,
-    )

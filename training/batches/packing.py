@@ -22,9 +22,7 @@ class Rows:
     `mask` is True where an id is a target of the loss. `samples` numbers the samples of a row,
     -1 where there is padding: positions attend to earlier ones of the same number. `positions`
     start from 0 in each sample. Where rows hold actions that should not have been taken, `targets`
-    say what the loss asks for in the place of each id. `unwanted` are ids that the loss may ask to be
-    unlikely there, -1 where there is none; or it may ask that of all that was said before: `lasting` says at how many
-    places, its own and those after it, an id is the last of its kind to have been said, 0 where it does not count.
+    say what the loss asks for in the place of each id.
     """
 
     ids: NDArray[np.int32]
@@ -32,8 +30,6 @@ class Rows:
     samples: NDArray[np.int32]
     positions: NDArray[np.int32]
     targets: NDArray[np.int32] | None = None
-    unwanted: NDArray[np.int32] | None = None
-    lasting: NDArray[np.int32] | None = None
 
     @classmethod
     def empty(cls, rows: int, length: int, padding: int) -> Rows:
@@ -52,9 +48,6 @@ class Rows:
         names = {name: name for name in ("ids", "mask", "samples", "positions")}
         if any(part.targets is not None for part in parts):
             names["targets"] = "wanted"
-        for name in ("unwanted", "lasting"):
-            if all(getattr(part, name) is not None for part in parts):
-                names[name] = name
         return cls(
             **{
                 name: np.concatenate([getattr(part, source) for part in parts])
@@ -72,8 +65,6 @@ class Rows:
             self.samples[rows],
             self.positions[rows],
             None if self.targets is None else self.targets[rows],
-            None if self.unwanted is None else self.unwanted[rows],
-            None if self.lasting is None else self.lasting[rows],
         )
 
     @property

@@ -25,6 +25,7 @@ import torch
 from reviser.checkpoints.home import Checkpoint
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Group, Option, Words
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 from training.batches.loader import Loader
@@ -234,7 +235,7 @@ class Rounds:
         }
         self.reporter.write(entry)
         self.reporter.say(
-            f"round {number + 1}: {entry['visited_states']:,} states of {plan.episodes:,} edits in "
+            f"round {number + 1}: {counted(int(entry['visited_states']), 'state')} of {counted(plan.episodes, 'edit')} in "
             f"{seconds:.1f} s; {entry['visited_right']:.1%} of the actions were right"
         )
         self.reporter.mark()

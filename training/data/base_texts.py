@@ -20,6 +20,7 @@ import torch
 from reviser.checkpoints.home import Checkpoint
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import decode
@@ -179,7 +180,7 @@ def run(chosen: WritingOptions) -> None:
         seed=chosen.seed,
     )
     save(chosen.out, texts, chosen.tokenizer)
-    print(f"{len(texts):,} texts of {len(asked):,} instructions")
+    print(f"{counted(len(texts), 'text')} of {counted(len(asked), 'instruction')}")
 
 
 def save(out: Path, texts: Sequence[str], tokenizer: str) -> None:

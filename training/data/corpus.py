@@ -107,14 +107,12 @@ class Shard:
     """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1].
 
     `optional`, where it was measured, has for each token the length of a piece that ends before it and that the text can do
-    without, or 0 (see `training.data.optional_pieces`). `worse`, where it was looked for, has for each token a worse word in
-    its place, or the token itself (see `training.data.worse_words`).
+    without, or 0 (see `training.data.optional_pieces`).
     """
 
     tokens: Tokens
     offsets: NDArray[np.int64]
     optional: NDArray[np.uint8] | None = None
-    worse: Tokens | None = None
 
 
 def tokens_path(folder: Path, name: str) -> Path:
@@ -127,10 +125,6 @@ def offsets_path(folder: Path, name: str) -> Path:
 
 def optional_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.optional.npy"
-
-
-def worse_path(folder: Path, name: str) -> Path:
-    return folder / f"{name}.worse.npy"
 
 
 def shard_is_whole(folder: Path, entry: ShardEntry) -> bool:
@@ -147,8 +141,7 @@ def _open_shard(folder: Path, name: str) -> Shard:
         # A plain array over the map: the compiled code does not know memory maps as such.
         tokens = np.asarray(np.load(tokens_path(folder, name), mmap_mode="r"))
         optional = _beside(tokens, optional_path(folder, name), np.dtype(np.uint8))
-        worse = _beside(tokens, worse_path(folder, name), tokens.dtype)
-        return Shard(tokens, np.load(offsets_path(folder, name)), optional, worse)
+        return Shard(tokens, np.load(offsets_path(folder, name)), optional)
     except (OSError, ValueError) as error:
         raise ReviserError(f"shard {name} in {folder} cannot be read: {error}") from None
 

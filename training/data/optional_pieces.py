@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from training.data.base_reading import ROW, BaseReader
 from training.data.boundaries import (
@@ -285,7 +286,7 @@ def run(chosen: SearchOptions) -> None:
         return Findings(
             lengths,
             {"candidates": len(pieces), "optional": taken},
-            f"{len(pieces):,} candidates, {taken:,} optional pieces in {len(lengths):,} tokens",
+            f"{counted(len(pieces), 'candidate')}, {counted(taken, 'optional piece')} in {counted(len(lengths), 'token')}",
         )
 
     name = Path(chosen.base).name

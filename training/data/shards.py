@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
@@ -108,13 +109,15 @@ def tokenise(
             digest = source_digest(source)
             done = _find(manifest, source, digest, options)
             if done and all(shard_is_whole(out, shard) for shard in done.shards):
-                say(f"{done.source}: already there, {done.tokens:,} tokens")
+                say(f"{done.source}: already there, {counted(done.tokens, 'token')}")
                 continue
             made = _tokenise_source(out, source, digest, entry, options, encode, say)
             kept = tuple(old for old in manifest.sources if old != done)
             manifest = replace(manifest, sources=(*kept, made))
             manifest.save(out)
-            say(f"{made.source}: {made.documents:,} documents, {made.tokens:,} tokens")
+            say(
+                f"{made.source}: {counted(made.documents, 'document')}, {counted(made.tokens, 'token')}"
+            )
     return manifest
 
 
@@ -266,7 +269,9 @@ def _tokenise_source(
         writer.add(lengths, tokens)
         if time.monotonic() - told >= 2:
             told = time.monotonic()
-            say(f"{label}: {writer.documents:,} documents, {writer.tokens:,} tokens …")
+            say(
+                f"{label}: {counted(writer.documents, 'document')}, {counted(writer.tokens, 'token')} …"
+            )
     return SourceEntry(
         label,
         digest or texts.hexdigest(),
@@ -452,7 +457,9 @@ def run(chosen: TokeniseOptions) -> None:
     if chosen.pack:
         pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
     manifest = Manifest.load(chosen.out)
-    print(f"{chosen.out}: {manifest.documents:,} documents, {manifest.tokens:,} tokens")
+    print(
+        f"{chosen.out}: {counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
+    )
 
 
 def _of_part(chosen: TokeniseOptions, part: Part) -> TokeniseOptions:

@@ -8,11 +8,13 @@ import io
 import json
 import lzma
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO, cast
 
 from reviser.core.errors import ReviserError
+from reviser.core.files import open_input
 from training.data.parts import Part
 
 HUB = "hf:"
@@ -32,11 +34,8 @@ def source_digest(source: str) -> str:
     """The SHA-256 of a file; a data set on the hub has none before it is read."""
     if source.startswith(HUB):
         return ""
-    try:
-        with Path(source).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ReviserError(f"{source} cannot be read: {error.strerror}") from None
+    with open_input(Path(source)) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def documents(source: str, field: str = "text", part: Part | None = None) -> Iterator[str]:
@@ -60,30 +59,41 @@ def _documents_of_file(source: str, field: str) -> Iterator[str]:
                 yield lines.read()
     except UnicodeDecodeError:
         raise ReviserError(f"{source} is not UTF-8 text") from None
-    except (OSError, EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except (EOFError, lzma.LZMAError) as error:
         raise ReviserError(f"{source} cannot be read: {error}") from None
 
 
-def open_text(path: Path) -> IO[str]:
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """The text of a file, unpacked as its name says; raises `ReviserError` where it cannot be read."""
+    with (
+        open_input(path) as file,
+        _unpacked(path, file) as content,
+        io.TextIOWrapper(content, encoding="utf-8-sig", newline="") as lines,
+    ):
+        yield lines
+
+
+def _unpacked(path: Path, file: BinaryIO) -> IO[bytes]:
     match path.suffix:
         case ".xz":
-            return lzma.open(path, "rt", encoding="utf-8-sig", newline="")
+            return lzma.open(file, "rb")
         case ".gz":
-            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+            return cast("IO[bytes]", gzip.open(file, "rb"))
         case ".zst":
-            return io.TextIOWrapper(_open_zstandard(path), encoding="utf-8-sig", newline="")
+            return _open_zstandard(path, file)
         case _:
-            return path.open(encoding="utf-8-sig", newline="")
+            return file
 
 
-def _open_zstandard(path: Path) -> IO[bytes]:
+def _open_zstandard(path: Path, file: BinaryIO) -> IO[bytes]:
     try:
         zstandard = import_module("zstandard")
     except ImportError:
         raise ReviserError(
             f"reading {path} needs zstandard; install it with: pip install 'reviser[data]'"
         ) from None
-    opened: IO[bytes] = zstandard.open(path, "rb")
+    opened: IO[bytes] = zstandard.open(file, "rb")
     return opened
 
 

@@ -20,6 +20,7 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Delete, Insert, Replace, SpanDelete
 from reviser.core.canvas import Canvas
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError, UnknownId
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
@@ -201,7 +202,9 @@ def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
                 raise ReviserError(f"edit {count} does not replay ({title}, {order}): {edit}")
             made[title] += len(actions)
         count += 1
-    rows = [f"{count:,} edits replayed in {time.perf_counter() - began:.0f} s; actions an edit:"]
+    rows = [
+        f"{counted(count, 'edit')} replayed in {time.perf_counter() - began:.0f} s; actions an edit:"
+    ]
     rows += [f"  {title:<40}{total / max(count, 1):8.2f}" for title, total in made.items()]
     return "\n".join(rows)
 
@@ -236,4 +239,4 @@ def run(chosen: ReadingOptions) -> None:
     if chosen.check:
         print(_check(edits, load_tokenizer(chosen.tokenizer)))
     else:
-        print(f"{len(edits):,} edits")
+        print(counted(len(edits), "edit"))

@@ -53,7 +53,7 @@ def read_edits(source: str) -> Iterator[Edit]:
                 yield from diff_edits(first + lines.read())
     except UnicodeDecodeError:
         raise ReviserError(f"{source} is not UTF-8 text") from None
-    except (OSError, EOFError) as error:
+    except EOFError as error:
         raise ReviserError(f"{source} cannot be read: {error}") from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS
@@ -146,8 +146,3 @@ class PpoSettings:
 
     def to_dict(self) -> dict[str, object]:
         return dataclasses.asdict(self)
-
-    @classmethod
-    def from_options(cls, **options: Any) -> PpoSettings:
-        """The defaults with whatever is not None changed."""
-        return cls(**{name: value for name, value in options.items() if value is not None})

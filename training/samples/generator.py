@@ -2,8 +2,7 @@
 
 The text lies in a gap buffer whose gap is the cursor, so a deletion only widens the gap and a move
 copies the tokens it passes. Each obfuscation action writes its inverse at once, from the end of the
-output towards its beginning: what stands there at the end is the restoration. A token that is written to
-be taken back is noted as a negative number, and does not count in the loss.
+output towards its beginning: what stands there at the end is the restoration.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import State, below, chance, compiled, folded
 from training.samples.obfuscation import (
     ATTEMPTS,
-    CORRECTED,
     ELABORATED,
     LOCAL,
     PAPER,
@@ -31,10 +29,7 @@ from training.samples.obfuscation import (
     make_sample,
 )
 from training.samples.policies import (
-    A_SENTENCE_LATER,
-    CORRECTING_REACH,
     ELABORATING_REACH,
-    OCCASIONS,
     PIECES,
     REACH_BACK,
     Pieces,
@@ -341,74 +336,6 @@ def _elaborated(
 
 
 @compiled
-def _noticed(
-    buffer: Tokens, right: int, rest: int, classes: Classes, word: int, occasion: int, last: int
-) -> int:
-    """Where a worse word is taken back; beyond `last`, if there is no such place up to there."""
-    level = CLAUSE if occasion == 0 else SENTENCE
-    end = word
-    for _ in range(2 if occasion == A_SENTENCE_LATER else 1):
-        end += 1
-        while end <= last and _boundary(buffer, rest, right, rest, classes, end) < level:
-            end += 1
-    return end
-
-
-@compiled
-def _corrected(
-    text: Tokens,
-    classes: Classes,
-    revisions: float,
-    worse: Tokens,
-    state: State,
-    buffer: Tokens,
-    out: Tokens,
-    room: int,
-    delete_id: int,
-    first_move_id: int,
-) -> int:
-    rest = text.size
-    right = _fill(text, rest, buffer)
-    between = _tokens_between(revisions)
-    at = out.size - 1
-    last = at - room
-    reached = sought = rest
-    while rest > 0:
-        word = min(rest - 1 - below(state, between), sought - 1)
-        while word >= 0 and worse[word] == text[word]:
-            word -= 1
-        end = 0
-        if word >= 0:
-            sought = word
-            latest = min(reached, word + CORRECTING_REACH)
-            occasion = below(state, OCCASIONS)
-            end = _noticed(buffer, right, rest, classes, word, occasion, latest)
-            if end > latest:
-                continue
-        if at - (rest - end) < last:
-            return FAILED
-        while rest > end:
-            at -= 1
-            rest -= 1
-            token = buffer[rest]
-            out[at] = token if token == text[rest] else ~token
-        if word < 0:
-            continue
-        at = _travel(out, at, last, word + 1 - rest, first_move_id)
-        if at == FAILED or at - 2 < last:
-            return FAILED
-        at -= 2
-        out[at] = delete_id
-        out[at + 1] = text[word]
-        buffer[word] = worse[word]
-        at = _travel(out, at, last, rest - word - 1, first_move_id)
-        if at == FAILED:
-            return FAILED
-        reached = word
-    return at
-
-
-@compiled
 def _seed(
     text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens
 ) -> int:
@@ -441,7 +368,6 @@ class _Given(NamedTuple):
     suffixes: NDArray[np.int32]
     p_deletes: NDArray[np.float64]
     optional: NDArray[np.uint8]
-    worse: Tokens
 
 
 class _Rules(NamedTuple):
@@ -451,7 +377,6 @@ class _Rules(NamedTuple):
     pieces: Pieces
     classes: Classes
     start_id: int
-    delete_id: int
     stop_id: int
     first_move_id: int
     k_max: int
@@ -467,10 +392,7 @@ class _Rows(NamedTuple):
 
 @compiled
 def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: Tokens) -> int:
-    """Write each sample's history into its row; returns how many had to fall back on plain.
-
-    An id that does not count in the loss is written as its complement, which is negative.
-    """
+    """Write each sample's history into its row; returns how many had to fall back on plain."""
     prefixes, suffixes, offsets = given.prefixes, given.suffixes, given.offsets
     classes, revisions, pieces = rules.classes, rules.revisions, rules.pieces
     first_move_id = rules.first_move_id
@@ -508,20 +430,6 @@ def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: T
                 first = _elaborated(
                     gap, classes, revisions, known, state, buffer, out, room, first_move_id
                 )
-            elif kind == CORRECTED:
-                begin = offsets[sample] + prefixes[sample]
-                first = _corrected(
-                    gap,
-                    classes,
-                    revisions,
-                    given.worse[begin : begin + gap.size],
-                    state,
-                    buffer,
-                    out,
-                    room,
-                    rules.delete_id,
-                    first_move_id,
-                )
             else:
                 first = _structured(
                     gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
@@ -548,7 +456,6 @@ class Texts:
     suffixes: NDArray[np.int32]
     p_deletes: NDArray[np.float64]
     optional: NDArray[np.uint8]
-    worse: Tokens
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]], tasks: Sequence[Task]) -> Texts:
@@ -558,9 +465,6 @@ class Texts:
             for task, size in zip(tasks, sizes, strict=True)
             for length in task.optional or [0] * size
         ]
-        worse = [
-            token for task, text in zip(tasks, texts, strict=True) for token in task.worse or text
-        ]
         return cls(
             np.array([token for text in texts for token in text], dtype=np.int32),
             np.cumsum([0, *sizes], dtype=np.int64),
@@ -569,7 +473,6 @@ class Texts:
             np.array([task.suffix for task in tasks], dtype=np.int32),
             np.array([task.p_delete for task in tasks], dtype=np.float64),
             np.array(optional, dtype=np.uint8),
-            np.array(worse, dtype=np.int32),
         )
 
     def __len__(self) -> int:
@@ -659,14 +562,12 @@ class Generator:
             texts.suffixes,
             texts.p_deletes,
             texts.optional,
-            texts.worse,
         )
         rules = _Rules(
             float(self.revisions),
             self.pieces,
             self.classes,
             vocabulary.start_id,
-            vocabulary.delete_id,
             vocabulary.stop_id,
             vocabulary.first_move_id,
             self.max_history if self.k_max is None else self.k_max,
@@ -674,9 +575,7 @@ class Generator:
         buffer = np.empty(int(sizes.max(initial=0)) + LONGEST, dtype=np.int32)
         fallbacks = _generate(given, rules, names, _Rows(ids, lengths, seeded), buffer)
         places = np.arange(self.max_history, dtype=np.int32)
-        taken_back = ids < 0
-        np.invert(ids, out=ids, where=taken_back)
-        counted = (places >= seeded[:, None]) & (places < lengths[:, None]) & ~taken_back
+        counted = (places >= seeded[:, None]) & (places < lengths[:, None])
         histories = Histories(ids, counted, lengths, fallbacks)
         for sample in np.flatnonzero(texts.kinds == RICH):
             self._write_rich(texts, int(sample), int(names[sample]), histories)

@@ -33,13 +33,12 @@ class Mixture:
     rich: float = 0.0
     local: float = 0.0
     elaborated: float = 0.0
-    corrected: float = 0.0
 
     p_delete: Weighted = ((1.0, 0.8),)
     """(weight, probability of Delete), one drawn for each sample."""
 
     revisions: float = 3.0
-    """Mean number of revisions in 100 tokens of a structured, local, elaborated or corrected sample."""
+    """Mean number of revisions in 100 tokens of a structured, local or elaborated sample."""
 
     pieces: Pieces = PIECES
     """How often such a revision writes some words, a clause or a sentence; whole numbers."""
@@ -74,6 +73,9 @@ class Mixture:
 
     real_edits: float = 0.1
     """Share of the edits that are real ones, in a run that makes up mistakes beside them."""
+
+    next_edits: float = 0.0
+    """Share of the edits that are next edits of a session, in a run that has samples of them."""
 
     unchanged: float = 0.2
     """Share of the edits that show the revised text, which is to be left as it is."""
@@ -129,7 +131,7 @@ class Mixture:
 
     @property
     def shares(self) -> tuple[float, ...]:
-        return (*self.writing, self.infill, self.rich, self.elaborated, self.corrected)
+        return (*self.writing, self.infill, self.rich, self.elaborated)
 
     @property
     def writing(self) -> tuple[float, ...]:
@@ -166,10 +168,10 @@ class Mixture:
             raise ReviserError("k_max must be 1 or more")
 
     def _check_edits(self) -> None:
-        shares = (self.unchanged, self.real_edits, self.overtype)
+        shares = (self.unchanged, self.real_edits, self.next_edits, self.overtype)
         if self.edits < 0 or not all(0 <= share <= 1 for share in shares):
             raise ReviserError(
-                "edits is 0 or more, and unchanged, real_edits and overtype are shares from 0 to 1"
+                "edits is 0 or more, and unchanged, real_edits, next_edits and overtype are shares from 0 to 1"
             )
         weights = [weight for weight, order in self.edit_orders if order in set(Order)]
         if len(weights) < len(self.edit_orders) or min(weights, default=-1) < 0 or not sum(weights):

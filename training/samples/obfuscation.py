@@ -18,7 +18,6 @@ from training.data.randomness import Random
 from training.samples.policies import (
     PIECES,
     Pieces,
-    corrected,
     elaborated,
     local,
     paper,
@@ -27,7 +26,7 @@ from training.samples.policies import (
 )
 from training.samples.rich import rich
 
-PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED, CORRECTED = range(7)
+PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED = range(6)
 ATTEMPTS = 16
 
 Policy = Callable[[Canvas], Iterator[Action]]
@@ -39,7 +38,7 @@ class Task:
 
     `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
     `revisions` and `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the
-    text, for the elaborated one, `revisions` and `worse`, a token for each, for the corrected one.
+    text, for the elaborated one.
     """
 
     kind: int = PAPER
@@ -49,7 +48,6 @@ class Task:
     revisions: float = 3.0
     pieces: Pieces = PIECES
     optional: Sequence[int] = ()
-    worse: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -156,7 +154,6 @@ def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes
         STRUCTURED: lambda canvas: structured(canvas, random, classes, revisions, pieces),
         LOCAL: lambda canvas: local(canvas, random, classes, revisions, pieces),
         ELABORATED: lambda canvas: elaborated(canvas, random, classes, revisions, task.optional),
-        CORRECTED: lambda canvas: corrected(canvas, random, classes, revisions, task.worse),
         RICH: lambda canvas: rich(canvas, random, vocabulary, task.p_delete),
     }
     return policies[task.kind]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reviser.core.actions import Action, Delete, Insert, Move
+from reviser.core.actions import Action, Delete, Move
 from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import MOVES
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
@@ -18,14 +18,9 @@ from training.data.randomness import Random
 Pieces = tuple[int, int, int]
 PIECES: Pieces = (5, 3, 2)
 
-# How many tokens before the end a local revision may go, an elaborating one, and a correcting one.
+# How many tokens before the end a local revision may go, and an elaborating one.
 REACH_BACK = 32
 ELABORATING_REACH = 64
-CORRECTING_REACH = 64
-
-# When a worse word is taken back: at the end of its clause, of its sentence, or of the next sentence.
-OCCASIONS = 3
-A_SENTENCE_LATER = 2
 
 
 def plain(canvas: Canvas) -> Iterator[Action]:
@@ -145,56 +140,6 @@ def elaborated(
         yield from [Delete()] * (end - start)
         yield from _travel(canvas, canvas.high)
         reached = start
-
-
-def corrected(
-    canvas: Canvas, random: Random, classes: Classes, revisions: float, worse: Sequence[int]
-) -> Iterator[Action]:
-    """Takes the text away from its end, and at ends of clauses and sentences now and then puts a worse word in before.
-
-    Restored, that is writing on from left to right, now and then with a worse word; after the clause, the sentence or the
-    next one, a step back to take that word back and to write the better one, and then on at the end. `worse` has
-    for each token of the whole text a worse one, or the token itself. There is one worse word at a time, and a step back never
-    goes beyond what was written since the last one, as with `local`. `revisions` is the mean number of tries in 100 tokens; one
-    that finds no worse word, or no such end at most 64 tokens behind it, is given up.
-    """
-    place(canvas, canvas.high)
-    reached = sought = canvas.high
-    while canvas.high > canvas.low:
-        drawn = canvas.high - 1 - random.below(tokens_between(revisions))
-        word = _last_worse(canvas, worse, min(drawn, sought - 1))
-        if word < canvas.low:
-            yield from [Delete()] * (canvas.high - canvas.low)
-            return
-        sought = word
-        last = min(reached, word + CORRECTING_REACH)
-        end = _noticed(canvas, classes, word, random.below(OCCASIONS), last)
-        if end > last:
-            continue
-        yield from [Delete()] * (canvas.high - end)
-        yield from _travel(canvas, word + 1)
-        yield Delete()
-        yield Insert(worse[word])
-        yield from _travel(canvas, end)
-        reached = word
-
-
-def _last_worse(canvas: Canvas, worse: Sequence[int], word: int) -> int:
-    """The last place up to `word` that has a worse word, or one before the editable text."""
-    while worse and word >= canvas.low and (worse[word],) == canvas.between(word, word + 1):
-        word -= 1
-    return word if worse else canvas.low - 1
-
-
-def _noticed(canvas: Canvas, classes: Classes, word: int, occasion: int, last: int) -> int:
-    """Where a worse word is taken back; beyond `last`, if there is no such place up to there."""
-    level = CLAUSE if occasion == 0 else SENTENCE
-    end = word
-    for _ in range(2 if occasion == A_SENTENCE_LATER else 1):
-        end += 1
-        while end <= last and _strength(canvas, classes, end) < level:
-            end += 1
-    return end
 
 
 def tokens_between(revisions: float) -> int:

@@ -23,7 +23,6 @@ from training.data.randomness import State, below, chance, compiled, folded, key
 from training.samples.generator import LONGEST, Generator, Histories, Texts
 from training.samples.mixture import Mixture
 from training.samples.obfuscation import (
-    CORRECTED,
     ELABORATED,
     LOCAL,
     PAPER,
@@ -35,7 +34,7 @@ from training.samples.obfuscation import (
 _CUT, _SHUFFLE, _SAMPLE = range(3)
 _INFILL = 4
 _KIND_OF_SHARE = np.array(
-    [PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORATED, CORRECTED], dtype=np.uint8
+    [PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORATED], dtype=np.uint8
 )
 
 _strength = compiled(strength)
@@ -231,11 +230,6 @@ def check_texts(corpus: Corpus, mixture: Mixture) -> None:
             "the mixture has elaborated samples, but optional pieces were not looked for in all texts "
             "(python -m training optional_pieces)"
         )
-    if mixture.corrected and any(shard.worse is None for shard in corpus.shards):
-        raise ReviserError(
-            "the mixture has corrected samples, but worse words were not looked for in all texts "
-            "(python -m training worse_words)"
-        )
 
 
 class Samples:
@@ -247,10 +241,6 @@ class Samples:
         if vocabulary.base_size < corpus.tokenizer.size:
             raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
         check_texts(corpus, mixture)
-        if mixture.corrected and "delete" not in vocabulary.kinds:
-            raise ReviserError(
-                "corrected samples take Delete; train with the operator delete in use"
-            )
         self.corpus = corpus
         self.vocabulary = vocabulary
         self.mixture = mixture
@@ -304,16 +294,12 @@ class Samples:
         )
         tokens = np.empty(offsets[-1], dtype=np.int32)
         optional = np.zeros(offsets[-1], dtype=np.uint8)
-        # Without worse words, each token stands for itself.
-        worse = np.empty_like(tokens) if self.mixture.corrected else tokens
         shards, starts = cut.shards[chosen], cut.starts[chosen]
         for number in np.unique(shards):
             shard = self.corpus.shards[number]
             _gather(shard.tokens, number, shards, starts, offsets, tokens)
             if shard.optional is not None:
                 _gather(shard.optional, number, shards, starts, offsets, optional)
-            if self.mixture.corrected and shard.worse is not None:
-                _gather(shard.worse, number, shards, starts, offsets, worse)
         texts = Texts(
             tokens,
             offsets,
@@ -322,7 +308,6 @@ class Samples:
             cut.suffixes[chosen],
             cut.p_deletes[chosen],
             optional,
-            worse,
         )
         return texts, names
 
@@ -365,7 +350,7 @@ class Samples:
 
         The fifth is drawn anew, which is cheaper than to leave so much room in every history.
         """
-        expansions = np.ones((CORRECTED + 1, len(self._p_deletes)))
+        expansions = np.ones((ELABORATED + 1, len(self._p_deletes)))
         mixture = self.mixture
         shares = {
             PAPER: mixture.paper,
@@ -373,7 +358,6 @@ class Samples:
             LOCAL: mixture.local,
             RICH: mixture.rich,
             ELABORATED: mixture.elaborated,
-            CORRECTED: mixture.corrected,
         }
         for kind in (kind for kind, weight in shares.items() if weight):
             for p, p_delete in enumerate(self._p_deletes[:, 1]):
@@ -384,7 +368,6 @@ class Samples:
         shard = self.corpus.shards[0]
         tokens = shard.tokens
         optional = np.zeros(len(tokens), np.uint8) if shard.optional is None else shard.optional
-        worse = tokens if shard.worse is None else shard.worse
         size = min(self.mixture.max_history // 2, len(tokens))
         count = 16 if kind == RICH else 256
         starts = np.arange(count) * (len(tokens) - size) // count
@@ -396,7 +379,6 @@ class Samples:
             np.zeros(count, dtype=np.int32),
             np.full(count, p_delete),
             np.concatenate([optional[at : at + size] for at in starts]),
-            np.concatenate([worse[at : at + size] for at in starts]).astype(np.int32),
         )
         generate = self._generator(int(size * (2 + 4 / p_delete)) + 2)
         lengths = np.sort(generate(texts, np.arange(count, dtype=np.uint64)).lengths)

@@ -3,9 +3,6 @@
 The logits of one batch would take gigabytes. Positions that count are taken in chunks; each chunk's
 logits are made, turned into their own gradient, and dropped, so the backward pass only has to scale
 what the forward pass has already computed.
-
-Some ids may be unwanted at a position beside the one that is wanted there. The loss of such an id of probability p is
--log(1 - p), but for a margin that keeps the gradient small where p is near 1.
 """
 
 from __future__ import annotations
@@ -20,11 +17,7 @@ from reviser.model.decoder import has_kernels
 
 _CHUNK = 16384
 
-MARGIN = 0.05
-
-OfChunk = Callable[[Tensor, Tensor, int, Tensor | None, float], tuple[Tensor, Tensor]]
-Unwanted = Callable[[slice], Tensor]
-"""The unwanted ids of some positions: (positions, ids), each but once, never the target, -1 where there are fewer."""
+OfChunk = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
@@ -35,8 +28,6 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         table: Tensor,
         targets: Tensor,
         of_chunk: OfChunk,
-        unwanted: Unwanted | None,
-        weight: float,
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
@@ -48,8 +39,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
         for start in range(0, len(hidden), _CHUNK):
             chunk = slice(start, start + _CHUNK)
             part = hidden[chunk]
-            others = None if unwanted is None else unwanted(chunk)
-            loss, grad = of_chunk(part @ weights.T, targets[chunk], size, others, weight)
+            loss, grad = of_chunk(part @ weights.T, targets[chunk], size)
             total += loss
             if hidden_grad is not None:
                 hidden_grad[chunk] = grad @ weights
@@ -72,22 +62,13 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
             None if table_grad is None else (table_grad * scale).to(ctx.table_dtype),
             None,
             None,
-            None,
-            None,
         )
 
 
-def loss_and_gradient(
-    logits: Tensor,
-    targets: Tensor,
-    size: int,
-    unwanted: Tensor | None = None,
-    weight: float = 0.0,
-) -> tuple[Tensor, Tensor]:
+def loss_and_gradient(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """The summed loss of a chunk and its gradient in the logits, in the logits' own precision.
 
-    Only the first `size` columns are ids; the others are padding and get no share. Each row may have
-    `unwanted` ids, whose losses have this weight.
+    Only the first `size` columns are ids; the others are padding and get no share.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))
@@ -95,12 +76,6 @@ def loss_and_gradient(
     loss = (total - scores.gather(1, targets[:, None])).sum()
     shares = (scores - total).exp()
     grad = shares - (columns == targets[:, None]).float()
-    if unwanted is not None:
-        their = unwanted.clamp(min=0)
-        share = shares.gather(1, their) * (unwanted >= 0)
-        loss -= weight * ((1 - share + MARGIN) / (1 + MARGIN)).log().sum()
-        pressure = weight * share / (1 - share + MARGIN)
-        grad = (grad - pressure.sum(1, keepdim=True) * shares).scatter_add_(1, their, pressure)
     return loss, grad.to(logits.dtype)
 
 
@@ -109,14 +84,12 @@ def chunk_loss(compiled: bool) -> OfChunk:
     return _by_kernel if compiled else loss_and_gradient
 
 
-def _by_kernel(
-    logits: Tensor, targets: Tensor, size: int, unwanted: Tensor | None, weight: float
-) -> tuple[Tensor, Tensor]:
+def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
     if not has_kernels(logits.device):
-        return loss_and_gradient(logits, targets, size, unwanted, weight)
+        return loss_and_gradient(logits, targets, size)
     from training.trainer.softmax import loss_and_gradient_in_place
 
-    return loss_and_gradient_in_place(logits, targets, size, unwanted, weight, MARGIN)
+    return loss_and_gradient_in_place(logits, targets, size)
 
 
 def summed_loss(
@@ -124,30 +97,13 @@ def summed_loss(
     table: Tensor,
     targets: Tensor,
     of_chunk: OfChunk = loss_and_gradient,
-    unwanted: Unwanted | None = None,
-    weight: float = 0.0,
 ) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
 
-    `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`; that says what `unwanted` ids add.
+    `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`.
     """
     # torch does not type the way a function with a hand-written gradient is called.
     loss: Tensor = _ChunkedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        hidden, table, targets, of_chunk, unwanted, weight
+        hidden, table, targets, of_chunk
     )
     return loss
-
-
-def said_before(
-    ids: Tensor, lasting: Tensor, places: Tensor, targets: Tensor, window: int
-) -> Tensor:
-    """For each place, the ids at it or up to `window` places before, each once and without the target.
-
-    `ids` and `lasting` are flat; an id counts at its place and at as many after it as `lasting` says, itself included.
-    """
-    back = torch.arange(window, device=ids.device)
-    at = places[:, None] - back
-    inside = at.clamp(min=0)
-    found = ids[inside]
-    counts = (at >= 0) & (back < lasting[inside]) & (found != targets[:, None])
-    return torch.where(counts, found, -1)

@@ -24,6 +24,9 @@ class RunOptions:
     mistakes_in: Annotated[Path | None, Option("token shards of those texts", default="--data")] = (
         None
     )
+    next_edits: Annotated[Path | None, Option("shards of next edits, to be blended with edits")] = (
+        None
+    )
     recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
     base: Annotated[
         str | None, Option("the model that --keep holds the run to", default="--init")

@@ -21,14 +21,14 @@ from reviser.decoding.rollout import Run, seed
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.torch_policy import run_batch
 from reviser.model import Reviser, preset, resize_vocabulary
-from training.batches.loader import Loader, SampleSource, edit_samples, samples_of
+from training.batches.loader import Loader, SampleSource, samples_of
 from training.batches.packing import SLACK, Rows, packed
-from training.batches.repeats import Repeats
 from training.data.corpus import Corpus
-from training.edits.edit_samples import EditSource
+from training.edits.edit_samples import EditSource, Revisions
 from training.edits.mistakes.kinds import Recipe
 from training.edits.mistakes.source import MadeUpMistakes
 from training.edits.mistakes.table import load_table
+from training.edits.sessions.shards import StoredNextEdits
 from training.samples.generator import Histories
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
@@ -67,26 +67,18 @@ def loader_of(samples: SampleSource, settings: Settings, world: World, workers: 
         world=world.size,
         lanes=settings.lanes,
         workers=workers,
-        repeats=Repeats(samples.vocabulary, settings.repeats_of) if settings.repeats else None,
     )
 
 
-def mixture_of(settings: Settings, path: Path | None, edits: bool = False) -> Mixture:
+def mixture_of(settings: Settings, path: Path | None) -> Mixture:
     """What a run is shown: its file, or the paper's recipe; left to right for the AR baseline.
 
-    The baseline is shown texts that are as long, the same share of openings as its file says and, with `edits`, of those.
+    The baseline is shown texts that are as long and the same share of openings as its file says.
     """
     mixture = Mixture.load(path) if path else Mixture.as_in_the_paper(settings.history)
     if settings.objective == "ar":
         plain = Mixture.left_to_right(settings.history)
-        part = mixture.edits / sum(mixture.shares) if edits else 0.0
-        return dataclasses.replace(
-            plain,
-            min_text=mixture.min_text,
-            openings=mixture.openings,
-            edits=part,
-            unchanged=mixture.unchanged,
-        )
+        return dataclasses.replace(plain, min_text=mixture.min_text, openings=mixture.openings)
     return dataclasses.replace(mixture, max_history=settings.history)
 
 
@@ -347,13 +339,19 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     corpus = Corpus.open(options.data)
     parts = starting_point(settings, options.tokenizer or corpus.tokenizer.name, options.init)
     check_history(settings.history, parts.model)
-    mixture = mixture_of(settings, options.mixture, edits=options.edits is not None)
+    mixture = mixture_of(settings, options.mixture)
     if mixture.overtype:
         overtyping = dataclasses.replace(parts.vocabulary, overtypes=True)
         parts = dataclasses.replace(parts, vocabulary=overtyping)
     edits = Corpus.open(options.edits) if options.edits else None
     mistakes = mistakes_of(options, parts.vocabulary, mixture, settings.seed)
-    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes)
+    next_edits = None
+    if options.next_edits:
+        start_id = parts.vocabulary.start_id
+        next_edits = StoredNextEdits(options.next_edits, start_id, mixture, settings.seed)
+    samples = samples_of(
+        corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes, next_edits
+    )
     loader = loader_of(samples, settings, world, options.workers)
     trainer = Trainer(
         settings,
@@ -377,7 +375,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     held_out = Corpus.open(options.held_out) if options.held_out else None
     evaluator = evaluator_for(held_out, settings, mixture, world, parts)
     if options.held_out_edits:
-        unseen = edit_samples(
+        unseen = Revisions(
             Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
         )
         evaluator.edits = edit_rows(unseen, settings, world)

@@ -44,11 +44,6 @@ class Settings:
     """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
     after_moves: int = 1
     """How often a choice counts in the loss that directly follows a move: to move on, or to write here."""
-    repeats: float = 0.0
-    """How much more than by its own loss a model is kept from repetitions that a text does not make: with 1, as if
-    these were seen twice as often, so that where people repeat themselves every second time it does every third."""
-    repeats_of: int = 4
-    """How many tokens make a repetition: 2 to 4, or 1 for every token that the model itself has written before."""
     keep: float = 0.0
     """How much the divergence from the base's own distribution counts, where a history is a plain text; with 0 the text counts."""
     round_bits: int | None = None
@@ -77,8 +72,6 @@ class Settings:
             raise ReviserError("weights are not rounded in a run that shards them")
         if self.after_moves < 1:
             raise ReviserError("a choice after a move counts at least once")
-        if self.repeats < 0 or not 1 <= self.repeats_of <= 4:
-            raise ReviserError("repetitions are of 1 to 4 tokens, made unlikely by 0 or more")
         if self.cooldown is not None and not 0 < self.cooldown <= 1:
             raise ReviserError("the rate falls in a share of the run, above 0 and up to 1")
         if self.keep < 0:
@@ -130,8 +123,6 @@ HELP = {
     "objective": "reviser, or ar: every text from left to right, the matched baseline",
     "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
     "after_moves": "how often a choice that directly follows a move counts in the loss",
-    "repeats": "weight of a loss term against tokens that would repeat what is on the canvas; 0 for the plain loss",
-    "repeats_of": "how many tokens make a repetition, 1 to 4",
     "keep": "hold the model to its base (--base) where a history is plain text, with this weight; 0 for not",
     "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
     "round_from": "share of the run after which weights are rounded",

@@ -23,23 +23,15 @@ def _scores(start, at, size):  # type: ignore[no-untyped-def]
 def _cross_entropy(  # type: ignore[no-untyped-def]
     logits,
     targets,
-    unwanted,
     losses,
     size,
     width,
-    weight,
-    MARGIN: tl.constexpr,
-    UNWANTED: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    # UNWANTED is how many places a row has for unwanted ids; they are read before any gradient takes a score's place.
     row = tl.program_id(0)
     start = logits + row.to(tl.int64) * width
     target = tl.load(targets + row)
     wanted = tl.load(start + target).to(tl.float32)
-    if UNWANTED:
-        others = tl.load(unwanted + row.to(tl.int64) * UNWANTED + tl.arange(0, UNWANTED))
-        against = tl.load(start + others, mask=others >= 0, other=_NOTHING).to(tl.float32)
     columns = tl.arange(0, BLOCK)
     # Each column of a block keeps its own sum, scaled by the highest score it has seen, until the end. What was
     # summed before the first real score, or beyond the row, is scaled to nothing there.
@@ -58,47 +50,24 @@ def _cross_entropy(  # type: ignore[no-untyped-def]
         top = higher
     highest = tl.max(top, 0)
     sum_of_all = highest + tl.log(tl.sum(total * tl.exp(top - highest), 0))
-    loss = sum_of_all - wanted
-    if UNWANTED:
-        theirs = tl.exp(against - sum_of_all)
-        loss -= weight * tl.sum(tl.log((1 - theirs + MARGIN) / (1 + MARGIN)), 0)
-        pressure = weight * theirs / (1 - theirs + MARGIN)
-        pressed = tl.sum(pressure, 0)
-    tl.store(losses + row, loss)
+    tl.store(losses + row, sum_of_all - wanted)
     for begin in range(0, width, BLOCK):
         at = begin + columns
         shares = tl.exp(_scores(start, at, size) - sum_of_all)
         gradient = shares - tl.where(at == target, 1.0, 0.0)
-        if UNWANTED:
-            gradient -= pressed * shares
         tl.store(start + at, gradient.to(logits.dtype.element_ty), mask=at < width)
-    if UNWANTED:
-        tl.debug_barrier()
-        theirs = theirs - pressed * theirs + pressure
-        tl.store(start + others, theirs.to(logits.dtype.element_ty), mask=others >= 0)
 
 
-def loss_and_gradient_in_place(
-    logits: Tensor,
-    targets: Tensor,
-    size: int,
-    unwanted: Tensor | None = None,
-    weight: float = 0.0,
-    margin: float = 0.0,
-) -> tuple[Tensor, Tensor]:
+def loss_and_gradient_in_place(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """`loss_and_gradient` that turns the logits themselves into their gradient."""
     rows, width = logits.shape
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
     _cross_entropy[(rows,)](
         logits,
         targets,
-        targets if unwanted is None else unwanted.contiguous(),
         losses,
         size,
         width,
-        weight,
-        MARGIN=margin,
-        UNWANTED=0 if unwanted is None else unwanted.shape[1],
         BLOCK=_BLOCK,
         num_warps=_WARPS,
     )

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Protocol, TypedDict
 
@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from reviser.model import Reviser
 from training.batches.packing import Rows
-from training.batches.repeats import WINDOW
 from training.trainer.distillation import AskedPlaces, BaseTeacher, plain_places
-from training.trainer.loss import Unwanted, chunk_loss, said_before, summed_loss
+from training.trainer.loss import chunk_loss, summed_loss
 from training.trainer.parallel import World, last_pass_syncs, share
 from training.trainer.recording import RecordedObjective
 from training.trainer.rounding import Rounding
@@ -40,17 +39,10 @@ class BatchSource(Protocol):
 class Objective(RecordedObjective):
     """The model together with its loss, so that one forward pass of one module is a training pass."""
 
-    def __init__(
-        self,
-        model: Reviser,
-        compiled: bool,
-        unwanted: float = 0.0,
-        teacher: BaseTeacher | None = None,
-    ) -> None:
-        """Repetitions count with the weight of `unwanted`; `teacher` holds the model to its base."""
+    def __init__(self, model: Reviser, compiled: bool, teacher: BaseTeacher | None = None) -> None:
+        """`teacher` holds the model to its base."""
         super().__init__(model, model.blocks, model.hidden_packed)
         self.model = model
-        self.unwanted = unwanted
         # Not a part of what is trained, saved or shared.
         self._teacher = teacher
         if compiled:
@@ -70,32 +62,21 @@ class Objective(RecordedObjective):
         positions: Tensor,
         places: Tensor,
         targets: Tensor,
-        unwanted: Tensor | None = None,
         kept: AskedPlaces | None = None,
     ) -> Tensor:
-        """The summed loss of predicting `targets`, and not `unwanted`, at `places` of the flattened rows.
+        """The summed loss of predicting `targets` at `places` of the flattened rows.
 
-        Where the base is `kept`, the divergence from it is added.
-
-        `samples` is for objectives that cannot tell from positions alone what belongs together. `unwanted` are ids, one
-        for each place, or in the shape of the rows: how long each of their ids lasts, for all that was said to be so.
+        Where the base is `kept`, the divergence from it is added. `samples` is for objectives that cannot tell from
+        positions alone what belongs together.
         """
         states = self.states(ids, positions).flatten(0, 1)
         table = self.model.embedding.weight if self.model.head is None else self.model.head.weight
-        others = None if unwanted is None else _unwanted(ids, places, targets, unwanted)
         chosen = states.index_select(0, places)
-        loss = summed_loss(chosen, table, targets, self._of_chunk, others, self.unwanted)
+        loss = summed_loss(chosen, table, targets, self._of_chunk)
         if kept is not None and self._teacher is not None:
             away = self._teacher.divergence(ids, positions, kept, states, table)
             loss = loss + self._teacher.weight * away
         return loss
-
-
-def _unwanted(ids: Tensor, places: Tensor, targets: Tensor, marks: Tensor) -> Unwanted:
-    if marks.dim() == 1:
-        return lambda part: marks[part, None]
-    said, lasting = ids.flatten(), marks.flatten()
-    return lambda part: said_before(said, lasting, places[part], targets[part], WINDOW)
 
 
 @dataclass
@@ -162,7 +143,7 @@ class Trainer:
     def make_objective(self) -> RecordedObjective:
         """The module whose forward pass is a training pass; trainers of other models have another."""
         settings = self.settings
-        return Objective(self.model, settings.compile, settings.repeats, self.teacher)
+        return Objective(self.model, settings.compile, self.teacher)
 
     @property
     def done(self) -> float:
@@ -236,7 +217,7 @@ class Trainer:
                 with last_pass_syncs(self.shared, number == len(batches) - 1), self._precision():
                     inputs = inputs_of(batch, device, count)
                     if (places := kept[number]) is not None:
-                        inputs += (None,) * (6 - len(inputs)) + (places,)
+                        inputs += (places,)
                     summed = self.shared(*inputs)
                     # Processes average their gradients, so each sum is scaled up by their number.
                     (summed * self.world.size / targets).backward()
@@ -301,8 +282,7 @@ class Trainer:
         summed, targets = 0.0, 0
         with self.rounded(), self._precision():
             for batch in batches:
-                plain = replace(batch, unwanted=None, lasting=None)
-                summed += float(self.shared(*inputs_of(plain, self.world.device)))
+                summed += float(self.shared(*inputs_of(batch, self.world.device)))
                 targets += int(batch.mask[:, 1:].sum())
         self.model.train()
         return self.world.total(summed) / self.world.total(targets)
@@ -342,8 +322,7 @@ def inputs_of(
 ) -> tuple[Any, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
-    A place whose next id counts several times is there as often. Last, where rows have some, come unwanted ids,
-    or how long ids last.
+    A place whose next id counts several times is there as often.
     """
     length = batch.ids.shape[1]
     row, column = np.nonzero(batch.mask[:, 1:])
@@ -356,10 +335,6 @@ def inputs_of(
         row * length + column,
         batch.wanted[row, column + 1].astype(np.int64),
     ]
-    if batch.unwanted is not None:
-        parts.append(batch.unwanted[row, column + 1].astype(np.int64))
-    elif batch.lasting is not None:
-        parts.append(batch.lasting)
     tensors = (torch.from_numpy(np.ascontiguousarray(part)) for part in parts)
     if device.type == "cuda":
         tensors = (tensor.pin_memory() for tensor in tensors)

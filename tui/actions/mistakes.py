@@ -5,7 +5,7 @@ from __future__ import annotations
 from reviser.proofreading.editing.lists import Owner
 from tui.proofreading.proofreading import Proofreading, Which
 from tui.widgets.desk import Desk
-from tui.widgets.panels import Rows
+from tui.widgets.rows import Rows
 
 
 class MistakeActions:

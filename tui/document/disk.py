@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reviser.core.errors import ReviserError
+from reviser.session.charsets import UTF_8
 from reviser.session.documents import Document, check_writable
 
 
@@ -39,8 +40,8 @@ class OpenFile:
         self.look_whether_read_only()
 
     @classmethod
-    def open(cls, path: Path) -> tuple[OpenFile, str]:
-        """The file at `path` and its text; a file that does not exist yet is empty."""
+    def open(cls, path: Path, encoding: str | None = None) -> tuple[OpenFile, str]:
+        """The file at `path` and its text; a file that does not exist yet is empty. Its bytes tell the encoding if nobody does."""
         try:
             known, folder_known = path.exists(), path.parent.is_dir()
         except OSError as error:
@@ -48,14 +49,14 @@ class OpenFile:
         if not known:
             if not folder_known:
                 raise ReviserError(f"there is no folder {path.parent}")
-            return cls.new(path), ""
+            return cls(Document.new(path, encoding), None), ""
         stamp = Stamp.of(path)
-        document = Document.read(path)
+        document = Document.read(path, encoding)
         return cls(document, stamp), document.text
 
     @classmethod
     def new(cls, path: Path) -> OpenFile:
-        return cls(Document(path, ""), None)
+        return cls(Document.new(path), None)
 
     @property
     def path(self) -> Path:
@@ -65,9 +66,10 @@ class OpenFile:
     def description(self) -> str:
         """The encoding and line endings, where they are not the usual ones."""
         parts = []
-        if self.document.mark or self.document.encoding != "utf-8":
-            mark = " with mark" if self.document.encoding == "utf-8" else ""
-            parts.append(self.document.encoding.upper() + mark)
+        charset = self.document.charset
+        if charset != UTF_8:
+            mark = " with mark" if charset.name == UTF_8.name else ""
+            parts.append(charset.name.upper() + mark)
         names = {"\r\n": "CRLF", "\r": "CR"}
         if self.document.newline in names:
             parts.append(names[self.document.newline])
@@ -78,10 +80,6 @@ class OpenFile:
         document = self.document if path is None else replace(self.document, path=path)
         try:
             document.write(text)
-        except UnicodeEncodeError:
-            raise ReviserError(
-                f"{document.path} cannot hold some characters of the text in {document.encoding}"
-            ) from None
         except OSError as error:
             raise ReviserError(f"{document.path} cannot be written: {error.strerror}") from None
         self.document = document
@@ -109,7 +107,7 @@ class OpenFile:
     def read_again(self) -> str:
         """The file's present text, which is taken for known from now on."""
         stamp = Stamp.of(self.path)
-        document = Document.read(self.path)
+        document = Document.read(self.path, self.document.asked)
         self.document, self.stamp = replace(document, text=""), stamp
         return document.text
 

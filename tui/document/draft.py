@@ -9,17 +9,18 @@ two: the run, and taking it back.
 A run that revises is looked through when it is over. Its region is then parted: each change is a patch of
 its own, put back or left as the user says, and between the patches the text is free for typing. An
 edit inside a patch settles that one: the run so far becomes an entry below the edit, and the other
-patches stay open on top of it.
+patches stay open on top of it. Taking that edit back opens its patches again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from reviser.core.buffer import Buffer
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
+from tui.document.region import Patch, Region
 
 Kind = Literal["typing", "erasing", "deleting", "other"]
 
@@ -58,90 +59,15 @@ class Entry:
     Its changes are carried out one after the other, each in the text that the ones before have left.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[Edit, ...]
     before: Selection
     after: Selection
     kind: Kind = "other"
+    # The changes under review that this edit has closed, and where; their places are those before the edit.
+    closed: tuple[Patch, ...] = ()
+    region: Region | None = None
     # Tells the text after this entry from others.
     state: object = field(default_factory=object)
-
-
-@dataclass(eq=False)
-class Patch:
-    """From `start`, `written` stands in the place of `original`."""
-
-    start: int
-    original: str
-    written: str
-    # Whether the user has not yet typed into it.
-    open: bool = True
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.written)
-
-    @property
-    def growth(self) -> int:
-        return len(self.written) - len(self.original)
-
-    def touches(self, start: int, end: int) -> bool:
-        return start <= self.end and end >= self.start
-
-
-@dataclass(eq=False)
-class Region:
-    """Where a run writes: one patch, or, while its changes are looked through, one for each of them."""
-
-    patches: list[Patch]
-    # How many entries there were when the run began; the ones above are the user's, made during it.
-    depth: int
-    open: bool = True
-    # Of a parted region: what the one patch replaced, and how much lies around the changes.
-    original: str = ""
-    lead: int = 0
-    tail: int = 0
-    parted: bool = False
-    # Whether the user has typed among the changes, so that the text is not the run's alone any more.
-    mixed: bool = False
-    # Whether the run is already an entry, and only what was put back since lies on top.
-    settled: bool = False
-
-    @property
-    def start(self) -> int:
-        return self.patches[0].start - self.lead
-
-    @property
-    def end(self) -> int:
-        return self.patches[-1].end + self.tail
-
-    @property
-    def changed(self) -> bool:
-        return any(patch.written != patch.original for patch in self.patches)
-
-    def to_base(self, offset: int) -> int:
-        """A place in the text as if the patches held their originals."""
-        shift = 0
-        for patch in self.patches:
-            if offset <= patch.start:
-                break
-            if offset < patch.end:
-                return min(offset, patch.start + len(patch.original)) - shift
-            shift += patch.growth
-        return offset - shift
-
-    def from_base(self, offset: int) -> int:
-        """A place in the text as it is."""
-        for patch in self.patches:
-            if offset <= patch.start:
-                break
-            offset = max(offset + patch.growth, patch.start)
-        return offset
-
-    def without(self, text: str) -> str:
-        """`text`, in which the region lies, with the originals in it."""
-        for patch in reversed(self.patches):
-            text = text[: patch.start] + patch.original + text[patch.end :]
-        return text
 
 
 class Draft:
@@ -152,7 +78,7 @@ class Draft:
         self.selection = Selection()
         self.region: Region | None = None
         self.version = 0
-        self.observers: list[Callable[[Change], None]] = []
+        self.observers: list[Callable[[Edit], None]] = []
         self._undo: list[Entry] = []
         self._redo: list[Entry] = []
         self._sealed = True
@@ -168,65 +94,81 @@ class Draft:
         """Put `text` in the place of `start` to `end`; the cursor goes behind it."""
         if start == end and not text:
             return
-        self._settle(start, end)
+        closed = self._settle(start, end)
         base = self._to_base
-        change = Change(base(start), self.buffer.slice(start, end), text)
+        change = Edit(base(start), self.buffer.slice(start, end), text)
         before = self.selection.map(base)
-        self._apply(Change(start, change.removed, text))
+        self._apply(Edit(start, change.old, text))
         self.selection = Selection.at(start + len(text))
-        self._remember(change, before, kind)
+        self._remember(change, before, kind, closed)
         self._redo.clear()
 
-    def edit_all(self, changes: Sequence[Change]) -> None:
+    def edit_all(self, changes: Sequence[Edit]) -> None:
         """Carry out several changes, given by their places in the text as it is, as one step; the cursor stays in its place."""
-        for change in changes:
-            self._settle(change.start, change.end)
+        closed = self._settle_all(changes)
         before = self.selection.map(self._to_base)
         made = []
         # From the last to the first, so that none moves another.
         for change in sorted(changes, key=lambda one: one.start, reverse=True):
-            made.append(Change(self._to_base(change.start), change.removed, change.inserted))
+            made.append(Edit(self._to_base(change.start), change.old, change.new))
             self._apply(change)
             self.selection = self.selection.map(change.follow)
         if made:
             after = self.selection.map(self._to_base)
-            self._undo.append(Entry(tuple(made), before, after))
+            self._undo.append(Entry(tuple(made), before, after, "other", closed, self.region))
             self._sealed = True
             self._redo.clear()
 
-    def _settle(self, start: int, end: int) -> None:
-        """Let the user have what an edit touches: the run as a whole, or the patches of a parted region."""
+    def _settle(self, start: int, end: int) -> tuple[Patch, ...]:
+        """Let the user have what an edit touches: the run as a whole, or patches of a parted region, which are returned."""
+        if self.region is not None and not self.region.parted:
+            self.region.part_before(start, end)
         region = self.region
         if region is None:
-            return
-        rest = [patch for patch in region.patches if not patch.touches(start, end)]
-        if len(rest) == len(region.patches):
-            region.mixed |= start <= region.end and end >= region.start
-            return
-        for patch in region.patches:
-            patch.open = patch in rest
-        if not rest or not region.parted:
+            return ()
+        touched = tuple(patch for patch in region.patches if patch.touches(start, end))
+        if not touched:
+            region.mixed = region.mixed or (start <= region.end and end >= region.start)
+        elif not region.parted:
             self.close_region()
-            return
-        self.settle_region()
-        region.patches, region.lead, region.tail = rest, 0, 0
-        region.mixed = True
+            touched = ()
+        else:
+            self.settle_region()
+            self.seal()
+            for patch in touched:
+                patch.open = False
+            region.put([patch for patch in region.patches if patch.open])
+        return touched
+
+    def _settle_all(self, changes: Iterable[Edit]) -> tuple[Patch, ...]:
+        closed = [patch for each in changes for patch in self._settle(each.start, each.end)]
+        return tuple(closed)
+
+    def _open_again(self, entry: Entry) -> None:
+        """Open the changes that an edit, which is taken back, has closed, unless their review is over."""
+        region = self.region
+        if entry.closed and region is not None and region is entry.region:
+            for patch in entry.closed:
+                patch.start, patch.open = region.from_base(patch.start), True
+            region.put([*region.patches, *entry.closed])
 
     def become(self, text: str) -> None:
         """Make this the whole text, by one edit of what differs; the cursor stays where it was."""
-        change = Change.between(self.text, text)
+        change = Edit.between(self.text, text)
         selection = self.selection.map(change.follow)
-        self.edit(change.start, change.end, change.inserted)
+        self.edit(change.start, change.end, change.new)
         self.selection = selection
 
-    def _remember(self, change: Change, before: Selection, kind: Kind) -> None:
+    def _remember(
+        self, change: Edit, before: Selection, kind: Kind, closed: tuple[Patch, ...]
+    ) -> None:
         after = self.selection.map(self._to_base)
         last = self._undo[-1] if self._undo and not self._sealed else None
         joined = None if last is None or last.kind != kind else _join(last.changes, change, kind)
         if last is not None and joined is not None:
             last.changes, last.after = (joined,), after
         else:
-            self._undo.append(Entry((change,), before, after, kind))
+            self._undo.append(Entry((change,), before, after, kind, closed, self.region))
         self._sealed = kind == "other"
 
     def seal(self) -> None:
@@ -260,6 +202,7 @@ class Draft:
         entry = self._undo.pop()
         for change in reversed(entry.changes):
             self._apply(self._placed(change.inverse()))
+        self._open_again(entry)
         self.selection = entry.before.map(self._from_base)
         self._redo.append(entry)
         self.seal()
@@ -270,6 +213,7 @@ class Draft:
         if not self._redo:
             return False
         entry = self._redo.pop()
+        entry.closed = self._settle_all([self._placed(change) for change in entry.changes])
         for change in entry.changes:
             self._apply(self._placed(change))
         self.selection = entry.after.map(self._from_base)
@@ -293,7 +237,7 @@ class Draft:
         if self.region is not None:
             self.write_patch(self.region.patches[0], text)
 
-    def change_region(self, change: Change) -> None:
+    def change_region(self, change: Edit) -> None:
         """Make a change in the open region, given by its place in what the region holds."""
         if self.region is not None:
             patch = self.region.patches[0]
@@ -302,10 +246,11 @@ class Draft:
     def write_patch(self, patch: Patch, text: str) -> None:
         """Make a patch of the open region hold `text`."""
         if self.region is not None and patch.written != text:
-            self._change_patch(patch, Change.between(patch.written, text, patch.start), text)
+            self._change_patch(patch, Edit.between(patch.written, text, patch.start), text)
 
-    def _change_patch(self, patch: Patch, change: Change, text: str) -> None:
+    def _change_patch(self, patch: Patch, change: Edit, text: str) -> None:
         assert self.region is not None
+        self._forget_closing()
         patch.written = text
         patches = self.region.patches
         for following in patches[patches.index(patch) + 1 :]:
@@ -313,17 +258,20 @@ class Draft:
         self._change_buffer(change)
         self.selection = self.selection.map(change.follow)
 
-    def part_region(self, parts: Sequence[Change]) -> list[Patch]:
+    def _forget_closing(self) -> None:
+        """Changes under review become others: an edit that was made in them and taken back cannot be done again."""
+        closing = [index for index, entry in enumerate(self._redo) if entry.closed]
+        del self._redo[: closing[-1] + 1 if closing else 0]
+
+    def part_region(self, parts: Sequence[Edit]) -> list[Patch]:
         """Make a patch of each change, given by its place in what the region holds; the rest is free."""
         assert self.region is not None
         region, (whole,) = self.region, self.region.patches
         last = parts[-1]
-        region.patches = [
-            Patch(whole.start + part.start, part.removed, part.inserted) for part in parts
-        ]
+        region.patches = [Patch(whole.start + part.start, part.old, part.new) for part in parts]
         region.original, region.parted = whole.original, True
         region.lead = parts[0].start
-        region.tail = len(whole.written) - last.start - len(last.inserted)
+        region.tail = len(whole.written) - last.start - len(last.new)
         return region.patches
 
     def join_region(self) -> None:
@@ -355,10 +303,11 @@ class Draft:
         if region is None:
             return
         saved = not self.modified
-        self._enter(region)
+        if region.changed or not region.settled:
+            self._enter(region)
+            region.depth = len(self._undo)
         for patch in region.patches:
             patch.original = patch.written
-        region.depth = len(self._undo)
         region.settled = True
         if saved:
             self._saved = self._state()
@@ -368,7 +317,7 @@ class Draft:
         if not region.changed:
             return
         changes = tuple(
-            Change(patch.start, patch.original, patch.written)
+            Edit(patch.start, patch.original, patch.written)
             for patch in region.patches
             if patch.written != patch.original
         )
@@ -419,47 +368,47 @@ class Draft:
     def _from_base(self, offset: int) -> int:
         return offset if self.region is None else self.region.from_base(offset)
 
-    def _placed(self, change: Change) -> Change:
-        return Change(self._from_base(change.start), change.removed, change.inserted)
+    def _placed(self, change: Edit) -> Edit:
+        return Edit(self._from_base(change.start), change.old, change.new)
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: Edit) -> None:
         """Carry out a change outside the open region, which moves along."""
         self._change_buffer(change)
         for patch in self.region.patches if self.region is not None else ():
             if change.start < patch.start:
                 patch.start += change.growth
 
-    def _change_buffer(self, change: Change) -> None:
-        removed = self.buffer.replace(change.start, change.end, change.inserted)
-        if removed != change.removed:
+    def _change_buffer(self, change: Edit) -> None:
+        removed = self.buffer.replace(change.start, change.end, change.new)
+        if removed != change.old:
             raise AssertionError("a change does not fit the text it is made in")
         self.version += 1
         for observer in self.observers:
             observer(change)
 
 
-def _join(entered: tuple[Change, ...], new: Change, kind: Kind) -> Change | None:
+def _join(entered: tuple[Edit, ...], new: Edit, kind: Kind) -> Edit | None:
     """Both changes as one, if the second goes on where the first ended and no word or line begins."""
     last = entered[-1]
-    if kind == "typing" and not new.removed and new.start == last.start + len(last.inserted):
-        begins_word = last.inserted[-1:].isspace() and not new.inserted.isspace()
-        if begins_word or "\n" in new.inserted:
+    if kind == "typing" and not new.old and new.start == last.start + len(last.new):
+        begins_word = last.new[-1:].isspace() and not new.new.isspace()
+        if begins_word or "\n" in new.new:
             return None
-        return Change(last.start, last.removed, last.inserted + new.inserted)
-    if kind == "erasing" and new.start + len(new.removed) == last.start and "\n" not in new.removed:
-        return Change(new.start, new.removed + last.removed, "")
-    if kind == "deleting" and new.start == last.start and "\n" not in new.removed:
-        return Change(last.start, last.removed + new.removed, "")
+        return Edit(last.start, last.old, last.new + new.new)
+    if kind == "erasing" and new.start + len(new.old) == last.start and "\n" not in new.old:
+        return Edit(new.start, new.old + last.old, "")
+    if kind == "deleting" and new.start == last.start and "\n" not in new.old:
+        return Edit(last.start, last.old + new.old, "")
     return None
 
 
-def _cancel_out(done: Sequence[Change], undone: Sequence[Change]) -> bool:
+def _cancel_out(done: Sequence[Edit], undone: Sequence[Edit]) -> bool:
     """Whether changes, given from left to right, take back exactly what others, so given, have done."""
     if len(done) != len(undone):
         return False
     shift = 0
     for change, inverse in zip(done, undone, strict=True):
-        if inverse != Change(change.start - shift, change.inserted, change.removed):
+        if inverse != Edit(change.start - shift, change.new, change.old):
             return False
         shift += change.growth
     return True

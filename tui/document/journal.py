@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from reviser.core.buffer import Buffer
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.files import lock
 
 _SUFFIX = ".journal"
@@ -33,7 +33,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: IO[bytes] | None = None
-        self._pending: list[Change] = []
+        self._pending: list[Edit] = []
 
     @property
     def active(self) -> bool:
@@ -54,7 +54,7 @@ class Journal:
         self._path = name.rename(name.with_suffix(_SUFFIX))
         self._file = file
 
-    def note(self, change: Change) -> None:
+    def note(self, change: Edit) -> None:
         """Remember a change; it reaches the disk with the next flush."""
         self._pending.append(change)
 
@@ -62,7 +62,7 @@ class Journal:
         """Hand what was noted to the system, where it survives this process."""
         if self._file is None or not self._pending:
             return
-        lines = [json.dumps([c.start, len(c.removed), c.inserted]) for c in self._pending]
+        lines = [json.dumps([c.start, len(c.old), c.new]) for c in self._pending]
         self._pending.clear()
         self._file.write(("\n".join(lines) + "\n").encode())
         self._file.flush()

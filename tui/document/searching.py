@@ -1,86 +1,140 @@
-"""Finding and replacing in a draft."""
+"""Finding and replacing in a draft, each in bounded time.
+
+A pattern can ask for more steps than anybody has time for. The module `regex` gives up after a while, which `re` cannot,
+and lets other threads work meanwhile.
+"""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+
+import regex
 
 from reviser.core.errors import ReviserError
 from tui.document.draft import Draft, Selection
 
 # Counting goes this far; a larger number tells nobody more.
 COUNT_LIMIT = 9999
+# As many characters as can be looked for.
+LONGEST = 1000
+# Seconds of work that finding something may take, and replacing all of it.
+_FINDING = 1.0
+_REPLACING = 3.0
+
+
+class SearchFailed(ReviserError):
+    """Why something cannot be looked for, as a sentence, and in few words for where room is short."""
+
+    def __init__(self, sentence: str, short: str) -> None:
+        super().__init__(sentence)
+        self.short = short
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often something was found, at least: counting ends at a limit."""
+
+    number: int
+    complete: bool
 
 
 @dataclass(frozen=True)
 class Search:
-    """What to look for."""
+    """What to look for. All that looks for it raises `SearchFailed` for what is no pattern or takes too long."""
 
     wanted: str
     case: bool = False
     pattern: bool = False
 
-    @property
-    def regex(self) -> re.Pattern[str]:
-        flags = re.MULTILINE | (0 if self.case else re.IGNORECASE)
+    @cached_property
+    def _regex(self) -> regex.Pattern[str]:
+        if len(self.wanted) > LONGEST:
+            raise SearchFailed(f"{LONGEST} characters are the most to look for", "too long")
+        flags = regex.MULTILINE | (0 if self.case else regex.IGNORECASE)
         try:
-            return re.compile(self.wanted if self.pattern else re.escape(self.wanted), flags)
-        except re.error as error:
-            raise ReviserError(f"{self.wanted} is not a pattern: {error}") from None
+            made = regex.compile(self.wanted if self.pattern else re.escape(self.wanted), flags)
+        except (regex.error, RecursionError) as error:
+            raise self._no_pattern(error) from None
+        if made.flags & regex.REVERSE:
+            raise self._no_pattern("it is searched from its start to its end")
+        return made
 
-    def matches_in(self, text: str) -> list[tuple[int, int]]:
-        """Where it is found in `text`; empty matches do not count."""
+    def _no_pattern(self, reason: object) -> SearchFailed:
+        return SearchFailed(f"{self.wanted} is not a pattern: {reason}", "not a pattern")
+
+    def _matches(
+        self, text: str, start: int = 0, seconds: float = _FINDING
+    ) -> Iterator[regex.Match[str]]:
+        """What is found in `text` from `start` on; empty matches do not count."""
         if not self.wanted:
-            return []
-        return [found.span() for found in self.regex.finditer(text) if found.end() > found.start()]
+            return
+        end = time.thread_time() + seconds
+        with self._in_time():
+            for found in self._regex.finditer(text, start, timeout=seconds, concurrent=True):
+                if found.end() > found.start():
+                    yield found
+                if time.thread_time() > end:
+                    raise TimeoutError
 
-    def count(self, draft: Draft) -> int:
-        """How often it is found, up to the limit."""
-        total = 0
-        if not self.wanted:
-            return 0
-        for found in self.regex.finditer(draft.text):
-            total += found.end() > found.start()
-            if total == COUNT_LIMIT:
-                break
-        return total
+    @contextmanager
+    def _in_time(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError:
+            sentence = f"looking for {self.wanted} takes too long"
+            raise SearchFailed(sentence, "takes too long") from None
 
-    def following(self, draft: Draft, offset: int) -> Selection | None:
+    def matches_in(self, text: str, seconds: float = _FINDING) -> list[tuple[int, int]]:
+        """Where it is found in `text`."""
+        return [found.span() for found in self._matches(text, seconds=seconds)]
+
+    def count(self, text: str, unwanted: Callable[[], bool] = lambda: False) -> Count:
+        """How often it is found, up to a limit; it gives up when it is `unwanted`."""
+        number = 0
+        try:
+            for _ in self._matches(text):
+                number += 1
+                if number == COUNT_LIMIT or unwanted():
+                    return Count(number, complete=False)
+        except SearchFailed:
+            return Count(number, complete=False)
+        return Count(number, complete=True)
+
+    def following(self, draft: Draft, offset: int, seconds: float = _FINDING) -> Selection | None:
         """The first match at or behind `offset`, else the first of all."""
         text = draft.text
-        return self._first(text, offset) or self._first(text, 0)
+        for start in (offset, 0):
+            for found in self._matches(text, start, seconds):
+                return Selection(*found.span())
+        return None
 
-    def preceding(self, draft: Draft, offset: int) -> Selection | None:
+    def preceding(self, draft: Draft, offset: int, seconds: float = _FINDING) -> Selection | None:
         """The last match that ends at or before `offset`, else the last of all."""
-        matches = self.matches_in(draft.text)
+        matches = self.matches_in(draft.text, seconds)
         earlier = [span for span in matches if span[1] <= offset]
         return Selection(*(earlier or matches)[-1]) if matches else None
-
-    def _first(self, text: str, offset: int) -> Selection | None:
-        if not self.wanted:
-            return None
-        found = self.regex.search(text, offset)
-        while found is not None and found.end() == found.start():
-            if found.end() >= len(text):
-                return None
-            found = self.regex.search(text, found.end() + 1)
-        return None if found is None else Selection(*found.span())
 
     def replace_selected(self, draft: Draft, replacement: str) -> bool:
         """Replace the selection if it is a match; False if it is not."""
         selection = draft.selection
-        found = self.regex.match(draft.text, selection.start) if self.wanted else None
-        if found is None or selection.empty or found.end() != selection.end:
+        if not self.wanted or selection.empty:
+            return False
+        with self._in_time():
+            found = self._regex.match(draft.text, selection.start, timeout=_FINDING)
+        if found is None or found.end() != selection.end:
             return False
         draft.edit(selection.start, selection.end, self._expand(found, replacement))
         return True
 
     def replace_all(self, draft: Draft, replacement: str) -> int:
         """Replace every match in one entry of undo; returns how many there were."""
-        if not self.wanted:
-            return 0
         text = draft.text
-        found = [match for match in self.regex.finditer(text) if match.end() > match.start()]
+        found = list(self._matches(text, seconds=_REPLACING))
         if not found:
             return 0
         parts = []
@@ -91,10 +145,10 @@ class Search:
         draft.edit(found[0].start(), at, "".join(parts))
         return len(found)
 
-    def _expand(self, found: re.Match[str], replacement: str) -> str:
+    def _expand(self, found: regex.Match[str], replacement: str) -> str:
         if not self.pattern:
             return replacement
         try:
-            return found.expand(replacement)
-        except (re.error, IndexError) as error:
+            return str(found.expand(replacement))
+        except (regex.error, IndexError) as error:
             raise ReviserError(f"{replacement} cannot replace a match: {error}") from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from reviser.core.edits import Change
-from reviser.proofreading.editing.findings import Finding, Findings, touched
+from reviser.core.edits import Edit
+from reviser.proofreading.editing.findings import Findings, touched
+from reviser.proofreading.suggestion import Suggestion
 from tui.document.draft import Draft
 
 
@@ -19,13 +20,13 @@ class Mistakes:
         self.read = (0, 0)
         self._spans: list[tuple[int, int]] = []
         self._spans_of: int | None = None
-        self._here: tuple[object, Finding | None] = (None, None)
+        self._here: tuple[object, Suggestion | None] = (None, None)
         draft.observers.append(self._follow)
 
     def __len__(self) -> int:
         return len(self.findings)
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, change: Edit) -> None:
         self.findings.follow(change)
         self.read = change.follow(self.read[0]), change.follow(self.read[1])
 
@@ -46,7 +47,7 @@ class Mistakes:
         return [span for span in spans[first : bisect_left(spans, (end, end))] if span[1] > start]
 
     @property
-    def here(self) -> Finding | None:
+    def here(self) -> Suggestion | None:
         """The mistake at the cursor."""
         cursor = self._draft.selection.cursor
         place = (self.findings.revision, cursor)
@@ -56,7 +57,7 @@ class Mistakes:
             self._here = place, found[-1] if found else None
         return self._here[1]
 
-    def beside(self, by: int) -> Finding | None:
+    def beside(self, by: int) -> Suggestion | None:
         """The mistake after the cursor, or before it; after the last comes the first."""
         found = list(self.findings)
         if not found:

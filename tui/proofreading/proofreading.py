@@ -7,10 +7,11 @@ from typing import Literal
 from textual.app import App
 from textual.timer import Timer
 
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import MOST
-from reviser.proofreading.editing.findings import WORD, Finding, quoted
 from reviser.proofreading.editing.lists import Lists, Owner
+from reviser.proofreading.suggestion import WORD, Suggestion, quoted
 from tui.document.draft import Selection
 from tui.prompts import Prompts
 from tui.proofreading.reading import MistakeReader, Reading
@@ -177,7 +178,7 @@ class Proofreading:
         else:
             self.look_at(found)
 
-    def look_at(self, finding: Finding) -> None:
+    def look_at(self, finding: Suggestion) -> None:
         """Put the cursor on a mistake."""
         start, _ = finding.shown(self._sheet.draft.buffer.slice)
         self._desk.editor.select(Selection.at(start))
@@ -199,10 +200,11 @@ class Proofreading:
             self._prompts.say("There is no mistake here.", seconds=3)
             return
         draft = self._sheet.draft
-        draft.edit_all([one.change for one in found])
+        draft.edit_all([one.edit for one in found])
         if which != "this":
-            count = "1 mistake" if len(found) == 1 else f"{len(found)} mistakes"
-            self._prompts.say(f"{count} fixed; Ctrl+Z takes that back.", seconds=3)
+            self._prompts.say(
+                f"{counted(len(found), 'mistake')} fixed; Ctrl+Z takes that back.", seconds=3
+            )
         self._done()
 
     def ignore(self) -> None:
@@ -241,13 +243,13 @@ class Proofreading:
         self.read_again()
         self._done()
 
-    def _here(self) -> Finding | None:
+    def _here(self) -> Suggestion | None:
         here = self._chosen()
         if here is None:
             self._prompts.say("There is no mistake here.", seconds=3)
         return here
 
-    def _chosen(self) -> Finding | None:
+    def _chosen(self) -> Suggestion | None:
         """The mistake at the cursor; in the list, that of the chosen row."""
         rows = self._desk.mistake_list
         if self._sheet.mistakes.here is None and rows.has_focus:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from reviser.core.errors import ReviserError
 from reviser.proofreading.editing.excerpts import excerpt, whole_characters
-from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.editing.lists import Lists, Source
+from reviser.proofreading.suggestion import Suggestion
 from tui.document.draft import Draft
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 
 if TYPE_CHECKING:
-    from reviser.proofreading.changes import Kind
     from reviser.proofreading.incremental import Checker
+    from reviser.proofreading.suggestion import Kind
     from reviser.session.engine import Engine
 
 
@@ -51,7 +51,7 @@ class Found(NamedTuple):
     """All mistakes in some stretches of a text."""
 
     spans: list[tuple[int, int]]
-    findings: list[Finding]
+    findings: list[Suggestion]
 
 
 class Cancelled(Exception):
@@ -93,7 +93,7 @@ class MistakeReader:
         reading.over = True
 
     def _read(self, reading: Reading, engine: Engine) -> Iterator[Found]:
-        from reviser.proofreading.proofreader import Draft as Given
+        from reviser.proofreading.document import Draft as Given
         from reviser.prose import Format, format_of
 
         text, source = reading.text, reading.source
@@ -107,7 +107,7 @@ class MistakeReader:
         project = self._lists.settings(source)
         checker = self._checker_of(engine, project.dial(self._confidence), project.kinds)
         for checked in checker.check(given, reading.near - start):
-            found = [Finding.of(one, start) for one in checked.changes]
+            found = [one.moved(start) for one in checked.changes]
             yield Found(
                 [(start + first, start + last) for first, last in checked.spans],
                 [one for one in found if not ignored(one) and text.startswith(one.old, one.start)],
@@ -115,7 +115,7 @@ class MistakeReader:
 
     def _checker_of(self, engine: Engine, confidence: float, kinds: frozenset[Kind]) -> Checker:
         from reviser.proofreading.incremental import Checker
-        from reviser.proofreading.proofreader import Proofreader
+        from reviser.proofreading.pipeline import Proofreader
 
         if self._checker is None or self._wanted != (confidence, kinds):
             reader = Proofreader(

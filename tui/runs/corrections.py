@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reviser.core.edits import Change as Edit
+from reviser.core.edits import Edit
 from reviser.proofreading.editing.excerpts import excerpt
-from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.editing.lists import Lists, Source
+from reviser.proofreading.suggestion import Suggestion
 from tui.runs.tree import Node, Option, Produced, Seed, Taken
 from tui.runs.writer import Production, Writer
 from tui.settings import Settings
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.proofreading.proofreader import Change
+    from reviser.proofreading.suggestion import Suggestion
 
 
 class Corrections(Production):
@@ -44,7 +43,7 @@ class Corrections(Production):
         self._lists = lists
         # The rest belongs to the thread.
         self._made = [root]
-        self._changes: list[Change] = []
+        self._changes: list[Suggestion] = []
         self._coming: Iterator[Node] | None = None
 
     # In the thread
@@ -76,9 +75,10 @@ class Corrections(Production):
 
     def _nodes(self) -> Iterator[Node]:
         """A step for each change."""
+        from reviser.proofreading.document import Draft
         from reviser.proofreading.editing.revising import revise
+        from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.project.ignoring import Place
-        from reviser.proofreading.proofreader import Draft, Proofreader
         from reviser.prose import Format, Span, format_of
         from reviser.session.session import check_revises
 
@@ -96,20 +96,19 @@ class Corrections(Production):
         name, ignored = self._lists.places(self._source)
         draft = Draft(text[low:high], format, words, Span(start - low, end - low))
 
-        def wanted(change: Change) -> bool:
+        def wanted(change: Suggestion) -> bool:
             place = Place.of(name, draft.text, change.start, change.old, change.new)
             return place not in ignored
 
         self._made[0].seed = Seed(self._recorded, engine.tokenizer)
         node, growth = self._made[0], 0
         for made in revise(draft, reader.proofread, wanted):
-            change = replace(made.change, start=made.change.start + low - start)
+            change = made.change.moved(low - start)
             self._changes.append(change)
             edit = Edit(change.start + growth, change.old, change.new)
             growth += edit.growth
-            told = Finding.of(change)
-            taken = Taken(0, f"{told.says} ({told.kind})", "change", told.confidence)
-            node = node.after((edit,), edit.start + len(edit.inserted), taken)
+            taken = Taken(0, f"{change.says} ({change.kind})", "change", change.confidence)
+            node = node.after((edit,), edit.start + len(edit.new), taken)
             self._reading = False
             yield node
 

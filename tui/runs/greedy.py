@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reviser.core.vocabulary import ValidIds
-from reviser.decoding.sampler import Choice, Sampler, Scores
+from reviser.decoding.sampler import Choice, Sampler
+from reviser.model.scoring import Scores
 
 
 class UntriedSampler(Sampler):

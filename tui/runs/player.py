@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reviser.core.counts import counted
 from reviser.core.edits import end_of_writing
 from reviser.proofreading.editing.lists import Lists
-from tui.document.draft import paragraph_at
+from tui.document.draft import Selection, paragraph_at
 from tui.prompts import Prompts
 from tui.runs.corrections import Corrections
 from tui.runs.review import Review
@@ -79,6 +80,8 @@ class Player:
         for sheet in self._sheets:
             if run := sheet.run:
                 run.keep() if sheet is self._sheet else run.pause()
+        # What is typed next is not meant to replace what the model is at work on.
+        draft.select(Selection.at(draft.selection.cursor))
         region = draft.open_region(start, end)
         revising = task == "revise"
         root = Node(None, end - start if revising else 0)
@@ -196,6 +199,8 @@ class Player:
         self._sheet.follows_model = True
         if not review.active:
             accepted = sum(item.accepted is not False for item in review.items)
-            self._prompts.say(f"{accepted} of {len(review.items)} changes kept.", seconds=3)
+            self._prompts.say(
+                f"{accepted} of {counted(len(review.items), 'change')} kept.", seconds=3
+            )
         run.end_review()
         self._ticker.wake()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from reviser.core.counts import counted
 from reviser.core.edits import within
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8, write_atomically
@@ -16,7 +17,7 @@ from reviser.session.replay import Replay, Replayed, replay, unified_diff
 from reviser.viewer import ViewerTrajectory, render_page
 from tui.document.draft import Draft
 from tui.runs.run import Run
-from tui.runs.tree import Node, Seed, Taken, full_label, steps_in_words
+from tui.runs.tree import Node, Seed, Taken, full_label
 
 # Where a saved run keeps how likely each of its steps was; readers that do not know it leave it alone.
 _PROBABILITIES = "probabilities"
@@ -34,7 +35,7 @@ def describe(trajectory: Trajectory, number: int) -> str:
     name = ", ".join(part for part in parts if part) or f"run {number + 1}"
     steps = len(trajectory.action_ids) - trajectory.seed_actions
     start = " ".join((trajectory.prompt or "").split())
-    return f"{name} · {steps_in_words(steps)} · {start[:60]}"
+    return f"{name} · {counted(steps, 'step')} · {start[:60]}"
 
 
 def recorded_run(trajectory: Trajectory, tokenizer: Tokenizer) -> Run:

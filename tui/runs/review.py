@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reviser.core.edits import Change
-from tui.document.draft import Draft, Patch, Region
+from reviser.core.edits import Edit
+from tui.document.draft import Draft
+from tui.document.region import Patch, Region
 
 
 @dataclass(eq=False)
@@ -27,10 +28,10 @@ class Item:
 class Review:
     """The changes of a run in a draft's region, from the first to the last; one of them is looked at."""
 
-    def __init__(self, draft: Draft, region: Region, changes: Sequence[Change]) -> None:
+    def __init__(self, draft: Draft, region: Region, changes: Sequence[Edit]) -> None:
         patches = draft.part_region(changes)
         self.items = [
-            Item(change.removed, change.inserted, patch)
+            Item(change.old, change.new, patch)
             for change, patch in zip(changes, patches, strict=True)
         ]
         self._draft = draft

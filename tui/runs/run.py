@@ -7,7 +7,8 @@ from typing import Literal
 
 from reviser.core.edits import with_all
 from reviser.core.hunks import changed_words
-from tui.document.draft import Draft, Region
+from tui.document.draft import Draft, Selection
+from tui.document.region import Region
 from tui.runs.review import Review
 from tui.runs.tree import Node, Option, Produced, Seed, Source, walk
 
@@ -81,6 +82,8 @@ class Run:
         self.began_in = draft.text
         self._place = region.start, region.end
         self._outcome: str | None = None
+        if revising:
+            region.part = self._part
         draft.write_region(self.original)
 
     @property
@@ -230,11 +233,10 @@ class Run:
 
     def notice(self) -> bool:
         """Take in what the user's typing has ended; returns whether there was something."""
-        before = (self.state, self.review)
-        if self.state != "closed" and not self.open:
+        ended = self.state != "closed" and not self.open
+        if ended:
             self._end()
-        self.end_review()
-        return before != (self.state, self.review)
+        return ended
 
     def _take_in(self, produced: Produced, now: float) -> None:
         if produced.failure is not None:
@@ -284,14 +286,27 @@ class Run:
         return self.revising and self.open and not self.writing and changed
 
     def begin_review(self) -> Review | None:
-        """Look through the changes up to the step that is shown; None if there are none."""
+        """Look through the changes up to the step that is shown; None if there are none.
+
+        What was selected before is so no more: the next key is about the changes, and must not replace them all.
+        """
         if self.review is None and self.reviewable:
-            changes = changed_words(self.original, self.current.edits_from_root())
-            self.review = Review(self.draft, self.region, changes)
-            if known := self._decided.get(self.current):
-                self.review.repeat(known)
-            self.end_review()
+            self.draft.select(Selection.at(self.draft.selection.cursor))
+            self._review_changes()
         return self.review
+
+    def _part(self) -> None:
+        """Halt, since the user types into the region: what that does not touch can still be decided on."""
+        self.pause()
+        if self.review is None and self.reviewable:
+            self._review_changes()
+
+    def _review_changes(self) -> None:
+        changes = changed_words(self.original, self.current.edits_from_root())
+        self.review = Review(self.draft, self.region, changes)
+        if known := self._decided.get(self.current):
+            self.review.repeat(known)
+        self.end_review()
 
     def end_review(self) -> None:
         """When all is decided the run is over, and what was accepted is kept."""
@@ -363,12 +378,12 @@ class Run:
 
     def _follow(self, node: Node) -> None:
         for edit in node.edits:
-            self.authors[edit.start : edit.end] = [node] * len(edit.inserted)
+            self.authors[edit.start : edit.end] = [node] * len(edit.new)
             left = [gone for gone in self.erased if gone.at <= edit.start]
             right = [gone for gone in self.erased if gone.at > edit.start]
             for gone in right:
                 gone.at = edit.follow(gone.at)
-            here = [Erased(edit.start, edit.removed, node)] if edit.removed else []
+            here = [Erased(edit.start, edit.old, node)] if edit.old else []
             self.erased = [*left, *here, *right]
         self.text = with_all(self.text, node.edits)
 

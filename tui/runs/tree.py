@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from reviser.core.edits import Change, with_all
+from reviser.core.edits import Edit, with_all
 
 if TYPE_CHECKING:
     from reviser.core.tokenizer import Tokenizer
@@ -34,10 +34,6 @@ class Taken:
     options: tuple[Option, ...] = ()
 
 
-def steps_in_words(count: int) -> str:
-    return "1 step" if count == 1 else f"{count} steps"
-
-
 def full_label(frame: Frame) -> str:
     """What a step did, in a few words; of one that erases, with what it took away."""
     removed = "".join(edit.removed for edit in frame.edits)
@@ -54,7 +50,7 @@ class Node:
     parent: Node | None
     cursor: int
     # Made one after the other; none at the root.
-    edits: tuple[Change, ...] = ()
+    edits: tuple[Edit, ...] = ()
     taken: Taken | None = None
     ending: str | None = None
     depth: int = 0
@@ -63,7 +59,7 @@ class Node:
     # Where the model begins afresh, as at the root and at each line to be revised: how it begins.
     seed: Seed | None = None
 
-    def after(self, edits: tuple[Change, ...], cursor: int, taken: Taken) -> Node:
+    def after(self, edits: tuple[Edit, ...], cursor: int, taken: Taken) -> Node:
         """The node one step on; it becomes a child when a run takes it in."""
         return Node(self, cursor, edits, taken, depth=self.depth + 1)
 
@@ -76,7 +72,7 @@ class Node:
             node = node.parent
         return nodes[::-1]
 
-    def edits_from_root(self) -> list[Change]:
+    def edits_from_root(self) -> list[Edit]:
         """What was changed from the root to here."""
         return [edit for node in self.lineage() for edit in node.edits]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_lowercase
 from typing import ClassVar, TypeVar
 
@@ -11,14 +11,16 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.suggester import Suggester
-from textual.widgets import Button, Input, Label, OptionList, Static
+from textual.widgets import Button, Input, Label, Static
 
+from tui.commands import Command
 from tui.document.disk import typed_path
+from tui.widgets.keyboard import Field
+from tui.widgets.rows import Rows
 
 Answer = TypeVar("Answer")
 
@@ -35,19 +37,6 @@ class Dialog(ModalScreen[Answer]):
 
     def _takes_answers(self) -> bool:
         return self.app.screen_stack[-1] is self
-
-
-class Palette(CommandPalette, Dialog[None]):
-    """The command palette; it carries out one command, however often Enter is pressed."""
-
-    def __init__(self) -> None:
-        super().__init__(id="--command-palette")
-        self._used = False
-
-    def use(self) -> bool:
-        """Whether the command that was chosen is the first one."""
-        first, self._used = not self._used, True
-        return first
 
 
 def _first(key: str, action: str) -> Binding:
@@ -131,7 +120,7 @@ class Prompt(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Label(self._title, markup=False)
-            yield Input(
+            yield Field(
                 self._value,
                 suggester=PathSuggester() if self._path else None,
                 select_on_focus=False,
@@ -157,11 +146,79 @@ class Choice(Dialog[int | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog wide"):
             yield Label(self._title, markup=False)
-            lines = (Text(line, no_wrap=True, overflow="ellipsis") for line in self._choices)
-            yield OptionList(*lines, compact=True)
+            yield Rows("There is nothing to choose.", [(line, "") for line in self._choices])
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option_index)
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+
+    def on_rows_taken(self, event: Rows.Taken) -> None:
+        event.stop()
+        self.dismiss(event.index)
+
+
+class Palette(Dialog[Command | None]):
+    """The command palette: the commands that what is typed names, the first one chosen; Escape gives none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "Cancel", show=False),
+        *(
+            Binding(key, f"choose({by})", show=False)
+            for key, by in (("up", -1), ("down", 1), ("pageup", -10), ("pagedown", 10))
+        ),
+    ]
+
+    def __init__(self, commands: Sequence[Command], keys: Mapping[str, str]) -> None:
+        """`keys` are what the settings bind in place of the usual ones."""
+        super().__init__()
+        self._commands = commands
+        self._keys = keys
+        self._found: list[Command] = []
+        self._rows = Rows("No command has such a name.")
+        # What is typed goes into the field, whatever the mouse has clicked at.
+        self._rows.can_focus = False
+        self._filter("")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog wide palette"):
+            yield Field(placeholder="The name of a command", compact=True)
+            yield self._rows
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._filter(event.value)
+
+    def _filter(self, typed: str) -> None:
+        """Show the commands that have all words in their names, before those that only tell of them."""
+        words = typed.casefold().split()
+        named = [one for one in self._commands if _has(one.title, words)]
+        told = [one for one in self._commands if _has(f"{one.title} {one.help}", words)]
+        named.sort(key=lambda one: not one.title.casefold().startswith(typed.strip().casefold()))
+        self._found = [*named, *(one for one in told if one not in named)]
+        self._rows.fill([_palette_line(one, self._keys) for one in self._found], 0)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._rows.action_take()
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+
+    def on_rows_taken(self, event: Rows.Taken) -> None:
+        event.stop()
+        self.dismiss(self._found[event.index])
+
+    def action_choose(self, by: int) -> None:
+        self._rows.action_choose(by)
+
+
+def _has(text: str, words: Sequence[str]) -> bool:
+    return all(word in text.casefold() for word in words)
+
+
+def _palette_line(command: Command, keys: Mapping[str, str]) -> tuple[str, str]:
+    """A command in one line, with its key at the right."""
+    key = keys.get(command.id, command.key).partition(",")[0]
+    return " · ".join(filter(None, (command.title, command.help))), key
 
 
 HelpGroup = tuple[str, Iterable[tuple[str, str, str]]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from threading import Event
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,8 +13,13 @@ from textual.widgets import Input, Label
 
 from reviser.core.errors import ReviserError
 from tui.document.draft import Selection
-from tui.document.searching import COUNT_LIMIT, Search
+from tui.document.searching import Search, SearchFailed
+from tui.widgets.keyboard import Field
 from tui.widgets.text.editor import Editor
+
+# Seconds without a key before what is found is counted, and seconds that a key may wait for what it looks for.
+_PAUSE = 0.15
+_TYPING = 0.5
 
 
 def _command(key: str, action: str, what: str, id: str) -> Binding:
@@ -40,15 +47,16 @@ class FindBar(Vertical):
         self._case = False
         self._pattern = False
         self._origin = 0
+        self._counting: asyncio.Task[None] | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="bar-row"):
             yield Label("Find ")
-            yield Input(id="find", compact=True, select_on_focus=False)
+            yield Field(id="find", compact=True, select_on_focus=False)
             yield Label("", id="found", markup=False)
         with Horizontal(classes="bar-row", id="replace-row"):
             yield Label("With ")
-            yield Input(id="replace", compact=True, select_on_focus=False)
+            yield Field(id="replace", compact=True, select_on_focus=False)
             yield Label("⏎ one · alt+a all", classes="hint")
 
     @property
@@ -80,6 +88,7 @@ class FindBar(Vertical):
     def action_close(self) -> None:
         self.display = False
         self._editor.search = None
+        self._count_no_more()
         self._editor.look_again()
         self.screen.set_focus(self._editor)
 
@@ -96,18 +105,41 @@ class FindBar(Vertical):
             self._replace_one()
 
     def _look(self, *, move: bool) -> None:
-        """Mark what is found, and show the first one behind where the search began."""
-        search = self.search
+        """Mark what is found, show the first one behind where the search began, and begin to count."""
+        search, draft = self.search, self._editor.sheet.draft
+        self._editor.search, told = None, ""
         try:
-            count = search.count(self._editor.sheet.draft)
-        except ReviserError:
-            self._say("not a pattern")
-            return
-        self._editor.search = search if search.wanted else None
-        if move and count:
-            self._select(search.following(self._editor.sheet.draft, self._origin))
+            found = search.following(draft, self._origin, _TYPING)
+        except SearchFailed as failure:
+            found, told = None, failure.short
+        else:
+            self._editor.search = search if search.wanted else None
+            told = ("…" if found is not None else "nothing found") if search.wanted else ""
+        if move and found is not None:
+            self._select(found)
         self._editor.look_again()
-        self._say("" if not search.wanted else _told(count))
+        self._say(told)
+        self._count_no_more()
+        if found is not None:
+            self._counting = asyncio.create_task(self._count(search))
+
+    async def _count(self, search: Search) -> None:
+        """Say how often something is found, once nothing is typed for a moment."""
+        await asyncio.sleep(_PAUSE)
+        ended = Event()
+        try:
+            text = self._editor.sheet.draft.text
+            count = await asyncio.to_thread(search.count, text, ended.is_set)
+        finally:
+            ended.set()
+        self._say(f"{count.number}{'' if count.complete else '+'} found")
+
+    def _count_no_more(self) -> None:
+        if self._counting is not None:
+            self._counting.cancel()
+
+    def on_unmount(self) -> None:
+        self._count_no_more()
 
     def _say(self, text: str) -> None:
         modes = (" Aa" if self._case else "") + (" .*" if self._pattern else "")
@@ -163,9 +195,3 @@ class FindBar(Vertical):
             return
         self._look(move=False)
         self.app.notify(f"Replaced {count}." if count else "Nothing to replace.")
-
-
-def _told(count: int) -> str:
-    if count >= COUNT_LIMIT:
-        return f"{COUNT_LIMIT}+ found"
-    return f"{count} found" if count else "nothing found"

@@ -8,7 +8,8 @@ from textual.binding import Binding, BindingType
 
 from tui.commands import Hint
 from tui.sheet import Sheet
-from tui.widgets.panels import Rows, percent
+from tui.widgets.panels import percent
+from tui.widgets.rows import Rows
 
 # What the footer says while the list has the focus.
 HINTS = [

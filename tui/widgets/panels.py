@@ -7,131 +7,23 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.geometry import Region as Area
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
+from reviser.core.counts import counted
 from tui.runs.run import Run
 from tui.runs.statistics import Statistics
-from tui.runs.tree import Node, Option, steps_in_words
+from tui.runs.tree import Node, Option
+from tui.widgets.rows import Rows
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-class Rows(ScrollView, can_focus=True):
-    """A list of which only the rows on the screen are drawn; one of them is the chosen one."""
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--chosen", "rows--faint", "rows--later"}
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "choose(-1)", "Up", show=False),
-        Binding("down", "choose(1)", "Down", show=False),
-        Binding("pageup", "choose(-10)", "Page up", show=False),
-        Binding("pagedown", "choose(10)", "Page down", show=False),
-        Binding("home", "choose(-1000000)", "First", show=False),
-        Binding("end", "choose(1000000)", "Last", show=False),
-        Binding("enter", "take", "Take", show=False),
-    ]
-
-    @dataclass
-    class Chosen(Message):
-        """The chosen row is another."""
-
-        rows: Rows
-        index: int
-
-    @dataclass
-    class Taken(Message):
-        """A row was taken with Enter or a second click."""
-
-        rows: Rows
-        index: int
-
-    def __init__(self, empty: str, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._empty = empty
-        self._lines: Sequence[tuple[str, str]] = ()
-        self.chosen = 0
-        # Rows behind this one lie in the future of what is shown.
-        self.now = 0
-
-    def say(self, empty: str) -> None:
-        """What to show where there are no rows."""
-        if empty != self._empty:
-            self._empty = empty
-            self.refresh()
-
-    def fill(self, lines: Sequence[tuple[str, str]], chosen: int, now: int | None = None) -> None:
-        """Show these rows, each with something at its right edge."""
-        self._lines = lines
-        self.chosen = max(0, min(chosen, len(lines) - 1))
-        self.now = len(lines) if now is None else now
-        self.virtual_size = Size(0, len(lines))
-        self._reveal()
-        self.refresh()
-
-    def on_resize(self) -> None:
-        self._reveal()
-
-    def _reveal(self) -> None:
-        """Show the chosen row, and as far as there is room two on each side."""
-        if self._lines:
-            beside = max(0, min(2, (self.size.height - 1) // 2))
-            area = Area(0, max(0, self.chosen - beside), 1, 2 * beside + 1)
-            self.scroll_to_region(area, animate=False, force=True, immediate=True)
-
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        base = self.rich_style
-        faint = self.get_component_rich_style("rows--faint")
-        index = self.scroll_offset.y + y
-        if not self._lines and y == 0:
-            return Strip([Segment(f" {self._empty}", faint)]).adjust_cell_length(width, base)
-        if index >= len(self._lines):
-            return Strip.blank(width, base)
-        left, right = self._lines[index]
-        style = base
-        if index == self.chosen:
-            style = self.get_component_rich_style("rows--chosen")
-        elif index > self.now:
-            style = self.get_component_rich_style("rows--later")
-        room = max(0, width - len(right) - 2)
-        label = Text(f" {left}", no_wrap=True, overflow="ellipsis")
-        label.truncate(room, overflow="ellipsis", pad=True)
-        edge = style if index == self.chosen else Style.combine([style, faint])
-        segments = [Segment(label.plain, style), Segment(f" {right} ", edge)]
-        return Strip(segments).adjust_cell_length(width, style)
-
-    def action_choose(self, by: int) -> None:
-        if self._lines:
-            self._choose(self.chosen + by)
-
-    def _choose(self, index: int) -> None:
-        self.chosen = max(0, min(index, len(self._lines) - 1))
-        self._reveal()
-        self.refresh()
-        self.post_message(self.Chosen(self, self.chosen))
-
-    def action_take(self) -> None:
-        if self._lines:
-            self.post_message(self.Taken(self, self.chosen))
-
-    def on_click(self, event: events.Click) -> None:
-        index = self.scroll_offset.y + event.y
-        if index < len(self._lines):
-            self._choose(index)
-            if event.chain > 1:
-                self.action_take()
 
 
 def percent(probability: float | None) -> str:
@@ -187,7 +79,7 @@ def branches(run: Run) -> list[Branch]:
         indent = "  " * (level - 1) + "└ " if level else ""
         shown = id(first) in on_path
         found.append(
-            Branch(f"{'●' if shown else '○'} {indent}{name}", steps_in_words(count), end, shown)
+            Branch(f"{'●' if shown else '○'} {indent}{name}", counted(count, "step"), end, shown)
         )
         pending.extend((child, level + 1) for child in reversed(end.children))
     return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from reviser.core.counts import counted
 from tui.document.draft import Draft
 from tui.runs.run import Run
 from tui.runs.statistics import Statistics
-from tui.runs.tree import steps_in_words
 from tui.sheet import Sheet
 
 _ENDINGS = {
@@ -34,8 +34,8 @@ def run_in_words(sheet: Sheet, waited: float) -> str:
     if run.writing:
         speed = Statistics.of(run).actions_per_second
         rate = f"{speed:.0f} actions/s" if speed and run.seconds > 0.5 else pace
-        return f"writing · {steps_in_words(steps)} · {rate}"
-    return f"{_ending(run) or 'paused'} · {steps_in_words(steps)}"
+        return f"writing · {counted(steps, 'step')} · {rate}"
+    return f"{_ending(run) or 'paused'} · {counted(steps, 'step')}"
 
 
 def _ending(run: Run) -> str | None:
@@ -48,7 +48,7 @@ def mistakes_in_words(sheet: Sheet) -> str:
     mistakes = sheet.mistakes
     if here := mistakes.here:
         return f"{here.says} · {here.kind} · {here.confidence:.0%}"
-    return {0: "", 1: "1 mistake"}.get(len(mistakes), f"{len(mistakes)} mistakes")
+    return counted(len(mistakes), "mistake") if len(mistakes) else ""
 
 
 def place_in_words(draft: Draft) -> str:

@@ -13,9 +13,11 @@ from rich.progress import track
 
 from benchmarks.proofreading.calibration.sources import Source, Text
 from benchmarks.protocol.runs import Cache, key_of
-from reviser.proofreading.calibration import THOROUGH, features_of
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.candidates import first_suggestions
+from reviser.proofreading.document import Draft
+from reviser.proofreading.guard.calibration import THOROUGH, features_of
+from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.suggestion import Kind
 
 _AT_ONCE = 32
 _BLOCK = 20
@@ -75,10 +77,12 @@ def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> 
 
 
 def _found(proofreader: Proofreader, texts: Sequence[Text]) -> Iterator[list[Candidate]]:
-    proposed = proofreader.candidates([Draft(text.text) for text in texts])
+    proposed = first_suggestions(proofreader, [Draft(text.text) for text in texts])
     for text, several in zip(texts, proposed, strict=True):
         yield [
-            Candidate(one.old, one.new, one.kind, one.confidence, one.others, text.is_right(one))
+            Candidate(
+                one.old, one.new, one.kind, one.confidence, one.evidence.others, text.is_right(one)
+            )
             for one in several
         ]
 

@@ -33,8 +33,8 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
-from reviser.proofreading.calibration import RAW, Calibration
-from reviser.proofreading.proofreader import Proofreader
+from reviser.proofreading.guard.calibration import RAW, Calibration
+from reviser.proofreading.pipeline import Proofreader
 from reviser.session.engine import load_engine
 
 
@@ -61,7 +61,7 @@ class CalibrationOptions(TextOptions):
     json: Annotated[Path | None, Option("also write the figures to this JSON file")] = None
     coefficients: Annotated[
         Path | None,
-        Option("write the calibration there: reviser/proofreading/calibration.json is used"),
+        Option("write the calibration there: reviser/proofreading/guard/calibration.json is used"),
     ] = None
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals
 from benchmarks.proofreading.calibration.fitting import Floats, confidences
-from reviser.proofreading.calibration import Calibration
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.guard.calibration import Calibration
+from reviser.proofreading.suggestion import Kind
 
 EDGES: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 DIALS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)

@@ -27,8 +27,8 @@ from reviser.cli.arguments import run_with
 from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
-from reviser.proofreading.proofreader import Draft, Proofreader
-from reviser.proofreading.vetoes import Proposal
+from reviser.proofreading.document import Draft
+from reviser.proofreading.pipeline import Proofreader
 from reviser.session.engine import Engine, load_engine
 
 _AT_ONCE: Final = 64
@@ -107,12 +107,7 @@ def _made(engine: Engine, dial: float, source: Source) -> Made:
         ):
             alone += not done.changes
             made += len(done.changes)
-            right += sum(
-                text.is_right(
-                    Proposal(one.start, one.end, one.old, one.new, one.confidence, one.kind)
-                )
-                for one in done.changes
-            )
+            right += sum(map(text.is_right, done.changes))
     finished = source.sort == "finished"
     return Made(source.name, finished, len(source.texts), alone, Share(right=right, made=made))
 

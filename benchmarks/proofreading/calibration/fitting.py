@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from benchmarks.proofreading.calibration.candidates import Candidate
 from reviser.core.errors import ReviserError
-from reviser.proofreading.calibration import FEATURES, Calibration, log_odds
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.guard.calibration import FEATURES, Calibration, log_odds
+from reviser.proofreading.suggestion import Kind
 
 PENALTY: Final = 1.0
 """The weight of the squared coefficients of kinds and features beside the loss of all candidates."""

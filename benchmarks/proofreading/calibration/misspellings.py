@@ -45,7 +45,7 @@ from reviser.proofreading.spelling.speller import (
     OVERTYPED,
     READ,
     Speller,
-    Strange,
+    UnknownWords,
     Weights,
     chances,
     features,
@@ -193,7 +193,7 @@ def judged(
             unknown = speller.unknown(read[0], Terms(), frozenset())
             tokens = tokenizer.encode(text) if unknown else []
             if b"".join(map(tokenizer.token_bytes, tokens)) == text.encode():
-                strange.append(Strange(Passage(tokens), text, unknown))
+                strange.append(UnknownWords(Passage(tokens), text, unknown))
                 meanings.append(meant)
         found = speller.judged(strange, thoroughly=True)
         for one, places, meant in zip(strange, found, meanings, strict=True):

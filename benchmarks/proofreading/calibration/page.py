@@ -10,7 +10,7 @@ from benchmarks.proofreading.calibration.curve import Curve, OfKind, Share
 from benchmarks.proofreading.calibration.fitting import PENALTY
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.proofreading.calibration import FEATURES, LEAST_CHANCE, Calibration
+from reviser.proofreading.guard.calibration import FEATURES, LEAST_CHANCE, Calibration
 
 _EXPLAINED = """\
 A change is right if it is by itself: on bea-dev an annotator made the same edit (ERRANT), on jfleg-dev and on pairs of texts it

@@ -17,7 +17,7 @@ from benchmarks.proofreading.sets import ProofSet, Sentence
 from benchmarks.proofreading.tokens import Style, retokenise
 from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import changes
-from reviser.proofreading.vetoes import Proposal
+from reviser.proofreading.suggestion import Suggestion
 from training.data.sources import documents
 from training.edits.files import read_edits
 
@@ -39,7 +39,7 @@ class Text:
     references: tuple[str, ...] = ()
     annotated: tuple[Sentence, Style] | None = None
 
-    def is_right(self, proposal: Proposal) -> bool:
+    def is_right(self, proposal: Suggestion) -> bool:
         """Whether a change of this text is right if it is made alone."""
         made = self.text[: proposal.start] + proposal.new + self.text[proposal.end :]
         if self.annotated is not None:

@@ -11,6 +11,7 @@ from benchmarks.protocol.results import REAL, Results
 from benchmarks.report.blocks import Facts, Section
 from benchmarks.report.figures import rate_with_interval, with_interval
 from benchmarks.report.tables import Table
+from reviser.core.counts import counted
 
 _Row = TypeVar("_Row", bound=Mapping[str, object])
 
@@ -18,9 +19,7 @@ _Row = TypeVar("_Row", bound=Mapping[str, object])
 def summary_note(results: Results) -> str:
     counts = results["prompts"]
     setup = results["settings"]["setup"]
-    prompts = (
-        f"{sum(counts.values())} prompts ({len(counts)} {'seed' if len(counts) == 1 else 'seeds'})"
-    )
+    prompts = f"{counted(sum(counts.values()), 'prompt')} ({counted(len(counts), 'seed')})"
     return (
         f"{prompts} of {setup['prompt_tokens']} GPT-2 tokens from {Path(setup['data']).name}, to be continued to "
         f"{setup['total_tokens']}. In brackets: 95% intervals."

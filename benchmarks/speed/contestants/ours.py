@@ -9,9 +9,10 @@ from benchmarks.speed.contestants.contest import SEED, timed
 from reviser.core.text import TextLayer
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.policy import Decoder, ModelPolicy
+from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Sampler
+from reviser.model.scoring import Decoder
 
 
 class Ours:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reviser.cli.commands.generate import InPlaceOption, OutputOption, offset_of
+from reviser.cli.commands.generate import EncodingOption, InPlaceOption, OutputOption, offset_of
 from reviser.cli.delivery import choose_one, print_diff, write_result
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def apply(
         Path,
         typer.Argument(help="JSON list of actions; - reads standard input.", show_default=False),
     ],
+    encoding: EncodingOption = None,
     in_place: InPlaceOption = False,
     output: OutputOption = None,
     diff: Annotated[
@@ -65,7 +67,7 @@ def apply(
         check_writable(file)
     if output:
         check_output(output)
-    document = Document.read(file)
+    document = Document.read(file, encoding)
     requests = _read_actions(actions)
     editor = _action_editor(document, cursor, protect or [], tokenizer)
     changes = len(editor.act_all(requests))
@@ -75,7 +77,8 @@ def apply(
         print_diff(document, editor.text)
     else:
         write_result(document, editor.text, file if in_place else output or STREAM)
-        typer.echo(f"{input_name(file)}: {len(requests)} actions, {changes} changes", err=True)
+        done = f"{counted(len(requests), 'action')}, {counted(changes, 'change')}"
+        typer.echo(f"{input_name(file)}: {done}", err=True)
 
 
 def _read_actions(path: Path) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from reviser.cli.completion import complete_model
 from reviser.cli.deferred import command_with
 from reviser.cli.extras import load_extra
 
@@ -32,7 +33,11 @@ def quick(
     context: typer.Context,
     model: Annotated[
         str | None,
-        typer.Option(help="The model to measure, by name or path.", show_default="the default one"),
+        typer.Option(
+            help="The model to measure, by name or path.",
+            show_default="the default one",
+            autocompletion=complete_model,
+        ),
     ] = None,
     out: _Out = None,
     json: _Json = False,
@@ -122,6 +127,7 @@ def flops(
         str | None,
         typer.Option(
             help="With --trajectories: the model's name, path or preset.",
+            autocompletion=complete_model,
             show_default="the paper's reference model",
         ),
     ] = None,
@@ -151,12 +157,6 @@ def stats(
 def edits(options: object) -> None:
     """What real edits cost as actions, beside a whole rewrite and a unified diff."""
     load_extra("benchmarks.studies.edit_cost", "train").run(options)
-
-
-@command_with(app, "benchmarks.studies.revision_quality", options="RevisingOptions", extra="train")
-def revising(options: object) -> None:
-    """How well models make the edits that people made, beside copying."""
-    load_extra("benchmarks.studies.revision_quality", "train").run(options)
 
 
 @command_with(app, "benchmarks.speed.suggestions.command", options="SuggestionOptions", extra="lsp")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reviser.cli.commands.generate import ModelOption
+from reviser.cli.commands.generate import EncodingOption, ModelOption
 from reviser.cli.commands.revise import (
     ConfidenceOption,
     ExceptOption,
@@ -20,12 +20,13 @@ from reviser.cli.commands.revise import (
 )
 from reviser.cli.delivery import choose_one, print_diff, write_result
 from reviser.cli.entry import complain
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.checking.checker import Checker
-    from reviser.checking.findings import Checked, Failed
-    from reviser.cli.progress import Counting
+    from reviser.checking.findings import Checked, Failed, Source
+    from reviser.proofreading.project.folders import Gathered
     from reviser.proofreading.project.settings import Settings
 
 
@@ -62,6 +63,7 @@ class CheckOptions:
     except_: ExceptOption = None
     ignore: IgnoreOption = None
     format: FormatOption = None
+    encoding: EncodingOption = None
     stdin_filename: Annotated[
         Path | None,
         typer.Option(
@@ -116,6 +118,7 @@ def check(options: CheckOptions) -> None:
     from reviser.checking.checker import Checker
     from reviser.proofreading.project.settings import settings_for
     from reviser.proofreading.request import Request
+    from reviser.session.charsets import encoding_named
 
     choose_one(no_cache=options.no_cache, cache_dir=options.cache_dir)
     choose_one(changed=options.changed, changed_since=options.changed_since)
@@ -130,22 +133,35 @@ def check(options: CheckOptions) -> None:
         format=options.format,
         ignore=options.ignore or (),
     )
+    if options.encoding is not None:
+        encoding_named(options.encoding)
     folder = None if options.no_cache else options.cache_dir or cache_folder()
     checker = Checker(
-        request, options.model or settings.model, options.jobs, options.threads, folder
+        request,
+        options.model or settings.model,
+        options.jobs,
+        options.threads,
+        folder,
+        options.encoding,
     )
-    found = run.documents(settings)
+    found = run.gather(settings)
     if options.changed or options.changed_since is not None:
         found = _changed_among(found, run.paths, options.changed_since)
     if status := run.check(checker, found):
         raise typer.Exit(status)
 
 
-def _changed_among(found: Sequence[Path], paths: Sequence[Path], since: str | None) -> list[Path]:
+def _changed_among(found: Gathered, paths: Sequence[Path], since: str | None) -> Gathered:
     from reviser.checking.changed import changed_files
 
     changed = changed_files(paths, since)
-    return [path for path in found if path.parent.resolve() / path.name in changed]
+
+    def is_changed(path: Path) -> bool:
+        return path.parent.resolve() / path.name in changed
+
+    documents = list(filter(is_changed, found.documents))
+    skipped = [skipped for skipped in found.skipped if is_changed(skipped.path)]
+    return replace(found, documents=documents, skipped=skipped)
 
 
 @dataclass
@@ -185,21 +201,22 @@ class Run:
         elif self.stdin_name:
             raise ReviserError("--stdin-filename is for standard input: name it with -")
 
-    def documents(self, settings: Settings) -> list[Path]:
-        """The documents to look at, each once."""
-        from reviser.proofreading.project.folders import documents_among
+    def gather(self, settings: Settings) -> Gathered:
+        """The documents to look at."""
+        from reviser.proofreading.project.folders import gathered
 
-        return [
-            path for path in documents_among(self.paths) if not settings.excludes(self._name(path))
-        ]
+        return gathered(self.paths, lambda path: settings.excludes(self._name(path)))
 
-    def check(self, checker: Checker, found: Sequence[Path]) -> int:
+    def check(self, checker: Checker, found: Gathered) -> int:
         """Check documents and tell what is found; returns the exit status."""
         from reviser.checking.findings import Checked
         from reviser.cli.progress import counting
 
-        with counting("checking", len(found)) as progress:
-            for outcome in self._outcomes(checker, found, progress):
+        sources = self._sources(checker, found)
+        with counting("checking", len(sources)) as progress:
+            for outcome in checker.check(
+                sources, lambda read, of: progress.tell(f"checking, sentence {read} of {of}")
+            ):
                 if not isinstance(outcome, Checked):
                     with progress.aside():
                         self._complain(outcome)
@@ -209,21 +226,22 @@ class Run:
                 progress.advance()
                 if self.output_format in (OutputFormat.JSON, OutputFormat.SARIF):
                     self.outcomes.append(outcome)
-        self._finish(len(found))
+        self._finish(len(sources), found)
         return self.status
 
-    def _outcomes(
-        self, checker: Checker, found: Sequence[Path], progress: Counting
-    ) -> Iterator[Checked | Failed]:
+    def _sources(self, checker: Checker, found: Gathered) -> list[Source | Failed]:
+        from reviser.checking.findings import Failed
         from reviser.session.documents import check_writable
 
         if self.fix:
-            for path in found:
+            for path in found.documents:
                 check_writable(path)
-        sources = [checker.read(path, self._name(path)) for path in found]
-        return checker.check(
-            sources, lambda read, of: progress.tell(f"checking, sentence {read} of {of}")
-        )
+        sources = []
+        for path in found.documents:
+            source = checker.read(path, self._name(path))
+            if not (isinstance(source, Failed) and found.passes_over(path, source.error)):
+                sources.append(source)
+        return sources
 
     def _take(self, checked: Checked) -> None:
         """Tell what was found in a document, and fix it if that is wanted."""
@@ -239,15 +257,17 @@ class Run:
             self.status = max(self.status, complain(error))
 
     def _fix(self, checked: Checked) -> None:
-        from reviser.proofreading.proofreader import with_changes
+        from reviser.proofreading.suggestion import with_suggestions
 
         document = checked.source.document
-        write_result(document, with_changes(document.text, checked.result.changes), document.path)
+        write_result(
+            document, with_suggestions(document.text, checked.result.changes), document.path
+        )
 
     def _print(self, checked: Checked) -> None:
         from reviser.checking.reports import github_line, text_line
         from reviser.core.files import STREAM
-        from reviser.proofreading.proofreader import with_changes
+        from reviser.proofreading.suggestion import with_suggestions
 
         if self.output_format is OutputFormat.TEXT:
             _write(text_line(finding) for finding in checked.findings)
@@ -256,7 +276,7 @@ class Run:
         elif self.output_format is OutputFormat.DIFF:
             document, name = checked.source.document, checked.source.name
             shown = None if name == STREAM else name.as_posix().lstrip("/")
-            print_diff(document, with_changes(document.text, checked.result.changes), shown)
+            print_diff(document, with_suggestions(document.text, checked.result.changes), shown)
 
     def _complain(self, failed: Failed) -> None:
         from reviser.checking.reports import github_error
@@ -266,29 +286,28 @@ class Run:
         if self.output_format is OutputFormat.GITHUB:
             _write([github_error(failed)])
 
-    def _finish(self, count: int) -> None:
+    def _finish(self, count: int, found: Gathered) -> None:
         from reviser.checking.reports import json_report
         from reviser.checking.sarif import sarif_report
 
         if self.output_format is OutputFormat.JSON:
-            _write([json_report(self.outcomes)], errors="replace")
+            _write([json_report(self.outcomes, found.skipped)], errors="replace")
         elif self.output_format is OutputFormat.SARIF:
             _write([sarif_report(self.outcomes)], errors="replace")
-        typer.echo(self._summary(count - self.unread), err=True)
+        # Where nothing could be read, the reasons have been told.
+        if not self.unread or count > self.unread or found.skipped:
+            typer.echo(self._summary(count - self.unread, found.told), err=True)
 
-    def _summary(self, count: int) -> str:
-        """What was found in the files that could be read, in a few words."""
-        files = _files(count)
+    def _summary(self, count: int, skipped: str) -> str:
+        """What was found in the files that could be read, in a few words, and how many were not."""
+        files = counted(count, "file")
         if self.found:
-            told = f"{self.found} mistake{'s' * (self.found > 1)} in {self.unclean} of {files}"
+            told = f"{counted(self.found, 'mistake')} in {self.unclean} of {files}"
             told += ", fixed" if self.fix and not self.status else ""
         else:
             told = f"{files}: nothing to change"
-        return f"{told}; {_files(self.unread)} not checked" if self.unread else told
-
-
-def _files(count: int) -> str:
-    return f"{count} file{'s' * (count != 1)}"
+        unread = f"{counted(self.unread, 'file')} not checked" if self.unread else ""
+        return "; ".join(filter(None, (told, unread, skipped)))
 
 
 def _write(lines: Iterator[str] | Sequence[str], errors: str = "surrogateescape") -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from reviser.cli.collecting import uncollected
+from reviser.cli.completion import complete_encoding, complete_model
 from reviser.cli.declared import argument, option
 from reviser.cli.delivery import (
     choose_one,
@@ -39,7 +40,10 @@ FileArgument = Annotated[
 ModelOption = Annotated[
     str | None,
     option(
-        "--model", "-m", help="Name or folder of a model (see reviser models list), or openai:URL."
+        "--model",
+        "-m",
+        help="Name or folder of a model (see reviser models list), or openai:URL.",
+        autocompletion=complete_model,
     ),
 ]
 MaxActionsOption = Annotated[int, option(help="Largest number of actions in a run.", min=1)]
@@ -71,6 +75,14 @@ MinPOption = Annotated[
 ]
 SeedOption = Annotated[int | None, option(help="The same seed gives the same actions.", min=0)]
 NumberOption = Annotated[int, option("-n", "--number", help="Number of different runs.", min=1)]
+EncodingOption = Annotated[
+    str | None,
+    option(
+        help="Encoding of the text, such as windows-1252; by default its bytes tell.",
+        metavar="NAME",
+        autocompletion=complete_encoding,
+    ),
+]
 InPlaceOption = Annotated[
     bool, option("--in-place", "-i", help="Change the file itself, atomically.")
 ]
@@ -102,6 +114,7 @@ class WritingOptions:
 
     file: FileArgument
     model: ModelOption = None
+    encoding: EncodingOption = None
     in_place: InPlaceOption = False
     output: OutputOption = None
     diff: DiffOption = False
@@ -135,6 +148,7 @@ class WritingOptions:
             self.max_actions,
             self.model,
             self.threads,
+            self.encoding,
         )
 
 
@@ -333,6 +347,7 @@ class Job:
     max_actions: int
     model: str | None
     threads: int | None
+    encoding: str | None
 
     def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
         if watch and str(self.file) == "-":
@@ -357,7 +372,7 @@ class Job:
         from reviser.core.files import input_name
         from reviser.session.documents import Document
 
-        document = Document.read(self.file)
+        document = Document.read(self.file, self.encoding)
         if not document.text.strip():
             raise ReviserError(
                 f"{input_name(self.file)} is empty; write a few words for the model to go on from"

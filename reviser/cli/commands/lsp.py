@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from reviser.cli.completion import complete_model
+from reviser.cli.entry import started_by
 from reviser.cli.extras import load_extra
 from reviser.core.errors import ReviserError
 
@@ -41,7 +43,7 @@ def lsp(
         with _plain_errors(ws):
             starting.serve_websocket(server, *_address(ws))
         return
-    raise typer.Exit(starting.serve_stdio(server))
+    raise typer.Exit(starting.serve_stdio(server, started_by()))
 
 
 def serve(
@@ -68,7 +70,12 @@ def serve(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", "-m", help="With --http: name or folder of the model."),
+        typer.Option(
+            "--model",
+            "-m",
+            help="With --http: name or folder of the model.",
+            autocompletion=complete_model,
+        ),
     ] = None,
     rows: Annotated[
         int, typer.Option(help="With --http: documents kept in memory at once.", min=1, max=128)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reviser.cli.completion import complete_model
+
 if TYPE_CHECKING:
     import torch
 
@@ -59,6 +61,12 @@ class Stored(StrEnum):
 
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Model = Annotated[
+    str,
+    typer.Argument(
+        help="Name or folder of a model.", show_default=False, autocompletion=complete_model
+    ),
+]
 _Name = Annotated[
     str | None,
     typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source"),
@@ -104,7 +112,7 @@ def list_models(json: _Json = False) -> None:
 
 @app.command()
 def info(
-    model: Annotated[str, typer.Argument(help="Name or folder of a model.", show_default=False)],
+    model: _Model,
     json: _Json = False,
 ) -> None:
     """Show what a model is, without reading its weights."""
@@ -149,7 +157,7 @@ def import_(
 
 @app.command()
 def export(
-    model: Annotated[str, typer.Argument(help="Name or folder of a model.", show_default=False)],
+    model: _Model,
     out: Annotated[
         Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)
     ],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from reviser.cli.commands.generate import (
+    EncodingOption,
     InPlaceOption,
     ModelOption,
     OutputOption,
@@ -20,15 +21,19 @@ from reviser.cli.commands.generate import (
     TrajectoryOption,
     offset_of,
 )
+from reviser.cli.completion import complete_format, complete_kinds
 from reviser.cli.delivery import choose_one, is_coloured, print_diff, write_result
 from reviser.cli.entry import complain
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
     from reviser.core.trajectory import Trajectory
-    from reviser.proofreading.project.settings import Settings
-    from reviser.proofreading.proofreader import Change, Proofread, Proofreader
+    from reviser.proofreading.document import Proofread
+    from reviser.proofreading.pipeline import Proofreader
+    from reviser.proofreading.project.folders import Gathered
     from reviser.proofreading.request import Request
+    from reviser.proofreading.suggestion import Suggestion
     from reviser.session.documents import Document
     from reviser.session.engine import Engine
 
@@ -49,10 +54,20 @@ ConfidenceOption = Annotated[
 ]
 OnlyOption = Annotated[
     str | None,
-    typer.Option(help="Only changes of these kinds, such as spelling,article.", metavar="KINDS"),
+    typer.Option(
+        help="Only changes of these kinds, such as spelling,article.",
+        metavar="KINDS",
+        autocompletion=complete_kinds,
+    ),
 ]
 ExceptOption = Annotated[
-    str | None, typer.Option("--except", help="No changes of these kinds.", metavar="KINDS")
+    str | None,
+    typer.Option(
+        "--except",
+        help="No changes of these kinds.",
+        metavar="KINDS",
+        autocompletion=complete_kinds,
+    ),
 ]
 IgnoreOption = Annotated[
     list[Path] | None,
@@ -63,7 +78,10 @@ IgnoreOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None,
-    typer.Option(help="Format of the text, such as markdown; by default from its name."),
+    typer.Option(
+        help="Format of the text, such as markdown; by default from its name.",
+        autocompletion=complete_format,
+    ),
 ]
 
 
@@ -79,6 +97,7 @@ class ReviseOptions:
         ),
     ]
     model: ModelOption = None
+    encoding: EncodingOption = None
     in_place: InPlaceOption = False
     interactive: Annotated[
         bool,
@@ -102,10 +121,6 @@ class ReviseOptions:
         typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
     ] = None
     trajectory: TrajectoryOption = None
-    max_actions: Annotated[
-        int, typer.Option(help="Largest number of actions for a sentence.", min=1)
-    ] = 160
-    sureness: Annotated[float | None, typer.Option(min=0, max=1000, hidden=True)] = None
     threads: ThreadsOption = None
 
 
@@ -136,7 +151,7 @@ def revise(options: ReviseOptions) -> None:
         ),
         Request.made(
             settings,
-            confidence=_confidence(options.confidence, options.sureness, settings),
+            confidence=settings.dial(options.confidence),
             only=options.only,
             without=options.except_,
             format=options.format,
@@ -144,22 +159,12 @@ def revise(options: ReviseOptions) -> None:
         ),
         settings.excludes,
         options.range,
-        options.max_actions,
         options.model or settings.model,
         options.threads,
+        options.encoding,
     )
     if status := job.run(options.files):
         raise typer.Exit(status)
-
-
-def _confidence(confidence: float | None, sureness: float | None, settings: Settings) -> float:
-    from reviser.proofreading.proofreader import confidence_of
-
-    if sureness is None:
-        return settings.dial(confidence)
-    if confidence is not None:
-        raise ReviserError("choose one of --confidence and --sureness, which is its old name")
-    return confidence_of(sureness)
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,11 @@ class Delivery:
     output: Path | None
     json: bool
     trajectory: Path | None
+
+    @property
+    def writes(self) -> bool:
+        """Whether texts are written, not what is different in them."""
+        return self.in_place or self.interactive or self.output is not None
 
     def check(self, paths: Sequence[Path], several: bool) -> None:
         from reviser.core.files import STREAM, check_output
@@ -193,11 +203,11 @@ class Asking:
 
     is_over: bool = False
 
-    def ask(self, done: Proofread, name: str = "") -> list[Change]:
+    def ask(self, done: Proofread, name: str = "") -> list[Suggestion]:
         """The changes that were taken; without the others they leave the document's structure alone."""
-        from reviser.proofreading.proofreader import safe_selection
+        from reviser.proofreading.document import safe_selection
 
-        taken: list[Change] = []
+        taken: list[Suggestion] = []
         for_all: bool | None = None
         for number, change in enumerate(done.changes, start=1):
             wanted = for_all
@@ -211,7 +221,7 @@ class Asking:
         return safe_selection(done.draft, taken)
 
 
-def _show(text: str, taken: Sequence[Change], change: Change, name: str) -> None:
+def _show(text: str, taken: Sequence[Suggestion], change: Suggestion, name: str) -> None:
     coloured = is_coloured()
     place = f"{name}, line" if name else "line"
     line = text.count("\n", 0, change.start) + 1
@@ -222,7 +232,7 @@ def _show(text: str, taken: Sequence[Change], change: Change, name: str) -> None
             typer.secho(mark + shown.rstrip("\r"), fg=colour if coloured else None)
 
 
-def _lines(text: str, around: Change, changes: Sequence[Change]) -> Iterator[str]:
+def _lines(text: str, around: Suggestion, changes: Sequence[Suggestion]) -> Iterator[str]:
     """The lines that a change is in, with some changes made."""
     start = text.rfind("\n", 0, around.start) + 1
     end = text.find("\n", around.end)
@@ -255,9 +265,9 @@ class Job:
     request: Request
     excludes: Callable[[Path], bool]
     range: str | None
-    max_actions: int
     model: str | None
     threads: int | None
+    encoding: str | None = None
     several: bool = False
     asking: Asking = field(default_factory=Asking)
     trajectories: list[Trajectory] = field(default_factory=list)
@@ -270,13 +280,15 @@ class Job:
 
         from reviser.core.files import write_output
         from reviser.core.trajectory import dump_trajectories
-        from reviser.proofreading.project.folders import documents_among
+        from reviser.proofreading.project.folders import gathered
 
         self.several = len(files) > 1 or any(file.is_dir() for file in files)
-        paths = [path for path in documents_among(files) if not self.excludes(path)]
+        found = gathered(files, self.excludes)
+        paths = found.documents
         if not paths:
+            skipped = f"; {found.told}" if found.skipped else ""
             raise ReviserError(
-                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git"
+                f"there are no documents in {', '.join(map(str, files))} that are neither hidden, excluded nor ignored by git{skipped}"
             )
         self.delivery.check(paths, self.several)
         if self.several and self.range:
@@ -285,7 +297,7 @@ class Job:
         engine = self._load()
         reader = self._proofreader(engine)
         try:
-            status = self._proofread_all(paths, given, reader, engine)
+            status = self._proofread_all(found, given, reader, engine)
         finally:
             if self.delivery.trajectory and self.trajectories:
                 recorded = dump_trajectories(self.trajectories)
@@ -296,29 +308,35 @@ class Job:
         return status
 
     def _proofread_all(
-        self, paths: Sequence[Path], given: list[Document], reader: Proofreader, engine: Engine
+        self, found: Gathered, given: list[Document], reader: Proofreader, engine: Engine
     ) -> int:
         """Proofread the files, of which the first ones may have been read; returns the exit status."""
         status = 0
-        for path in paths:
+        read = 0
+        for path in found.documents:
             try:
                 document = given.pop(0) if given else self._read(path)
                 self._proofread(document, reader, engine)
+                read += 1
             except ReviserError as error:
+                if found.passes_over(path, error):
+                    continue
                 # One bad file among several does not keep the others from being read.
                 if not self.several:
                     raise
                 status = max(status, complain(error))
             if self.asking.is_over:
                 break
-        if self.several and not self.changed and not self.delivery.json:
-            typer.echo(f"{len(paths)} files: nothing to change", err=True)
+        nothing = self.several and read and not self.changed and not self.delivery.json
+        told = f"{counted(read, 'file')}: nothing to change" if nothing else ""
+        if said := "; ".join(filter(None, (told, found.told))):
+            typer.echo(said, err=True)
         return status
 
     def _read(self, path: Path) -> Document:
         from reviser.session.documents import Document
 
-        document = Document.read(path)
+        document = Document.read(path, self.encoding)
         # What is wrong with the command is said before the model is loaded.
         self.request.format_of(path, document.text)
         self.request.words(path)
@@ -333,21 +351,21 @@ class Job:
             return load_engine(self.model, threads=self.threads)
 
     def _proofreader(self, engine: Engine) -> Proofreader:
-        from reviser.proofreading.proofreader import Proofreader
+        from reviser.proofreading.pipeline import Proofreader
 
         return Proofreader(
             engine.policy,
             engine.tokenizer,
             confidence=self.request.confidence,
             kinds=self.request.kinds,
-            max_actions=self.max_actions,
         )
 
     def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
         from reviser.cli.progress import working
         from reviser.core.files import input_name
-        from reviser.proofreading.proofreader import Draft, with_changes
+        from reviser.proofreading.document import Draft
         from reviser.proofreading.recording import recorded
+        from reviser.proofreading.suggestion import with_suggestions
         from reviser.prose import Span
 
         path = document.path
@@ -361,11 +379,11 @@ class Job:
                 draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}")
             )
             wanted = self.request.wanted(path, draft, done.changes)
-            done = replace(done, changes=wanted, text=with_changes(draft.text, wanted))
+            done = replace(done, changes=wanted, text=with_suggestions(draft.text, wanted))
         seconds = time.perf_counter() - began
         if not done.changes and not self.several and not self.delivery.json:
             typer.echo(f"{input_name(path)}: nothing to change", err=True)
-        changes: Sequence[Change] = done.changes
+        changes: Sequence[Suggestion] = done.changes
         if self.delivery.interactive:
             changes = self.asking.ask(done, input_name(path) if self.several else "")
         self.changed += bool(done.changes)
@@ -377,17 +395,17 @@ class Job:
         if self.delivery.json:
             self.summaries.append(summary(document, done, engine.name, seconds))
         else:
-            self._deliver(document, with_changes(document.text, changes), len(changes))
+            self._deliver(document, with_suggestions(document.text, changes))
+            if self.delivery.writes and done.changes:
+                made = counted(len(changes), "change")
+                typer.echo(f"{input_name(path)}: {made} made", err=True)
 
-    def _deliver(self, document: Document, text: str, changes: int) -> None:
+    def _deliver(self, document: Document, text: str) -> None:
         from reviser.core.files import STREAM
 
         delivery, path = self.delivery, document.path
-        if delivery.in_place or delivery.interactive or delivery.output:
-            into = delivery.output or path
-            write_result(document, text, into)
-            if self.several and changes:
-                typer.echo(f"{path}: {changes} change{'s' * (changes > 1)}", err=True)
+        if delivery.writes:
+            write_result(document, text, delivery.output or path)
         else:
             name = path.as_posix().lstrip("/") if self.several and path != STREAM else None
             print_diff(document, text, name)

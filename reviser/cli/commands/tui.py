@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from reviser.cli.commands.generate import EncodingOption, ModelOption
 from reviser.cli.extras import load_extra
 
 
@@ -15,17 +16,11 @@ def tui(
         list[Path] | None,
         typer.Argument(help="Text files to open; new ones are made.", show_default=False),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="Name or folder of a model (see reviser models list), or openai:URL.",
-        ),
-    ] = None,
+    model: ModelOption = None,
+    encoding: EncodingOption = None,
     play: Annotated[
         Path | None, typer.Option(help="Play a trajectory file.", metavar="FILE")
     ] = None,
 ) -> None:
     """Edit texts in the terminal and watch the model write in them."""
-    load_extra("tui.app", "tui").run_editor(files or [], model=model, play=play)
+    load_extra("tui.app", "tui").run_editor(files or [], model=model, play=play, encoding=encoding)

@@ -18,6 +18,7 @@ from typing import Final, Literal
 import torch
 from torch import Tensor
 
+from reviser.core.counts import counted
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.batch.random_numbers import GOLDEN, signed, uniform
@@ -135,7 +136,7 @@ class _Start:
         history += begun
         if len(history) > context:
             raise ReviserError(
-                f"the model reads {context} actions at the most, and this history has {len(history)}"
+                f"the model reads {counted(context, 'action')} at the most, and this history has {len(history)}"
             )
         return cls(
             history=history,

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, first_bytes
-from reviser.decoding.rollout import Policy
+from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rules.rule import Rule
 from reviser.decoding.rules.spacing import ends_sentence
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 
 NEAR: Final = 0.75
 """Share of the allowed actions after which a run ends with the next sentence."""
@@ -49,13 +49,15 @@ def _finished(tail: str) -> _Finished:
 
 
 class Ending(Rule):
-    """A policy that does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the first end of a sentence once most of its actions are used up.
+    """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the first end of a sentence once most of its actions are used up.
 
     What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history before the run, `limit` the actions that it may take.
     """
 
-    def __init__(self, policy: Policy, tokenizer: Tokenizer, seeded: int, limit: int) -> None:
-        super().__init__(policy)
+    def __init__(
+        self, vocabulary: Vocabulary, tokenizer: Tokenizer, seeded: int, limit: int
+    ) -> None:
+        self._vocabulary = vocabulary
         self._tokenizer = tokenizer
         self._first = seeded + int(NEAR * limit)
         self._after_words: dict[int, _Finished] = {}
@@ -67,24 +69,22 @@ class Ending(Rule):
         breaks: NDArray[np.bool_] = starts == ord("\n")
         return breaks
 
-    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        scores = self._policy.scores(history, canvas)
-        if scores is None or "stop" not in self.vocabulary.kinds:
-            return scores
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
+        stop = self._vocabulary.stop_id
+        if "stop" not in self._vocabulary.kinds:
+            return
         if len(history) >= self._first and self._ends(canvas):
-            stopping = np.full_like(scores, -np.inf)
-            stopping[self.vocabulary.stop_id] = 0.0
-            return stopping
+            scores[:] = -np.inf
+            scores[stop] = 0.0
+            return
         if canvas.suffix or canvas.high == canvas.low:
-            return scores
+            return
         finished = self._finished(canvas)
         if finished is not _Finished.YES:
-            scores = self._changeable(scores)
-            scores[self.vocabulary.stop_id] = -np.inf
+            scores[stop] = -np.inf
         if finished is _Finished.EMPTY_ITEM and canvas.cursor == canvas.high:
             # Else lists of marks without items would be written in place of the stop.
             scores[: self._tokenizer.size][self._breaks] = -np.inf
-        return scores
 
     def _finished(self, canvas: Canvas) -> _Finished:
         """Whether what was written may end where it does."""

@@ -13,10 +13,9 @@ import numpy as np
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer
-from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.following import BeforeCursor
 from reviser.decoding.rules.rule import Rule
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 
 LONGEST_REPEAT: Final = 8
 """So many tokens in a row are not written twice, unless told otherwise."""
@@ -38,71 +37,59 @@ OPENING_SENTENCES: Final = 0.5
 
 
 class Unrepeated(Rule):
-    """A policy that does not write `size` tokens in a row that stand elsewhere in the text already.
+    """A run does not write `size` tokens in a row that stand elsewhere in the text already.
 
     A word that was begun may still be ended: the repeat then stops at the next one.
     """
 
-    def __init__(
-        self, policy: Policy, size: int = LONGEST_REPEAT, tokenizer: Tokenizer | None = None
-    ) -> None:
-        super().__init__(policy)
+    def __init__(self, size: int = LONGEST_REPEAT, tokenizer: Tokenizer | None = None) -> None:
         self._size = size
         self._kinds = None if tokenizer is None else _Kinds(tokenizer)
         self._places = Places(size)
 
-    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        scores = self._policy.scores(history, canvas)
-        if scores is None or canvas.cursor < self._size - 1:
-            return scores
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
+        if canvas.cursor < self._size - 1:
+            return
         self._places.follow(canvas, 0)
         found = self._places.completions(canvas.between(canvas.cursor, canvas.length))
         kinds = self._kinds
         repeated = [token for token in found if kinds is None or kinds[token] is not _Token.PIECE]
         if repeated:
-            scores = self._changeable(scores)
             scores[repeated] = -np.inf
-        return scores
 
 
 class UnrepeatedPhrases(Rule):
-    """A policy that is kept from writing phrases twice in one run: words in a row.
+    """A run is kept from writing phrases twice: words in a row.
 
     The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made: the first token of it. Marks and line breaks
     between words do not matter, and may be repeated themselves; a number ends a phrase. What stands around the run may be repeated.
     A word that opens a line or sentence of the run becomes less likely at the start of another one.
     """
 
-    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        super().__init__(policy)
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self._kinds = _Kinds(tokenizer)
         self._said = _Said(self._kinds)
 
-    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        scores = self._policy.scores(history, canvas)
-        if scores is None:
-            return scores
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         said = self._said
         said.follow(canvas, canvas.low)
         behind = said.what_follows(canvas.between(canvas.cursor, canvas.high))
         repeats = said.repeats(behind)
         openings = said.openings(behind)
         if not repeats and not openings:
-            return scores
+            return
         long = any(max(sizes) >= DOUBTFUL for sizes in repeats.values())
         chances = _chances(scores) if long else None
-        made = self._changeable(scores)
         for token, nats in openings.items():
-            made[token] -= nats
+            scores[token] -= nats
         for token, sizes in repeats.items():
             if max(sizes) < DOUBTFUL:
                 thrice = sum(size >= DOUBTFUL - 1 for size in sizes)
-                made[token] -= max(THIRD * thrice, SECOND * (1 + math.log2(len(sizes))))
+                scores[token] -= max(THIRD * thrice, SECOND * (1 + math.log2(len(sizes))))
             elif chances is not None:
                 once = sum(size >= DOUBTFUL for size in sizes) == 1
                 if max(sizes) >= PHRASE or not once or chances[token] < SURE:
-                    made[token] = -np.inf
-        return made
+                    scores[token] = -np.inf
 
 
 _Word = tuple[int, ...]

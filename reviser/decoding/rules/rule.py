@@ -1,43 +1,44 @@
-"""What rules have in common: each is a policy that changes a few scores of another."""
+"""Rules: what a run may write, said before an action is drawn or of the one that was drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.rollout import Policy
-from reviser.decoding.sampler import Scores
+from reviser.core.canvas import Canvas
+from reviser.model.scoring import Scores
 
 
 class Rule:
-    """A policy that changes scores of another.
+    """Changes the scores of a policy, or judges what was drawn from them. A rule does one of the two, or both.
 
-    Rules around one another change one array, which is made once: the next call writes other scores there.
+    To change scores makes all other actions likelier, so that a run differs a little from one without the rule. What is only judged
+    changes nothing where the rule finds no fault.
     """
 
-    def __init__(self, policy: Policy) -> None:
-        self._policy = policy
-        self._own: _OwnScores = policy._own if isinstance(policy, Rule) else _OwnScores()
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
+        """Change scores in place."""
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self._policy.vocabulary
-
-    def _changeable(self, scores: Scores) -> Scores:
-        """Scores of the other policy, as an array that may be changed."""
-        return self._own.copy_of(scores)
+    def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
+        """Ids to be done instead of one that was drawn, one after the other; none of them: draw again. None: it may stay."""
+        return None
 
 
-class _OwnScores:
-    """An array for changed scores."""
+class RuledScores:
+    """Scores of a policy, changed by rules in an array of their own."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = rules
         self._array: Scores = np.empty(0, dtype=np.float32)
 
-    def copy_of(self, scores: Scores) -> Scores:
-        # Another rule may have copied them already.
-        if scores is not self._array:
-            if self._array.shape != scores.shape or self._array.dtype != scores.dtype:
-                self._array = np.empty_like(scores)
-            np.copyto(self._array, scores)
+    def changed(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> Scores:
+        """The scores as the rules leave them; the next call writes other scores there."""
+        if not self.rules:
+            return scores
+        if self._array.shape != scores.shape or self._array.dtype != scores.dtype:
+            self._array = np.empty_like(scores)
+        np.copyto(self._array, scores)
+        for rule in self.rules:
+            rule.change(self._array, history, canvas)
         return self._array

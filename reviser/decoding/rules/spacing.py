@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Tokenizer, decode, first_bytes
-from reviser.decoding.rollout import Policy
 from reviser.decoding.rules.rule import Rule
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 
 _LONGEST_WORD = 80
 _LONGEST_CHARACTER = 3  # tokens before the last of a character that is written byte by byte
@@ -109,36 +108,28 @@ def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], b
 
 
 class MarkedOnce(Rule):
-    """A policy for a gap behind a mark, such as a full stop: what is written into it does not begin with another one."""
+    """What is written into a gap behind a mark, such as a full stop, does not begin with another one."""
 
-    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        super().__init__(policy)
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self._marks = mark_tokens(tokenizer)
 
-    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        scores = self._policy.scores(history, canvas)
-        if scores is None or canvas.cursor != canvas.low:
-            return scores
-        scores = self._changeable(scores)
-        scores[: len(self._marks)][self._marks] = -np.inf
-        return scores
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
+        if canvas.cursor == canvas.low:
+            scores[: len(self._marks)][self._marks] = -np.inf
 
 
 class Spaced(Rule):
-    """A policy for a canvas whose prefix ends a sentence: what comes next to it is no word without a space."""
+    """Where a canvas's prefix ends a sentence, what comes next to it is no word without a space."""
 
-    def __init__(self, policy: Policy, tokenizer: Tokenizer) -> None:
-        super().__init__(policy)
+    def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._glued = glued_tokens(tokenizer)
 
-    def scores(self, history: Sequence[int], canvas: Canvas) -> Scores | None:
-        scores = self._policy.scores(history, canvas)
+    def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         apart = canvas.cursor - canvas.low
-        if scores is None or apart > _LONGEST_CHARACTER:
-            return scores
-        scores = self._changeable(scores)
-        vocabulary = self.vocabulary
+        if apart > _LONGEST_CHARACTER:
+            return
+        vocabulary = canvas.vocabulary
         if self._shows_nothing(canvas.between(canvas.low, canvas.cursor)):
             self._forbid(scores, 0)
         # The token next to the prefix can be replaced from here, or removed, which brings the one behind it there.
@@ -146,7 +137,6 @@ class Spaced(Rule):
             self._forbid(scores, vocabulary.first_replace_id)
         if apart == 1 and canvas.cursor < canvas.high and self._is_glued(canvas):
             scores[vocabulary.delete_id] = -np.inf
-        return scores
 
     def _shows_nothing(self, tokens: Sequence[int]) -> bool:
         """Whether tokens are at most a part of a character, as of a closing quotation mark."""

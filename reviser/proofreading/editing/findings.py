@@ -3,132 +3,68 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
+from reviser.proofreading.suggestion import Suggestion
 
-if TYPE_CHECKING:
-    from reviser.proofreading.proofreader import Change as Found
-
-WORD = re.compile(r"\w+(?:['’]\w+)*")
 _revisions = itertools.count(1)
-_LAST_WORD = re.compile(r"\w+(?:['’]\w+)*\W*\Z|\S+\s*\Z")
-_FIRST_WORD = re.compile(r"\s*\w+|\s*\S")
-_LOOKED_AROUND = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`new` had better stand in the place of `old`, which stands at character `start`."""
-
-    start: int
-    old: str
-    new: str
-    confidence: float
-    kind: str
-
-    @classmethod
-    def of(cls, found: Found, start: int = 0) -> Finding:
-        """What was found in a stretch of the document that begins at `start`."""
-        return cls(start + found.start, found.old, found.new, found.confidence, found.kind.value)
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.old)
-
-    @property
-    def change(self) -> Change:
-        return Change(self.start, self.old, self.new)
-
-    def shown(self, slice: Callable[[int, int], str]) -> tuple[int, int]:
-        """What is marked: the old text, or beside a gap the word before it. `slice` gives parts of the document."""
-        if self.old.strip():
-            return self.start, self.end
-        low = max(self.start - _LOOKED_AROUND, 0)
-        if found := _LAST_WORD.search(slice(low, self.start)):
-            return low + found.start(), self.end
-        found = _FIRST_WORD.match(slice(self.end, self.end + _LOOKED_AROUND))
-        return self.start, self.end + found.end() if found else self.end
-
-    @property
-    def says(self) -> str:
-        """What to do, in a few words."""
-        if not self.old.strip():
-            return f"put in {quoted(self.new.strip())}"
-        if not self.new.strip():
-            return f"take out {quoted(self.old.strip())}"
-        return f"{quoted(self.old)} → {quoted(self.new)}"
-
-    @property
-    def word(self) -> str | None:
-        """The word that could be listed so that nothing is found about it; None where it is about more or less than a word."""
-        words = WORD.findall(self.old)
-        return words[0] if len(words) == 1 and not words[0].isdigit() else None
-
-
-def quoted(text: str) -> str:
-    """A text as a part of a sentence."""
-    return f"“{' '.join(text.split()) or text}”"
 
 
 def touched(
-    findings: Iterable[Finding], slice: Callable[[int, int], str], start: int, end: int
-) -> list[Finding]:
+    findings: Iterable[Suggestion], slice: Callable[[int, int], str], start: int, end: int
+) -> list[Suggestion]:
     """The findings that are marked at some place between two."""
     spans = ((one, one.shown(slice)) for one in findings)
     return [one for one, (first, last) in spans if first <= end and start <= last]
 
 
 class Findings:
-    """The findings of one document, in order and none over another, always about its present text."""
+    """The findings of one document, in order and none over another, always about its present text.
+
+    Those before the last change stand in `_before`; those behind it in `_after`, from the last to the first, and
+    `_shift` characters later than they say. So a change costs what it moves past, not what there is.
+    """
 
     def __init__(self) -> None:
-        self._all: list[Finding] = []
+        self._before: list[Suggestion] = []
+        self._after: list[Suggestion] = []
+        self._shift = 0
         self.revision = next(_revisions)
 
-    def __iter__(self) -> Iterator[Finding]:
-        return iter(self._all)
+    def __iter__(self) -> Iterator[Suggestion]:
+        yield from self._before
+        for one in reversed(self._after):
+            yield one.moved(self._shift)
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(self._before) + len(self._after)
 
-    def follow(self, change: Change) -> None:
+    def follow(self, change: Edit) -> None:
         """Move with a change of the document; what it touches is found no more."""
         self.touch()
-        if not self._all:
-            return
         change = change.core
-        kept = []
-        for one in self._all:
+        while self._before and self._before[-1].end >= change.start:
+            self._after.append(self._before.pop().moved(-self._shift))
+        while self._after and self._after[-1].start + self._shift <= change.end:
+            one = self._after.pop().moved(self._shift)
             if one.end < change.start:
-                kept.append(one)
-            elif one.start > change.end:
-                kept.append(replace(one, start=one.start + change.growth))
-        self._all = kept
+                self._before.append(one)
+        self._shift += change.growth
 
-    def take(self, spans: Iterable[tuple[int, int]], found: Iterable[Finding]) -> bool:
+    def take(self, spans: Iterable[tuple[int, int]], found: Iterable[Suggestion]) -> bool:
         """Take over what was found in some stretches of the text as it is; returns whether that is news."""
         stretches = sorted(spans)
-        kept = [one for one in self._all if not _is_in(one, stretches)]
+        known = list(self)
+        kept = [one for one in known if not _is_in(one, stretches)]
         kept += found
         kept.sort(key=lambda one: (one.start, one.end))
-        if kept == self._all:
-            return False
-        self._all = kept
-        self.touch()
-        return True
+        return self._replace(known, kept)
 
-    def leave_out(self, unwanted: Callable[[Finding], bool]) -> bool:
+    def leave_out(self, unwanted: Callable[[Suggestion], bool]) -> bool:
         """Forget some findings; returns whether there were any."""
-        kept = [one for one in self._all if not unwanted(one)]
-        if len(kept) == len(self._all):
-            return False
-        self._all = kept
-        self.touch()
-        return True
+        known = list(self)
+        return self._replace(known, [one for one in known if not unwanted(one)])
 
     def clear(self) -> bool:
         return self.leave_out(lambda one: True)
@@ -137,8 +73,15 @@ class Findings:
         """Whoever has seen the findings has to look again."""
         self.revision = next(_revisions)
 
+    def _replace(self, known: list[Suggestion], wanted: list[Suggestion]) -> bool:
+        if wanted == known:
+            return False
+        self._before, self._after, self._shift = wanted, [], 0
+        self.touch()
+        return True
 
-def _is_in(finding: Finding, stretches: Sequence[tuple[int, int]]) -> bool:
+
+def _is_in(finding: Suggestion, stretches: Sequence[tuple[int, int]]) -> bool:
     low, high = 0, len(stretches)
     while low < high:
         middle = (low + high) // 2

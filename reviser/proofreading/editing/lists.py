@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.findings import Finding
 from reviser.proofreading.project.ignoring import Place, ignore, list_for, read_ignored
 from reviser.proofreading.project.settings import Settings, files_of_settings, settings_for
 from reviser.proofreading.project.words import (
@@ -18,6 +17,7 @@ from reviser.proofreading.project.words import (
     project_folder,
     user_file,
 )
+from reviser.proofreading.suggestion import Suggestion
 
 Owner = Literal["project", "user"]
 
@@ -91,12 +91,12 @@ class Lists:
             places |= {place for place in self._ignored_in(path) if place.file == name}
         return name, frozenset(places)
 
-    def ignored(self, source: Source, text: str) -> Callable[[Finding], bool]:
+    def ignored(self, source: Source, text: str) -> Callable[[Suggestion], bool]:
         """Says of a finding of a document of this text whether it is ignored."""
         name, places = self.places(source)
         return lambda one: bool(places) and _place(name, text, one) in places
 
-    def ignore(self, source: Source, text: str, finding: Finding) -> Path | None:
+    def ignore(self, source: Source, text: str, finding: Suggestion) -> Path | None:
         """Ignore a finding from now on; returns the file that says so, if it belongs to a project."""
         name, path = self._place_of(source)
         place = _place(name, text, finding)
@@ -133,5 +133,5 @@ def _stamp(path: Path) -> object:
     return state.st_mtime_ns, state.st_size, state.st_ino
 
 
-def _place(name: str, text: str, finding: Finding) -> Place:
+def _place(name: str, text: str, finding: Suggestion) -> Place:
     return Place.of(name, text, finding.start, finding.old, finding.new)

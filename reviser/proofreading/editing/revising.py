@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from reviser.proofreading.document import Draft, Proofread, safe_selection
 from reviser.proofreading.editing.excerpts import whole_characters
-from reviser.proofreading.proofreader import (
-    Change,
-    Draft,
-    Proofread,
-    safe_selection,
-    with_changes,
-)
+from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Span, paragraphs
 
 _AT_ONCE: Final = 600
@@ -26,7 +21,7 @@ class Revised(NamedTuple):
     The passage is a stretch of the document as it was; `cursor` is behind the change, in `text`.
     """
 
-    change: Change
+    change: Suggestion
     passage: Span
     text: str
     cursor: int
@@ -35,7 +30,7 @@ class Revised(NamedTuple):
 def revise(
     draft: Draft,
     proofread: Callable[[Draft], Proofread],
-    wanted: Callable[[Change], bool] = lambda change: True,
+    wanted: Callable[[Suggestion], bool] = lambda change: True,
 ) -> Iterator[Revised]:
     """The wanted changes within a draft, from its start to its end; whoever leaves off leaves the rest unread."""
     given = replace(draft, text=whole_characters(draft.text))
@@ -47,13 +42,13 @@ def revise(
         before = draft.text[span.start : span.end]
         growth = 0
         for count, change in enumerate(kept, start=1):
-            inside = [replace(one, start=one.start - span.start) for one in kept[:count]]
+            inside = [one.moved(-span.start) for one in kept[:count]]
             cursor = inside[-1].start + growth + len(change.new)
             growth += len(change.new) - len(change.old)
-            yield Revised(change, span, with_changes(before, inside), cursor)
+            yield Revised(change, span, with_suggestions(before, inside), cursor)
 
 
-def _fits(change: Change, text: str, span: Span) -> bool:
+def _fits(change: Suggestion, text: str, span: Span) -> bool:
     """Whether a change is about this passage alone, and about what really stands there."""
     inside = span.start <= change.start and change.end <= span.end
     return inside and text.startswith(change.old, change.start)

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from reviser.decoding.policy import SessionPolicy
 from reviser.decoding.rollout import seed
-from reviser.proofreading.calibration import BETTER, WORSE
-from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
+from reviser.model.scoring import Outlook, Questions
+from reviser.proofreading.guard.calibration import BETTER, WORSE
+from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import Passage, overtype
-from reviser.session.session import SessionPolicy
 
 BEHIND: Final = 6
 """Tokens behind a change that are read, at the most."""

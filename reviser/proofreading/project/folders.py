@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from reviser.core.counts import counted
+from reviser.core.errors import NotText, ReviserError, UnknownEncoding
 from reviser.prose import Format, format_of
 
 PROSE: Final = frozenset(
@@ -24,24 +29,90 @@ _NO_PROSE = re.compile(
 )
 
 
-def documents_among(paths: Iterable[Path]) -> list[Path]:
-    """The files that are named, and the documents in the folders that are, each once."""
-    found: dict[Path, None] = {}
-    for path in paths:
-        found |= dict.fromkeys(documents_in(path) if path.is_dir() else [path])
-    return list(found)
+class Reason(StrEnum):
+    """Why a file is not read."""
+
+    SOURCE_CODE = "source code"
+    NO_PROSE = "no prose"
+    NO_FORMAT = "no known format"
+    LINK = "link"
+    EXCLUDED = "excluded"
+    NO_TEXT = "no text"
+    ENCODING = "unknown encoding"
 
 
-def documents_in(folder: Path) -> list[Path]:
-    """The documents in a folder and its folders, in order."""
-    return sorted(path for path in _files(folder) if _is_document(path, folder))
+class Skipped(NamedTuple):
+    """A file that is not read, although it was named or is in a folder that was."""
+
+    path: Path
+    reason: Reason
 
 
-def _is_document(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    if hidden or _NO_PROSE.fullmatch(path.name) or path.is_symlink() or not path.is_file():
-        return False
-    return format_of(path.name) in PROSE
+@dataclass(frozen=True)
+class Gathered:
+    """The documents that some paths lead to, each once, and the files that are left out.
+
+    `named` are the paths themselves: what is wrong with one of those is an error.
+    """
+
+    documents: list[Path]
+    skipped: list[Skipped]
+    named: frozenset[Path]
+
+    def passes_over(self, path: Path, error: ReviserError) -> bool:
+        """Whether a document turns out to be no text, and nobody asked for it by name; then it is skipped."""
+        if path in self.named or not isinstance(error, NotText):
+            return False
+        unknown = isinstance(error, UnknownEncoding)
+        self.skipped.append(Skipped(path, Reason.ENCODING if unknown else Reason.NO_TEXT))
+        return True
+
+    @property
+    def told(self) -> str:
+        """How many files were skipped, and why; empty if none was."""
+        counts = Counter(skipped.reason for skipped in self.skipped)
+        reasons = ", ".join(f"{reason} {counts[reason]:,}" for reason in Reason if counts[reason])
+        return f"{counted(len(self.skipped), 'file')} skipped: {reasons}" if reasons else ""
+
+
+def gathered(paths: Iterable[Path], excludes: Callable[[Path], bool]) -> Gathered:
+    """The files that are named and the documents in the folders that are, without what a project excludes.
+
+    What is hidden or ignored by git is neither read nor counted as skipped.
+    """
+    named = list(paths)
+    found: dict[Path, Reason | None] = {}
+    for path in named:
+        inside = path.is_dir()
+        for file in sorted(_visible_files(path)) if inside else [path]:
+            reason = _reason_against(file) if inside else None
+            # One that is named is read, also if it is in one of the folders.
+            if found.get(file, Reason.EXCLUDED) is not None:
+                found[file] = Reason.EXCLUDED if excludes(file) else reason
+    return Gathered(
+        [path for path, reason in found.items() if reason is None],
+        [Skipped(path, reason) for path, reason in found.items() if reason is not None],
+        frozenset(named),
+    )
+
+
+def _visible_files(folder: Path) -> Iterator[Path]:
+    for path in _files(folder):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and path.is_file():
+            yield path
+
+
+def _reason_against(path: Path) -> Reason | None:
+    """Why a file in a folder is not worth proofreading; None if it is."""
+    if path.is_symlink():
+        return Reason.LINK
+    if _NO_PROSE.fullmatch(path.name):
+        return Reason.NO_PROSE
+    format = format_of(path.name)
+    if format in PROSE:
+        return None
+    return Reason.NO_FORMAT if format is Format.UNKNOWN else Reason.SOURCE_CODE
 
 
 def _files(folder: Path) -> Iterator[Path]:

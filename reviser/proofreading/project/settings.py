@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM, read_utf8
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.suggestion import Kind
 
 CONFIDENCE: Final = 0.5
 """How sure a change must be, unless told otherwise."""

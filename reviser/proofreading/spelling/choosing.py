@@ -14,7 +14,8 @@ from typing import Final, NamedTuple, Protocol
 
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.rollout import seed
-from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
+from reviser.model.scoring import Outlook, Questions
+from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 from reviser.proofreading.spelling.ways import Ways
 

@@ -14,10 +14,10 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from reviser.core.tokenizer import Tokenizer
-from reviser.decoding.policy import ModelPolicy
+from reviser.decoding.policy import ModelPolicy, SessionPolicy
+from reviser.model.scoring import Outlook
 from reviser.proofreading.overtyping import (
     InTurn,
-    Outlook,
     Overtyper,
     OvertypingReader,
     OvertypingRules,
@@ -45,7 +45,6 @@ from reviser.proofreading.spelling.choosing import (
 from reviser.proofreading.spelling.dictionary import LARGEST, Dictionary, dictionary
 from reviser.proofreading.spelling.unknown import Unknown, unknown_words
 from reviser.prose import Paragraph
-from reviser.session.session import SessionPolicy
 
 
 class Weights(NamedTuple):
@@ -89,7 +88,7 @@ MARGIN: Final = 8.0
 """A candidate whose score cannot come nearer than this to the best one's is not read: it would take less than a thousandth."""
 
 
-class Strange(NamedTuple):
+class UnknownWords(NamedTuple):
     """A passage with unknown words, which have their places in its text.
 
     If they all seem to stay, `read_on` makes a reader of the passage, which is told what is known of its first places.
@@ -101,7 +100,7 @@ class Strange(NamedTuple):
     read_on: Callable[[Sequence[Outlook]], OvertypingReader] | None = None
 
 
-class Found(NamedTuple):
+class Respelling(NamedTuple):
     """An unknown word with the best candidate for it, and its probability."""
 
     unknown: Unknown
@@ -243,7 +242,7 @@ class Speller:
             not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one)
         )
 
-    def plainly(self, one: Unknown) -> Found | None:
+    def plainly(self, one: Unknown) -> Respelling | None:
         """What a word plainly stands for, whatever its sentence says: one slip away from a common word, and from no other; None if nothing is.
 
         Two letters changed places, or a letter is doubled or should be.
@@ -260,7 +259,7 @@ class Speller:
             return None
         if any(each.rank < best.rank + _PLAIN_LEAD for each in others):
             return None
-        return Found(one, best.text, PLAIN)
+        return Respelling(one, best.text, PLAIN)
 
     def _candidates(self, one: Unknown) -> tuple[Candidate, ...]:
         word = one.text.lower().replace("’", "'")
@@ -273,7 +272,7 @@ class Speller:
         found = candidates(word, self.known)
         return tuple(each._replace(text=as_opening(each.text)) for each in found)
 
-    def find(self, passages: Sequence[Strange]) -> list[list[Found]]:
+    def find(self, passages: Sequence[UnknownWords]) -> list[list[Respelling]]:
         """What the unknown words of passages stand for."""
         return [
             [
@@ -284,7 +283,9 @@ class Speller:
             for strange, places in zip(passages, self.judged(passages), strict=True)
         ]
 
-    def judged(self, passages: Sequence[Strange], *, thoroughly: bool = False) -> list[list[Place]]:
+    def judged(
+        self, passages: Sequence[UnknownWords], *, thoroughly: bool = False
+    ) -> list[list[Place]]:
         """What the model says of the unknown words of passages; thoroughly, also from left to right where there is no doubt."""
         judge = Weighing(thoroughly=thoroughly)
         all_places = [self._places(*strange[:3]) for strange in passages]
@@ -292,7 +293,7 @@ class Speller:
         overtype(self._policy, [self._reader(strange, places, judge) for strange, places in pairs])
         return all_places
 
-    def _reader(self, strange: Strange, places: list[Place], judge: Weighing) -> Overtyper:
+    def _reader(self, strange: UnknownWords, places: list[Place], judge: Weighing) -> Overtyper:
         """What reads all that is to be known of the words of a passage, in an order in which each begins with what was read before."""
         (tokens, left, _), _, _, read_on = strange
         reader = Overtyped(
@@ -318,20 +319,18 @@ class Speller:
             for one in unknown
         ]
 
-    def _found(self, one: Unknown, place: Place) -> Found | None:
+    def _found(self, one: Unknown, place: Place) -> Respelling | None:
         if not place.is_judged:
             return None
         *found, _ = chances(place)
         best = max(range(len(found)), key=found.__getitem__)
         if found[best] < LEAST_CONFIDENCE:
             return None
-        return Found(one, as_written(one.text, place.candidates[best].text), found[best])
+        return Respelling(one, as_written(one.text, place.candidates[best].text), found[best])
 
 
 def speller_for(policy: SessionPolicy, tokenizer: Tokenizer) -> Speller | None:
     """A speller for models that overtype; None for any other policy."""
     if not isinstance(policy, ModelPolicy) or not policy.vocabulary.overtypes:
         return None
-    rules = rules_for(policy.vocabulary)
-    assert isinstance(rules, OvertypingRules)
-    return Speller(policy, tokenizer, rules)
+    return Speller(policy, tokenizer, rules_for(policy.vocabulary))

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from reviser.proofreading.language.foreign import foreign_in
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.spelling.candidates import ONE_SLIP, SHORTEST, candidates
+from reviser.proofreading.spelling.candidates import SHORTEST
 from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
 from reviser.prose import Paragraph, Role, sentences
-
-IN_A_ROW: Final = 4
-"""So many unknown words in a row are in another language."""
-SHARE: Final = 0.5
-"""A sentence with more unknown words than this is in another language."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SMALL = re.compile(r"[a-z]+(?:['’][a-z]+)?|[A-Z][a-z]+(?:['’][a-z]+)?")
@@ -61,19 +57,17 @@ def unknown_words(
     ]
     if not strange:
         return []
-    listed = [*words.spans(text)]
+    left = [*words.spans(text), *foreign_in(paragraph, known)]
     found = []
     for start, end in sentences(paragraph):
         inside = [one for one in strange if start <= one.start() and one.end() <= end]
-        if not inside or _is_foreign(paragraph, start, end, known):
-            continue
         for one in inside:
             first = not _WORD.search(text, start, one.start())
             if (
                 _is_plain(text, one, first)
                 and one[0] not in names
                 and not paragraph.touches_protected(one.start(), one.end())
-                and not any(a < one.end() and one.start() < b for a, b in listed)
+                and not any(a < one.end() and one.start() < b for a, b in left)
             ):
                 found.append(Unknown(*one.span(), one[0], opening and not one.start()))
     return found
@@ -115,49 +109,3 @@ def _is_plain(text: str, found: re.Match[str], first: bool) -> bool:
         return False
     # A mark without a space behind it is within a name or an address.
     return not (behind[:1] in ("'", "’", ".", ":", "(") and behind[1:2].isalnum())
-
-
-def _is_foreign(paragraph: Paragraph, start: int, end: int, known: Dictionary) -> bool:
-    """Whether a sentence seems to be in another language.
-
-    Names say nothing of that. Neither do slips in common words, if they are half of the unknown words or more: in other languages a few words
-    are such slips, too.
-    """
-    words = [
-        found[0]
-        for number, found in enumerate(_WORD.finditer(paragraph.text, start, end))
-        if len(found[0]) > 1
-        and (number == 0 or not found[0][0].isupper())
-        and not paragraph.touches_protected(found.start(), found.end())
-    ]
-    strange = [not known.knows(word) for word in words]
-    slips = [
-        is_strange and _is_slip(word, known)
-        for word, is_strange in zip(words, strange, strict=True)
-    ]
-    if 2 * sum(slips) >= sum(strange):
-        strange = [one and not slip for one, slip in zip(strange, slips, strict=True)]
-    return _longest_run(strange) >= IN_A_ROW or (
-        len(words) >= IN_A_ROW and sum(strange) > SHARE * len(words)
-    )
-
-
-def _is_slip(word: str, known: Dictionary) -> bool:
-    """Whether a word is one slip away from a common word: two letters changed places, or a letter is doubled or should be."""
-    if len(word) < SHORTEST or not _SMALL.fullmatch(word):
-        return False
-    nearest = candidates(word.lower().replace("’", "'"), known)[:1]
-    return any(
-        one.distance <= ONE_SLIP and one.size <= _COMMON and not one.is_split for one in nearest
-    )
-
-
-def _longest_run(flags: Sequence[bool]) -> int:
-    return max(_runs(flags), default=0)
-
-
-def _runs(flags: Sequence[bool]) -> Iterator[int]:
-    run = 0
-    for flag in flags:
-        run = run + 1 if flag else 0
-        yield run

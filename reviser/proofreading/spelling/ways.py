@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reviser.proofreading.overtyping import Outlook, Questions
+from reviser.model.scoring import Outlook, Questions
 
 
 class Task(NamedTuple):

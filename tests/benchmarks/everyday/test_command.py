@@ -99,15 +99,6 @@ def test_a_critic_is_not_needed(parts: Path, tmp_path: Path) -> None:
     assert contest(parts, tmp_path / "out", "--no-critic")["standings"] == []
 
 
-def test_the_judges_are_checked_on_cases_with_known_answers(parts: Path, tmp_path: Path) -> None:
-    assert run(parts, "--check=4", f"--out={tmp_path / 'out'}") == 0
-    data = json.loads((tmp_path / "out" / "check.json").read_text())
-    assert [entry["cases"] for entry in data["critic"]] == [2, 2, 2, 2, 8]
-    (joins,) = data["joins"]
-    assert joins["texts"] == 8
-    assert "The critic on obvious cases" in (tmp_path / "out" / "check.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,7 +106,6 @@ def test_the_judges_are_checked_on_cases_with_known_answers(parts: Path, tmp_pat
         (["ours", "--kinds=poem"], "no openings of the kind poem"),
         (["ours", "--each=0"], "--each must be at least 1"),
         (["ours", "--length=0"], "--length must be at least 1"),
-        (["--check=1"], "at least 2 texts"),
     ],
 )
 def test_mistakes_are_said_in_one_sentence(

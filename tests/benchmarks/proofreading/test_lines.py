@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.proofreading.lines import main
-from reviser.proofreading.calibration import SHIPPED
+from reviser.proofreading.guard.calibration import SHIPPED
 
 
 def test_lines_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

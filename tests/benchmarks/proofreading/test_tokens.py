@@ -70,6 +70,8 @@ def test_the_author_decides_where_rules_guess() -> None:
         ),
         ("He go home", TREEBANK, "", ""),
         ("one two", TREEBANK, "one, two", "one , two"),
+        ("He said `` Go home .", TREEBANK, 'He said "Go home."', "He said `` Go home . ''"),
+        ("`` Go , home .", TREEBANK, '"Go home."', "`` Go home . ''"),
     ],
 )
 def test_corrections_come_back_as_tokens(
@@ -118,3 +120,14 @@ def test_a_word_put_in_front_leaves_the_other_tokens(tokens: list[str], style: S
     plain = detokenise(tokens, style)
     found = retokenise(tokens, plain, f"Surely {plain.text}", style)
     assert found == ("Surely", *tokens)
+
+
+@given(
+    st.lists(PIECES, max_size=12),
+    st.lists(PIECES, max_size=12),
+    st.sampled_from([TREEBANK, SPACY, WHOLE]),
+)
+def test_every_correction_has_tokens(tokens: list[str], others: list[str], style: Style) -> None:
+    plain, corrected = detokenise(tokens, style), detokenise(others, style).text
+    found = retokenise(tokens, plain, corrected, style)
+    assert bool(found) == bool(corrected)

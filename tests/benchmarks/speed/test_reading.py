@@ -1,4 +1,4 @@
-"""The measurement of proofreading speed reads every sentence both ways, with the decisions that it is given."""
+"""The measurement of proofreading speed reads every sentence with the decisions that it is given."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from benchmarks.speed.documents import (
 from benchmarks.speed.reading import (
     Measured,
     ScriptedOvertyping,
-    ScriptedReader,
     Sentence,
     main,
     measure,
@@ -24,12 +23,12 @@ from benchmarks.speed.reading import (
 )
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
-from reviser.native import NativeDecoder, available, read_batch, read_overtyping
+from reviser.native import NativeDecoder, available
 from reviser.proofreading.overtyping import OvertypingRules
-from reviser.proofreading.reader import Rules
+from reviser.proofreading.together import read_overtyping
 from reviser.session.engine import Engine
 from tests.reviser.checkpoints.parts import random_model
-from tests.reviser.proofreading.scripted import GPT2, Overtyping
+from tests.reviser.proofreading.scripted import GPT2, Scripted
 
 WORDS = Vocabulary(90, frozenset({0}), kinds=frozenset({"insert", "move", "stop", "delete"}))
 
@@ -38,23 +37,15 @@ OVERTYPING = OvertypingRules(dataclasses.replace(WORDS, overtypes=True))
 
 
 @pytest.mark.skipif(not available(), reason="the native library was not built")
-def test_both_ways_read_all() -> None:
-    rules = Rules(WORDS)
+def test_all_is_read() -> None:
     given = [Sentence(words, list(range(1, 2 * words))) for words in (8, 11, 17)]
     with NativeDecoder.from_model(random_model(preset("tiny", vocab_size=WORDS.size))) as decoder:
-        decoder.start_profile()
-        read_batch(
-            decoder, [ScriptedReader(rules, one.tokens, one.actions(WORDS)) for one in given]
-        )
-        # The passages, and then ten actions of the one that has most mistakes.
-        assert decoder.stop_profile().steps == 11
         found = {(one.kind, one.way): one for one in measure(decoder, WORDS, given, rounds=1)}
-    clean, full = found["clean", "backward"], found["full of mistakes", "backward"]
-    assert (clean.words, clean.actions, full.words, full.actions) == (36, 0, 36, 20)
-    assert clean.tokens == full.tokens == sum(len(one.tokens) + 2 for one in given)
     over, typed = found["clean", "overtyping"], found["full of mistakes", "overtyping"]
+    assert over.words == typed.words == 36
     assert over.tokens == typed.tokens == sum(2 * len(one.tokens) + 3 for one in given)
-    assert (over.actions, typed.actions > full.actions) == (0, True)
+    # Of four mistakes each takes a Delete and three tokens, and then the rest is read again.
+    assert (over.actions, typed.actions > 16) == (0, True)
     once = found["clean", "once"]
     assert (once.words, once.actions) == (36, 0)
     assert once.tokens == sum(len(one.tokens) for one in given)
@@ -79,11 +70,11 @@ def test_scripted_corrections_are_made_by_overtyping() -> None:
 
 
 def test_the_table() -> None:
-    rows = table([Measured("clean", "backward", 100, 130, 20, 0.5, 1.5, 0.8)]).splitlines()
+    rows = table([Measured("clean", "overtyping", 100, 130, 20, 0.5, 1.5, 0.8)]).splitlines()
     cells = [cell.strip() for cell in rows[-1].strip("|").split("|")]
     assert cells == [
         "clean",
-        "backward",
+        "overtyping",
         "100",
         "130",
         "20",
@@ -102,7 +93,7 @@ def test_a_model_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_documents_are_proofread_clean_and_with_mistakes() -> None:
-    policy = Overtyping({"Congress": ("congress", 0.9)})
+    policy = Scripted({"Congress": ("congress", 0.9)})
     engine = Engine("scripted", policy, GPT2)
     clean, full = measure_documents(engine, words=80, rounds=1)
     assert clean.words == full.words >= 80

@@ -18,7 +18,7 @@ from lsp_server.completion.suggestions import (
     without_repetition,
 )
 from lsp_server.settings import Unit
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 
 UNITS = st.sampled_from(["word", "line", "sentence"])
 
@@ -140,22 +140,22 @@ def test_what_was_removed_is_recognised(text: str, removed: str, is_repeated: bo
 def test_removals_add_up_backwards_and_forwards() -> None:
     removal = Removal()
     for start, letter in ((9, "t"), (8, "a"), (7, "c")):
-        removal.follow(Change(start, letter, ""))
-    removal.follow(Change(7, "s", ""))
+        removal.follow(Edit(start, letter, ""))
+    removal.follow(Edit(7, "s", ""))
     assert removal.near(7) == "cats"
     assert removal.near(6) == ""
 
 
 def test_a_removal_moves_with_the_text_and_ends_with_other_words() -> None:
     removal = Removal()
-    removal.follow(Change(7, "cat", ""))
-    removal.follow(Change(0, "", "Oh. "))
+    removal.follow(Edit(7, "cat", ""))
+    removal.follow(Edit(0, "", "Oh. "))
     assert removal.near(11) == "cat"
-    removal.follow(Change(20, "", "elsewhere"))
+    removal.follow(Edit(20, "", "elsewhere"))
     assert removal.near(11) == "cat"
-    removal.follow(Change(11, "", "c"))
+    removal.follow(Edit(11, "", "c"))
     assert removal.near(12) == "at"
-    removal.follow(Change(12, "", "h"))
+    removal.follow(Edit(12, "", "h"))
     assert removal.near(13) == ""
 
 

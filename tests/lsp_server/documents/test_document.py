@@ -16,7 +16,7 @@ from lsp_server.documents.document import (
     Place,
     UnknownDocument,
 )
-from reviser.core.edits import Change, minimal_change
+from reviser.core.edits import Edit, minimal_change
 
 ALPHABET = "ab \r\n\u2028\u0085\f\u0301é漢😀𝕏\ud83d"
 TEXT = st.text(alphabet=ALPHABET, max_size=30)
@@ -61,7 +61,7 @@ def test_the_mirror_follows_any_changes(text: str, encoding: Encoding, data: st.
         change = mirror.replace(
             place_in(text, start, encoding), place_in(text, end, encoding), inserted
         )
-        assert change == Change(start, text[start:end], inserted)
+        assert change == Edit(start, text[start:end], inserted)
         text = change.apply_to(text)
         assert mirror.text == text
         assert mirror.length == len(text)
@@ -81,7 +81,7 @@ def test_the_empty_document_has_one_place() -> None:
     mirror = document("")
     assert mirror.place(0) == Place(0, 0)
     assert mirror.offset(Place(7, 7)) == 0
-    assert mirror.replace(Place(0, 0), Place(0, 0), "x\n") == Change(0, "", "x\n")
+    assert mirror.replace(Place(0, 0), Place(0, 0), "x\n") == Edit(0, "", "x\n")
     assert mirror.place(2) == Place(1, 0)
 
 
@@ -112,7 +112,7 @@ def test_a_line_of_millions_of_characters_is_a_line() -> None:
     mirror = document("é😀" * 500_000)
     change = mirror.replace(Place(0, 1_499_998), Place(0, 1_500_000), "end")
     assert change.start == 999_999
-    assert change.removed == "😀"
+    assert change.old == "😀"
     assert mirror.text.endswith("éend")
 
 
@@ -135,11 +135,11 @@ def test_a_minimal_change_does_its_work_between_places(
         return
     assert change.apply_to(text) == before + new + after
     assert {change.start, change.end} <= set(offsets(text))
-    assert len(change.inserted) <= len(new) + 2
+    assert len(change.new) <= len(new) + 2
 
 
 def test_a_minimal_change_leaves_out_what_stays() -> None:
-    assert minimal_change("x cat y", 2, "cat", "chat") == Change(3, "", "h")
+    assert minimal_change("x cat y", 2, "cat", "chat") == Edit(3, "", "h")
     assert minimal_change("x cat y", 2, "cat", "cat") is None
 
 

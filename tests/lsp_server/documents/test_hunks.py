@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lsp_server.documents.hunks import Hunk, Hunks, hunks_between, joined
 from lsp_server.documents.surroundings import offset_before, paragraph
 from lsp_server.runs.live_run import LiveRun, Region
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 
 words = st.lists(
     st.sampled_from(["the", "cat", " ", " ", ",", ".", "é😀", "\r\n", "\n"]), max_size=12
@@ -101,7 +101,7 @@ def test_edits_around_changes_move_them_and_edits_inside_settle_them(
     text = f"... {new} ..."
     for place, size, inserted in edits:
         low = min(place, len(text))
-        change = Change(low, text[low : low + size], inserted)
+        change = Edit(low, text[low : low + size], inserted)
         before = told(list(hunks))
         hunks.follow(change)
         text = change.apply_to(text)
@@ -114,7 +114,7 @@ def test_edits_around_changes_move_them_and_edits_inside_settle_them(
                 continue
             moved = start + core.growth if core.end <= start else start
             at = core.start == core.end == start and not there
-            assert at or not (core.removed or core.inserted) or (moved, removed, there) in known
+            assert at or not (core.old or core.new) or (moved, removed, there) in known
     if pending := hunks.pending:
         hunk = data.draw(st.sampled_from(pending))
         others = [(h.start, h.new) for h in pending if h is not hunk]
@@ -130,21 +130,21 @@ def test_edits_around_changes_move_them_and_edits_inside_settle_them(
 
 def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> None:
     for change, wanted in (
-        (Change(4, "", "x"), [(5, "old", "new")]),
-        (Change(7, "", "x"), [(4, "old", "new")]),
-        (Change(6, "w", ""), []),
-        (Change(2, "e ne", "e new one"), []),
-        (Change(0, "the new cat", "the new dog"), [(4, "old", "new")]),
+        (Edit(4, "", "x"), [(5, "old", "new")]),
+        (Edit(7, "", "x"), [(4, "old", "new")]),
+        (Edit(6, "w", ""), []),
+        (Edit(2, "e ne", "e new one"), []),
+        (Edit(0, "the new cat", "the new dog"), [(4, "old", "new")]),
     ):
         hunks = Hunks([Hunk(4, "old", "new")], 4, 7, "old")
         hunks.follow(change)
         assert told(list(hunks)) == wanted, change
     for change, wanted in (
-        (Change(4, "", "x"), []),
-        (Change(4, "", "x\n"), [(6, "gone", "")]),
-        (Change(4, "", "\r\nx"), [(4, "gone", "")]),
-        (Change(3, " ", ""), [(3, "gone", "")]),
-        (Change(4, " ", ""), [(4, "gone", "")]),
+        (Edit(4, "", "x"), []),
+        (Edit(4, "", "x\n"), [(6, "gone", "")]),
+        (Edit(4, "", "\r\nx"), [(4, "gone", "")]),
+        (Edit(3, " ", ""), [(3, "gone", "")]),
+        (Edit(4, " ", ""), [(4, "gone", "")]),
     ):
         hunks = Hunks([Hunk(4, "gone", "")], 4, 4, "gone")
         hunks.follow(change)
@@ -154,9 +154,9 @@ def test_text_at_the_edge_is_beside_a_change_and_text_at_a_gap_fills_it() -> Non
 def test_what_an_editor_undoes_is_no_longer_pending() -> None:
     """An editor may report that as an insertion beside the new text, or anywhere among equal letters."""
     for old, new, change, text in (
-        ("cats", "cat", Change(7, "", "s"), "the cats sat"),
-        ("bobcat", "cat", Change(4, "", "bob"), "the bobcat sat"),
-        ("cat ", "", Change(5, "", "at c"), "the cat cup"),
+        ("cats", "cat", Edit(7, "", "s"), "the cats sat"),
+        ("bobcat", "cat", Edit(4, "", "bob"), "the bobcat sat"),
+        ("cat ", "", Edit(5, "", "at c"), "the cat cup"),
     ):
         run = LiveRun("1", "file:///a", Region(0, text), kind="revise")
         shown = text.replace(old, new)
@@ -186,7 +186,7 @@ def test_what_an_editor_undoes_may_leave_an_equal_letter_where_the_change_was() 
     run.settle()
     run.hunks.check(shown)
     (hunk,) = run.hunks
-    for change in (Change(0, "", "> "), Change(hunk.start + 2 - len("."), ".", "")):
+    for change in (Edit(0, "", "> "), Edit(hunk.start + 2 - len("."), ".", "")):
         run.follow(change)
         shown = change.apply_to(shown)
     assert shown == "> > It fell."
@@ -235,7 +235,7 @@ def test_a_run_that_revises_shows_one_passage_after_the_other() -> None:
     assert run.cursor == 3
     run.advance("two\f\nthree", 9, (7, 11))
     assert run.cursor == 3
-    for wanted in (Change(5, "", " and a half"), Change(24, "", "\r\nthree")):
+    for wanted in (Edit(5, "", " and a half"), Edit(24, "", "\r\nthree")):
         change = run.next_change(text)
         assert change == wanted
         run.sent(change)
@@ -256,7 +256,7 @@ def test_typing_into_a_revision_leaves_the_other_changes_pending() -> None:
     assert change
     run.sent(change)
     run.follow(change)
-    assert run.follow(Change(1, "", "x")) == "inside"
+    assert run.follow(Edit(1, "", "x")) == "inside"
     assert told(list(run.hunks)) == [(9, "three", "THREE")]
 
 

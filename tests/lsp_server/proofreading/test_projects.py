@@ -41,7 +41,7 @@ def shown(editor: ToyEditor, file: Path) -> list[str]:
         ("", ALL),
         ('only = ["agreement"]', ["goes"]),
         ('except = ["agreement"]', ["recieved", "teh"]),
-        ("confidence = 0.99", []),
+        ("confidence = 1.0", []),
         ('words = ["teh"]', ["recieved", "goes"]),
         ('ignore = ["terms.txt"]', ["teh", "goes"]),
         ('exclude = ["docs/"]', []),
@@ -59,7 +59,7 @@ def test_a_project_says_what_is_shown(
 def test_the_users_own_settings_come_first(editor: ToyEditor, tmp_path: Path) -> None:
     (tmp_path / ".reviser").mkdir()
     config = tmp_path / ".reviser" / "config.toml"
-    config.write_text('confidence = 0.99\nonly = ["agreement"]\n')
+    config.write_text('confidence = 1.0\nonly = ["agreement"]\n')
     file = tmp_path / "a.txt"
     assert shown(editor, file) == []
     editor.set(diagnostics={"confidence": 0.5, "delayMs": 10})

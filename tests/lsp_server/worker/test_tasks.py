@@ -20,7 +20,7 @@ from lsp_server.worker.tasks import (
     encode_event,
     encode_task,
 )
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.engine import load_engine
 from tests.lsp_server.models import save_tiny_model
@@ -32,8 +32,8 @@ def task(text: str, start: int, end: int, *, revises: bool) -> Task:
     return Task(1, ModelKey(), "a", text, start, end, 9, 0.0, 0, 0, revises=revises)
 
 
-@given(st.lists(st.builds(Change, st.integers(0, 9), TEXT, TEXT)), TEXT)
-def test_events_and_orders_arrive_as_they_were_sent(edits: list[Change], text: str) -> None:
+@given(st.lists(st.builds(Edit, st.integers(0, 9), TEXT, TEXT)), TEXT)
+def test_events_and_orders_arrive_as_they_were_sent(edits: list[Edit], text: str) -> None:
     event = Event(7, "step", edits=tuple(edits), cursor=3, label=text)
     line = encode_event(event)
     assert decode_event(line) == event
@@ -53,14 +53,14 @@ def test_steps_back_are_checked_if_the_task_says_so(checks: bool, tmp_path: Path
 def test_what_is_written_is_put_together_of_edits() -> None:
     written = Written(task("one two.", 4, 7, revises=False))
     written.begin(1)
-    steps = [(Change(1, "", "2"),), (), (Change(0, " 2", ""), Change(0, "", " 3"))]
+    steps = [(Edit(1, "", "2"),), (), (Edit(0, " 2", ""), Edit(0, "", " 3"))]
     found = [written.follow(Event(1, "step", edits=edits)) for edits in steps]
     assert found == [" 2", " 2", " 3"]
 
 
 def test_each_passage_of_a_revision_begins_with_what_stood_there() -> None:
     written = Written(task("> one\ntwo", 2, 9, revises=True))
-    steps = [(0, 3, Change(3, "", "s")), (0, 3, Change(0, "o", "O")), (4, 7, Change(0, "t", "T"))]
+    steps = [(0, 3, Edit(3, "", "s")), (0, 3, Edit(0, "o", "O")), (4, 7, Edit(0, "t", "T"))]
     found = [
         written.follow(Event(1, "step", edits=(edit,), first=first, last=last))
         for first, last, edit in steps

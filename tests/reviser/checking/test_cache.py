@@ -9,14 +9,15 @@ from pathlib import Path
 
 from reviser.checking.cache import Cache, Keys, model_digest
 from reviser.checking.findings import Result
-from reviser.proofreading.changes import Kind
+from reviser.core.edits import Edit
+from reviser.proofreading.document import Draft
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Change, Draft
 from reviser.proofreading.request import Request
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format
 
 TEXT = "He saw teh cat."
-RESULT = Result((Change(7, "teh", "the", 0.8765432101, Kind.SPELLING),), 1)
+RESULT = Result((Suggestion(Edit(7, "teh", "the"), Kind.SPELLING, 0.8765432101),), 1)
 REQUEST = Request(0.5)
 
 
@@ -62,7 +63,7 @@ def test_where_none_can_be_there_is_none(tmp_path: Path) -> None:
 
 def test_it_stays_small_and_keeps_what_is_new(tmp_path: Path) -> None:
     most = 300_000
-    long = Result((Change(0, "x" * 1000, "y", 0.5, Kind.OTHER),), 1)
+    long = Result((Suggestion(Edit(0, "x" * 1000, "y"), Kind.OTHER, 0.5),), 1)
     cache = Cache(tmp_path, most)
     for batch in range(60):
         cache.put({f"{batch} {number}": long for number in range(20)})

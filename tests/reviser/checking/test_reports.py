@@ -10,30 +10,33 @@ from typing import Any
 import jsonschema
 import pytest
 
+from reviser.checking.explanations import EXPLANATIONS
 from reviser.checking.findings import Checked, Failed, Result, Source
 from reviser.checking.reports import github_error, github_line, json_report, shown, text_line
 from reviser.checking.sarif import sarif_report
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Change, Draft
+from reviser.proofreading.changes import changes
+from reviser.proofreading.document import Draft
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.session.documents import Document
 
 TEXT = "Ünï 🙂 teh end.\nIt is a\nold house of of mine.\n"
 
 
-def checked(name: str, *changes: Change, newline: str = "\n") -> Checked:
+def checked(name: str, *changes: Suggestion, newline: str = "\n") -> Checked:
     document = Document(Path(name), TEXT, newline=newline)
     return Checked(Source(Path(name), document, Draft(TEXT)), Result(changes, 3))
 
 
-def change(old: str, new: str, kind: Kind) -> Change:
-    return Change(TEXT.index(old), old, new, 0.934, kind)
+def change(old: str, new: str, kind: Kind) -> Suggestion:
+    return Suggestion(Edit(TEXT.index(old), old, new), kind, 0.934)
 
 
 SPELLING = change("teh", "the", Kind.SPELLING)
 ARTICLE = change("a\nold", "an\nold", Kind.ARTICLE)
 EXTRA = change("of ", "", Kind.EXTRA_WORD)
-MISSING = Change(TEXT.index("mine"), "", "all ", 0.6, Kind.MISSING_WORD)
+MISSING = Suggestion(Edit(TEXT.index("mine"), "", "all "), Kind.MISSING_WORD, 0.6)
 ALL = checked("docs/a b.md", SPELLING, ARTICLE, EXTRA, MISSING, newline="\r\n")
 BAD = Failed(Path("x,y:z.md"), ReviserError("x,y:z.md is 100% binary"))
 
@@ -127,6 +130,9 @@ RULE = closed(
     id={"type": "string"},
     name={"type": "string", "pattern": "^[A-Z][A-Za-z]*$"},
     shortDescription=TEXT_OF,
+    fullDescription=TEXT_OF,
+    helpUri={"type": "string", "format": "uri", "pattern": "^https://"},
+    help=closed("text markdown", text={"type": "string"}, markdown={"type": "string"}),
     defaultConfiguration=closed("", level=LEVEL),
 )
 RESULT = closed(
@@ -191,6 +197,24 @@ def test_sarif_has_rules_regions_and_fixes() -> None:
     article = run["results"][1]["fixes"][0]["artifactChanges"][0]["replacements"][0]
     assert article["insertedContent"]["text"] == "an\r\nold"
     assert run["invocations"][0]["executionSuccessful"]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_is_explained(kind: Kind) -> None:
+    about = EXPLANATIONS[kind]
+    (change,) = changes(about.wrong, about.right)
+    assert change.kind is kind
+    rule = next(
+        rule
+        for rule in sarif(ALL)["tool"]["driver"]["rules"]
+        if rule["id"] == kind.value.replace(" ", "-")
+    )
+    assert rule["fullDescription"]["text"] == about.full != rule["shortDescription"]["text"]
+    assert rule["helpUri"] == about.page
+    for form in ("text", "markdown"):
+        assert f"Wrong: {about.wrong}" in rule["help"][form]
+        assert f"Right: {about.right}" in rule["help"][form]
+    assert f"--except {rule['id']}" in rule["help"]["text"]
 
 
 def test_sarif_tells_of_files_that_could_not_be_checked(tmp_path: Path) -> None:

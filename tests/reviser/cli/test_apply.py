@@ -36,7 +36,7 @@ def test_the_file_is_changed_and_nothing_else_in_it(letter: Path, tmp_path: Path
     letter.chmod(0o640)
     result = reviser("apply", letter, steps(tmp_path, STEPS), "--in-place")
     assert (result.returncode, result.stdout) == (0, "")
-    assert "3 actions" in result.stderr
+    assert "3 actions, " in result.stderr
     assert letter.read_bytes() == TEXT.replace("cat", "dog").encode()
     assert letter.stat().st_mode & 0o777 == 0o640
 
@@ -74,6 +74,29 @@ def test_json_output_and_pipes(letter: Path, tmp_path: Path) -> None:
     assert letter.read_bytes() == TEXT.encode()
 
 
+def test_what_could_not_be_read_again_is_not_written(letter: Path, tmp_path: Path) -> None:
+    nul = steps(tmp_path, [{"action": "insert", "text": "a\0b"}])
+    for options in (("--in-place",), ("-o", tmp_path / "new.txt"), ()):
+        complains(reviser("apply", letter, nul, *options), "cannot take a NUL")
+    assert letter.read_bytes() == TEXT.encode()
+    assert not (tmp_path / "new.txt").exists()
+
+
+def test_a_file_keeps_its_encoding(letter: Path, tmp_path: Path) -> None:
+    legacy = TEXT.replace("reader", "Zoë") + "“yes”\r\n"
+    letter.write_bytes(legacy.encode("cp1252"))
+    assert reviser("apply", letter, steps(tmp_path, STEPS), "-i").returncode == 0
+    assert letter.read_bytes() == legacy.replace("cat", "dog").encode("cp1252")
+    foreign = steps(tmp_path, [{"action": "insert", "text": "ж"}])
+    complains(reviser("apply", letter, foreign, "-i"), "is in windows-1252, which has no “ж”")
+    assert letter.read_bytes() == legacy.replace("cat", "dog").encode("cp1252")
+    letter.write_bytes("Добрый день\n".encode("cp1251"))
+    complains(reviser("apply", letter, foreign, "-i"), "name it with --encoding")
+    assert reviser("apply", letter, foreign, "-i", "--encoding", "cp1251").returncode == 0
+    assert letter.read_bytes() == "Добрый день\nж".encode("cp1251")
+    complains(reviser("apply", letter, foreign, "--encoding", "klingon"), "no encoding klingon")
+
+
 def test_one_bad_action_refuses_them_all(letter: Path, tmp_path: Path) -> None:
     bad = steps(tmp_path, [*STEPS, {"action": "move", "by": 1000}])
     complains(reviser("apply", letter, bad, "--in-place"), "action 3")
@@ -104,3 +127,12 @@ def test_ids_of_a_tokenizer(tmp_path: Path) -> None:
     path.write_text("Hello world")
     actions = steps(tmp_path, [50262, 11, 50260])
     assert reviser("apply", path, actions, "--tokenizer", "gpt2").stdout == "Hello, world"
+
+
+def test_one_action_is_told_as_one(letter: Path, tmp_path: Path) -> None:
+    one = steps(tmp_path, [{"action": "insert", "text": "!"}])
+    result = reviser("apply", letter, one, "--in-place")
+    assert result.stderr == f"{letter}: 1 action, 1 change\n"
+    none = steps(tmp_path, [{"action": "span_delete", "k": -3}])
+    refused = reviser("apply", letter, none, "--in-place")
+    complains(refused, "action 0: an action takes 1 token or more, not -3")

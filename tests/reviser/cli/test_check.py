@@ -96,6 +96,51 @@ def test_findings_and_their_places(site: Path) -> None:
     assert lines(check(site, "--confidence", "1")) == []
 
 
+def test_what_is_skipped_in_a_folder_is_told(site: Path, tmp_path: Path) -> None:
+    left = {
+        "a/picture.txt": (b"\0\1", "no text"),
+        "a/russian.md": ("Добрый день".encode("cp1251"), "unknown encoding"),
+        "photo.jpg": (b"\xff\xd8", "no known format"),
+        "LICENSE": (b"It were happy.", "no prose"),
+        "code.py": (b"# It were happy.\n", "source code"),
+        "old/note.txt": (b"It were happy.\n", "excluded"),
+    }
+    for name, (content, _) in left.items():
+        (site / name).parent.mkdir(exist_ok=True)
+        (site / name).write_bytes(content)
+    (site / "again.md").symlink_to("guide.md")
+    (site / ".reviser").mkdir()
+    (site / ".reviser" / "config.toml").write_text('exclude = ["old/"]\n')
+    found = check(site)
+    assert lines(found) == LINES
+    reasons = "source code 1, no prose 1, no known format 1, link 1, excluded 1, no text 1, unknown encoding 1"
+    assert found.stderr == f"5 mistakes in 2 of 3 files; 7 files skipped: {reasons}\n"
+    told = json.loads(check(site, "--output-format", "json").stdout)
+    assert (told["checked"], told["errors"]) == (3, [])
+    skipped = {one["file"]: one["reason"] for one in told["skipped"]}
+    assert skipped == {"again.md": "link"} | {name: reason for name, (_, reason) in left.items()}
+    # What is named is an error.
+    named = check(site, "a/picture.txt", "clean.md")
+    assert named.returncode == 2
+    assert named.stderr.startswith("reviser: a/picture.txt is a binary file, not text\n")
+    complains(check(site, "a/picture.txt"), "a/picture.txt is a binary file")
+    complains(check(site, "lost.md"), "there is no file lost.md")
+
+
+def test_files_keep_their_encoding(site: Path) -> None:
+    note = site / "note.txt"
+    note.write_bytes(("“Zoë”\n\n" + TEXT).encode("cp1252"))
+    assert lines(check(site, "note.txt")) == [
+        line.replace(":3:", ":5:").replace(":1:", ":3:") for line in LINES[3:]
+    ]
+    assert check(site, "note.txt", "--fix").returncode == 0
+    assert note.read_bytes() == ("“Zoë”\n\n" + RIGHT).encode("cp1252")
+    note.write_bytes(("Привет\n\n" + TEXT).encode("cp1251"))
+    assert check(site, "note.txt", "--fix", "--encoding", "cp1251").returncode == 0
+    assert note.read_bytes() == ("Привет\n\n" + RIGHT).encode("cp1251")
+    complains(check(site, "note.txt", "--encoding", "klingon"), "there is no encoding klingon")
+
+
 def test_other_formats(site: Path, tmp_path: Path) -> None:
     told = json.loads(check(site, "--output-format", "json").stdout)
     places = [f"{one['file']}:{one['line']}:{one['column']}" for one in told["findings"]]
@@ -280,10 +325,10 @@ def test_several_processes_say_the_same_in_the_same_order(site: Path, reads: Pat
         text = "The end.\n\n" * 100 * number + TEXT + "The end.\n\n" * 900
         (site / f"long{number}.md").write_text(text)
     (site / "picture.txt").write_bytes(b"\0\1")
-    one = check(site, "--no-cache", "--jobs", "1")
+    one = check(site, "picture.txt", ".", "--no-cache", "--jobs", "1")
     opened = set(reads.read_text().split())
     taken(reads)
-    several = check(site, "--no-cache", "--jobs", "3")
+    several = check(site, "picture.txt", ".", "--no-cache", "--jobs", "3")
     assert len(opened) == 1
     assert len(set(reads.read_text().split())) == 3
     assert one.returncode == several.returncode == 2
@@ -300,7 +345,7 @@ def test_a_model_that_cannot_is_told_once(site: Path, tmp_path: Path) -> None:
         (site / f"long{number}.txt").write_text("The end.\n\n" * 60_000)
     plain = tiny_model(tmp_path / "plain", PAPER_KINDS)
     for jobs in ("1", "2"):
-        complains(check(site, "--model", plain, "--jobs", jobs), "no Delete")
+        complains(check(site, "--model", plain, "--jobs", jobs), "was not trained to revise")
     complains(check(site, "--model", "nowhere"), "there is no model nowhere")
 
 

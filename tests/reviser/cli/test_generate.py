@@ -318,12 +318,24 @@ def test_places_that_are_not_there_are_refused(place: str) -> None:
         offset_of("abc\nde\n", place)
 
 
+def test_a_file_keeps_its_encoding(model: Path, draft: Path) -> None:
+    text = "Zoë’s café:\r\n" + TEXT.replace("\n", "\r\n")
+    draft.write_bytes(text.encode("cp1252"))
+    for name, options in (("continue", ()), ("infill", ("--at", "2:1"))):
+        assert run(name, model, draft, "--in-place", *options).returncode == 0
+        assert draft.read_bytes().startswith("Zoë’s café:\r\n".encode("cp1252"))
+        assert len(draft.read_bytes()) > len(text)
+    draft.write_bytes("Привет".encode("cp1251"))
+    written = run("continue", model, draft, "--encoding", "cp1251")
+    assert written.stdout.startswith("Привет".encode("cp1251")), written.stderr
+
+
 def test_bad_input_gets_a_plain_sentence_and_loses_nothing(model: Path, tmp_path: Path) -> None:
     contents = {
         "empty.txt": (b"", "empty"),
         "blank.txt": (b" \n\n", "empty"),
         "binary.bin": (bytes(range(256)), "binary"),
-        "latin.txt": ("café crème".encode("latin-1"), "UTF-8"),
+        "latin.txt": ("Добрый день".encode("cp1251"), "UTF-8"),
     }
     for name, (content, complaint) in contents.items():
         path = tmp_path / name

@@ -192,7 +192,7 @@ def test_commands_by_name_need_no_typer() -> None:
         "from training.__main__ import _MODULES\n"
         "for module in _MODULES.values():\n"
         "    import_module(module)\n"
-        "names = 'reproduce training.recipes quality preference edit_cost moving'\n"
+        "names = 'reproduce edit_cost phrases suggestions'\n"
         "for module in names.split():\n"
         "    import_module(f'benchmarks.studies.{module}')\n"
         "from training.trainer.run import main\n"

@@ -16,14 +16,15 @@ import torch
 
 from reviser.checkpoints import save
 from reviser.cli.commands.revise import Asking, range_in
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.project.ignoring import Place, ignore
-from reviser.proofreading.proofreader import Change, Draft, Proofread
 from reviser.proofreading.request import kinds_in
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format
 from tests.commands import reviser
 from tests.reviser.cli.test_replay import complains
@@ -119,7 +120,7 @@ def test_the_diff_makes_what_in_place_makes(model: Path, guide: Path, tmp_path: 
     assert diff.stdout.startswith("--- a/guide.md\n+++ b/guide.md\n@@")
     assert guide.read_text() == GUIDE
     done = revise(model, guide, "--in-place")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{guide}: 3 changes made\n")
     assert guide.read_text() == RIGHT_GUIDE
     if patch := shutil.which("patch"):
         guide.write_text(GUIDE)
@@ -187,13 +188,10 @@ def test_a_range(model: Path, note: Path) -> None:
     assert changes(revise(model, note, "--json", "--range", "1:1-1:10")) == []
 
 
-def test_the_dial_and_its_old_name(model: Path, note: Path) -> None:
+def test_the_dial(model: Path, note: Path) -> None:
     assert changes(revise(model, note, "--json", "--confidence", "1")) == []
-    assert len(changes(revise(model, note, "--json", "--sureness", "2"))) == 2
-    assert changes(revise(model, note, "--json", "--sureness", "1000")) == []
-    both = revise(model, note, "--sureness", "1", "--confidence", "0.5")
-    complains(both, "choose one of --confidence and --sureness")
-    complains(revise(model, note, "--confidence", "1.5"), "less than or equal to 1")
+    assert len(changes(revise(model, note, "--json", "--confidence", "0.6"))) == 2
+    complains(revise(model, note, "--confidence", "1.5"), "1.5 is not at most 1")
 
 
 def test_a_trajectory_of_what_was_changed(
@@ -221,15 +219,32 @@ def test_folders(model: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", site], check=True)
     result = revise(model, site, "--in-place")
     # What cannot be read is told, and keeps nothing else from being read.
-    assert result.returncode == 2
-    assert "picture.txt is a binary file" in result.stderr
-    assert f"{site / 'guide.md'}: 3 changes" in result.stderr
+    assert result.returncode == 0
+    assert "2 files skipped: source code 1, no text 1\n" in result.stderr
+    assert f"{site / 'guide.md'}: 3 changes made" in result.stderr
     assert (site / "a" / "note.txt").read_text() == RIGHT
     assert (site / "b" / "note.txt").read_text() == RIGHT
     assert (site / "guide.md").read_text() == RIGHT_GUIDE
     for left in (".hidden/note.txt", "built/note.txt", "a/.note.txt"):
         assert (site / left).read_text() == TEXT
     assert (site / "code.py").read_text() == "# It were happy.\n"
+    # Who names it wants it read.
+    named = revise(model, site, site / "picture.txt")
+    assert named.returncode == 2
+    assert "picture.txt is a binary file" in named.stderr
+    assert named.stderr.endswith("\n3 files: nothing to change; 1 file skipped: source code 1\n")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16-le", "utf-16", "utf-8-sig"])
+def test_a_file_keeps_its_encoding(model: Path, note: Path, encoding: str) -> None:
+    around = "Zoë said: “Grüße”.\n\n{}\n“Zoë”\n"
+    note.write_bytes(around.format(TEXT).encode(encoding))
+    assert revise(model, note, "--in-place").returncode == 0
+    assert note.read_bytes() == around.format(RIGHT).encode(encoding)
+    note.write_bytes(around.format(TEXT).encode(encoding))
+    named = revise(model, note, "--in-place", "--encoding", encoding)
+    assert named.returncode == 0
+    assert note.read_bytes() == around.format(RIGHT).encode(encoding)
 
 
 def test_several_files(model: Path, note: Path, guide: Path, tmp_path: Path) -> None:
@@ -257,9 +272,11 @@ def test_files_keep_their_encoding_and_line_endings(model: Path, note: Path) -> 
 
 
 def test_each_change_can_be_taken_or_left(model: Path, note: Path) -> None:
-    assert revise(model, note, "--interactive", stdin="").returncode == 0
+    left = revise(model, note, "--interactive", stdin="")
+    assert (left.returncode, left.stderr) == (0, f"{note}: 0 changes made\n")
     assert note.read_text() == TEXT
     result = revise(model, note, "--interactive", stdin="?\nn\na\n")
+    assert result.stderr == f"{note}: 1 change made\n"
     assert "take this change and all that follow" in result.stdout
     assert "@@ line 3 @@ agreement, " in result.stdout
     assert "-It were happy.\n+It was happy.\n" in result.stdout
@@ -339,7 +356,8 @@ def test_in_a_terminal_the_diff_has_colours_and_progress_is_shown(model: Path, n
 def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "We aa bb here.\nYou cc dd.\n"
     found = [
-        Change(text.index(old), old, old.upper(), 0.9, Kind.CASE) for old in ("aa", "bb", "cc")
+        Suggestion(Edit(text.index(old), old, old.upper()), Kind.CASE, 0.9)
+        for old in ("aa", "bb", "cc")
     ]
     done = Proofread(Draft(text), text, tuple(found), 2)
     for answers, taken in {
@@ -364,7 +382,10 @@ def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_changes_that_hold_each_other_are_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Use *this* one.\n"
-    found = [Change(4, "*", "", 0.9, Kind.PUNCTUATION), Change(10, "", " *now*", 0.9, Kind.OTHER)]
+    found = [
+        Suggestion(Edit(4, "*", ""), Kind.PUNCTUATION, 0.9),
+        Suggestion(Edit(10, "", " *now*"), Kind.OTHER, 0.9),
+    ]
     done = Proofread(Draft(text, Format.MARKDOWN), text, tuple(found), 1)
     reading, writing = os.pipe()
     os.write(writing, b"y\nn\n")
@@ -385,7 +406,7 @@ def test_ranges() -> None:
 
 
 def test_mistakes_give_one_sentence(model: Path, note: Path, tmp_path: Path) -> None:
-    complains(revise(tiny_model(tmp_path / "plain", PAPER_KINDS), note), "no Delete")
+    complains(revise(tiny_model(tmp_path / "plain", PAPER_KINDS), note), "not trained to revise")
     complains(revise(model, note, "--in-place", "--json"), "choose one")
     complains(revise(model, "-", "--interactive"), "standard input")
     complains(revise(model, note, "--range", "7-9"), "no line 7")

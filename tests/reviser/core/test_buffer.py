@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from reviser.core import buffer as module
 from reviser.core.buffer import Buffer
+from reviser.core.text import Extent
 
 PIECES = ["a", "bc ", "\n", "\r\n", "\r", "é", "漢", "👩‍💻", "\u2028", "\f", "long word" * 3]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
@@ -28,6 +29,7 @@ def check(buffer: Buffer, text: str) -> None:
     starts = [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", text))]
     assert [buffer.line_start(number) for number in range(len(lines))] == starts
     for offset in range(len(text) + 1):
+        assert buffer.extent(offset) == Extent.of(text[:offset])
         assert buffer.line_of(offset) == sum(start <= offset for start in starts) - 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import random
+import resource
 import stat
 import subprocess
 import sys
@@ -65,6 +66,44 @@ def test_reading_says_plainly_what_is_wrong(tmp_path: Path) -> None:
     for name, complaint in {"missing": "no file", ".": "directory", "binary": "UTF-8"}.items():
         with pytest.raises(ReviserError, match=complaint):
             read_utf8(tmp_path / name)
+
+
+def test_a_device_without_an_end_is_not_read(tmp_path: Path) -> None:
+    """A device is refused before anything is read; the null device, terminals and pipes have an end."""
+    for endless in (Path("/dev/zero"), tmp_path / "link"):
+        if endless.name == "link":
+            endless.symlink_to("/dev/urandom")
+        with pytest.raises(ReviserError, match=f"{endless} is a device, not a file"):
+            read_utf8(endless)
+    assert read_utf8(Path(os.devnull)) == ""
+    terminal, device = pty.openpty()
+    os.write(terminal, b"typed\n\x04")
+    assert read_utf8(Path(os.ttyname(device))) == "typed\n"
+    os.close(terminal)
+    os.close(device)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["sh", "-c", f"echo through > {pipe}"])
+    assert read_utf8(pipe) == "through\n"
+    writer.wait()
+
+
+@pytest.mark.parametrize(
+    ("command", "given"), [("check", "/dev/zero"), ("continue", "-"), ("replay", "/dev/zero")]
+)
+def test_no_command_reads_a_device_without_an_end(command: str, given: str) -> None:
+    with Path("/dev/zero").open("rb") as zero:
+        done = subprocess.run(
+            [sys.executable, "-m", "reviser", command, given],
+            check=False,
+            stdin=zero if given == "-" else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)),
+        )
+    name = "standard input" if given == "-" else given
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"reviser: {name} is a device, not a file\n")
 
 
 def test_killed_while_writing_it_leaves_one_whole_file(tmp_path: Path) -> None:

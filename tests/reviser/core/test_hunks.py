@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.hunks import changed_words
 
 PIECES = ["a", "cat", " ", "  ", "the ", "\n", "\r\n", ".", "漢", "e\u0301", "👩‍💻", "\t"]
@@ -27,19 +27,19 @@ def states(draw: st.DrawFn) -> list[str]:
     return found
 
 
-def changes_between(found: list[str]) -> list[Change]:
+def changes_between(found: list[str]) -> list[Edit]:
     """The changes of a run that led from state to state."""
-    return changed_words(found[0], [Change.between(old, new) for old, new in pairwise(found)])
+    return changed_words(found[0], [Edit.between(old, new) for old, new in pairwise(found)])
 
 
-def mixed(old: str, changes: list[Change], accepted: list[bool]) -> str:
+def mixed(old: str, changes: list[Edit], accepted: list[bool]) -> str:
     """The old text with exactly the accepted changes, put together from its start."""
     made, read, written = "", 0, 0
     for change, taken in zip(changes, accepted, strict=True):
         kept = change.start - written
-        made += old[read : read + kept] + (change.inserted if taken else change.removed)
-        read += kept + len(change.removed)
-        written = change.start + len(change.inserted)
+        made += old[read : read + kept] + (change.new if taken else change.old)
+        read += kept + len(change.old)
+        written = change.start + len(change.new)
     return made + old[read:]
 
 
@@ -49,9 +49,9 @@ def test_all_changes_make_the_new_text_and_none_the_old(found: list[str]) -> Non
     changes = changes_between(found)
     assert mixed(found[0], changes, [True] * len(changes)) == found[-1]
     assert mixed(found[0], changes, [False] * len(changes)) == found[0]
-    assert all(change.removed != change.inserted for change in changes)
+    assert all(change.old != change.new for change in changes)
     # Something stays between two changes, or they would be one.
-    ends = [change.start + len(change.inserted) for change in changes]
+    ends = [change.start + len(change.new) for change in changes]
     assert all(end < change.start for end, change in zip(ends[:-1], changes[1:], strict=True))
     assert (changes == []) == (found[0] == found[-1])
 
@@ -76,4 +76,4 @@ def test_all_changes_make_the_new_text_and_none_the_old(found: list[str]) -> Non
 def test_changes_are_cut_where_people_read(
     found: list[str], expected: list[tuple[int, str, str]]
 ) -> None:
-    assert [(c.start, c.removed, c.inserted) for c in changes_between(found)] == expected
+    assert [(c.start, c.old, c.new) for c in changes_between(found)] == expected

@@ -89,7 +89,7 @@ def test_a_history_may_begin_with_its_marker() -> None:
         ({"action_ids": [1.5]}, "action_ids"),
         ({"action_ids": [True]}, "action_ids"),
         ({"action_ids": [1], "prefix_tokens": -1}, "prefix_tokens"),
-        ({"action_ids": [1], "prefix_tokens": 2}, "1 actions"),
+        ({"action_ids": [1], "prefix_tokens": 2}, "1 action,"),
         ({"action_ids": [1], "final_text": 7}, "final_text"),
         ({"action_ids": [1], "vocabulary": {"name": "x"}}, "vocabulary"),
         ({"action_ids": [1], "vocabulary": "klingon"}, "vocabulary"),

@@ -26,7 +26,7 @@ from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Choice, Sampler
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.engine import Engine
 from reviser.session.session import Session
 from tests.lsp_server.models import save_tiny_model

@@ -12,9 +12,10 @@ from reviser.checkpoints.home import load
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.left_to_right import READABLE, left_to_right
-from reviser.decoding.policy import Decoder, ModelPolicy
+from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import ScriptedPolicy, seed
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.model.scoring import Decoder
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder
 from tests.lsp_server.models import save_tiny_model
 

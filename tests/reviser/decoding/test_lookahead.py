@@ -21,8 +21,9 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.lookahead import MARGIN, MOST_MARGIN, LookaheadPolicy, LookaheadStep, best_end
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
-from reviser.decoding.sampler import Sampler, Scores
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.decoding.sampler import Sampler
+from reviser.model.scoring import Scores
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.session import PASSAGE, Session
 from tests.commands import reviser
 from tests.toys import ToyTokenizer, toy_model

@@ -10,10 +10,12 @@ import torch
 
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
-from reviser.decoding.policy import ModelPolicy, shared_length
+from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, Run, seed
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.torch_policy import CanvasPolicy, TorchDecoder, run_batch
+from reviser.decoding.torch_policy import CanvasPolicy, run_batch
+from reviser.model.scoring import shared_length
+from reviser.model.torch_decoder import TorchDecoder
 from tests.toys import VOCABULARY, toy_model, toy_policy
 
 CANVAS = Canvas(VOCABULARY)

@@ -13,7 +13,8 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, ValidIds, Vocabulary
 from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
-from reviser.decoding.sampler import Choice, Sampler, Scores
+from reviser.decoding.sampler import Choice, Sampler
+from reviser.model.scoring import Scores
 
 VOCABULARY = Vocabulary(base_size=40, never_inserted=frozenset({39}), kinds=PAPER_KINDS)
 STOP = VOCABULARY.stop_id

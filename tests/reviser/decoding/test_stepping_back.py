@@ -13,7 +13,7 @@ from reviser.core.actions import Move
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES
 from reviser.decoding.left_to_right import left_to_right
-from reviser.decoding.policy import Decoder, ModelPolicy
+from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.stepping_back import (
@@ -24,7 +24,8 @@ from reviser.decoding.stepping_back import (
     Comparing,
     Comparison,
 )
-from reviser.decoding.torch_policy import TorchDecoder
+from reviser.model.scoring import Decoder
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder
 from reviser.session.engine import Engine
 from tests.lsp_server.models import save_tiny_model
@@ -85,7 +86,7 @@ def test_a_step_back_that_was_made_reads_as_well(engine: Engine) -> None:
         run = checked(engine, number)
         made, before = 0, list(run.canvas.tokens)
         for _ in run:
-            if run.made > made and not run._planned:
+            if run.made > made and not run._decided:
                 made = run.made
                 # All of the step back has been made, and nothing else. What repeats the text behind it seems to be at its end.
                 if run.canvas.tokens[: len(before)] == before:

@@ -12,7 +12,6 @@ from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed
-from reviser.decoding.sampler import Scores
 from reviser.decoding.suggesting import Opens, Suggester
 from reviser.decoding.suggestion import (
     Piece,
@@ -21,6 +20,7 @@ from reviser.decoding.suggestion import (
     ends_too_soon,
     is_worth_showing,
 )
+from reviser.model.scoring import Scores
 
 TOKENIZER = Gpt2Tokenizer()
 TEXTS = {

@@ -163,6 +163,35 @@ def test_nothing_outside_the_folders_is_touched(room: Path) -> None:
     session(room, play)
 
 
+def test_a_document_can_be_read_again_and_keeps_its_encoding(room: Path) -> None:
+    note = room / "note.txt"
+    note.write_bytes("Zoë sat.\r\n".encode("cp1252"))
+
+    async def play(agent: Agent) -> None:
+        await agent("open", "note.txt")
+        nul = await agent.refused("act", "note.txt", actions=[{"action": "insert", "text": "\0"}])
+        assert "cannot take a NUL" in nul
+        foreign = await agent.refused(
+            "act", "note.txt", actions=[{"action": "insert", "text": "ж"}]
+        )
+        assert "is in windows-1252, which has no “ж”" in foreign
+        assert await agent("diff", "note.txt") == "nothing is changed"
+        await agent("act", "note.txt", actions=[{"action": "insert", "text": "É\n"}])
+        await agent("save", "note.txt")
+        await agent("close", "note.txt")
+        assert note.read_bytes() == "Zoë sat.\r\nÉ\r\n".encode("cp1252")
+        note.write_bytes("Добрый день\n".encode("cp1251"))
+        assert "--encoding" in await agent.refused("open", "note.txt")
+        await agent("open", "note.txt", encoding="windows-1251")
+        await agent("act", "note.txt", actions=[{"action": "insert", "text": "ж"}])
+        await agent("save", "note.txt")
+        await agent("act", "note.txt", actions=[{"action": "insert", "text": "!"}])
+        await agent("save", "note.txt")
+        assert note.read_bytes() == "Добрый день\nж!".encode("cp1251")
+
+    session(room, play)
+
+
 def test_protected_lines(room: Path) -> None:
     async def play(agent: Agent) -> None:
         await agent("open", "note.txt", protect_lines=[[1, 1]])
@@ -188,7 +217,7 @@ def test_undo_counts_actions_and_not_calls(room: Path) -> None:
         assert await agent("diff", "note.txt") == "nothing is changed"
         assert "line 1, column 1" in await agent("view", "note.txt")
         said = await agent.refused("undo", "note.txt", count=2)
-        assert said.endswith("1 actions can be undone, not 2")
+        assert said.endswith("1 action can be undone, not 2")
         assert "line 3, column 1" in await agent("undo", "note.txt", count=1)
 
     session(room, play)

@@ -1,10 +1,9 @@
-"""Histories read together get what each gets alone, and readers on them find what they find alone."""
+"""Histories read together get what each gets alone."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -12,15 +11,9 @@ import pytest
 import torch
 
 from reviser.core.errors import ReviserError
-from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.torch_policy import TorchDecoder
-from reviser.decoding.torch_policy import read_batch as read_batch_in_torch
 from reviser.model import ModelConfig, Reviser, preset
 from reviser.model.layout import Bits
-from reviser.native import CacheFull, NativeBatch, NativeDecoder, levels, read_batch
-from reviser.proofreading.reader import Reader, Rules
-from tests.reviser.checkpoints.parts import random_model
+from reviser.native import CacheFull, NativeBatch, NativeDecoder, levels
 from tests.reviser.native.conftest import CONFIGS, Way, random_ids, rounds_attention, tolerance
 from tests.reviser.native.test_decoder import error
 
@@ -211,125 +204,6 @@ def test_mistakes_are_refused(native: None, build: Build) -> None:
     left.close()
     with pytest.raises(ReviserError, match="decoder is closed"):
         NativeBatch(decoder, 2)
-
-
-WORDS = Vocabulary(90, frozenset({0}), kinds=frozenset({"insert", "move", "stop", "delete"}))
-RULES = Rules(WORDS)
-
-
-def word_model(seed: int = 3) -> Reviser:
-    return random_model(preset("tiny", vocab_size=WORDS.size, dropout=0.0), seed=seed)
-
-
-def passages(count: int) -> list[list[int]]:
-    random = np.random.default_rng(4)
-    return [random.integers(1, 90, random.integers(1, 40)).tolist() for _ in range(count)]
-
-
-def readers(count: int, most_actions: int = 60) -> list[Reader]:
-    return [
-        Reader(RULES, passage, floor=1e-30, most_actions=most_actions)
-        for passage in passages(count)
-    ]
-
-
-def test_readers_together_as_alone(level: str) -> None:
-    with NativeDecoder.from_model(word_model(), threads=2, level=level) as decoder:
-        together, few, single = readers(25), readers(25), readers(25)
-        read_batch(decoder, together)
-        read_batch(ModelPolicy(decoder, WORDS), few, rows=3)
-        for reader in single:
-            read_batch(decoder, [reader], rows=1)
-    assert sum(len(reader.corrections) for reader in together) > 10
-    for one, *others in zip(together, few, single, strict=True):
-        for other in others:
-            assert one.corrections == other.corrections
-
-
-def test_readers_find_what_the_decoder_alone_would_find(native: None) -> None:
-    with NativeDecoder.from_model(word_model(), 32) as decoder:
-        together, single = readers(12), readers(12)
-        read_batch(decoder, together, rows=5)
-        for reader in single:
-            decoder.truncate(0)
-            scores = decoder.prefill(reader.history)
-            while (id := reader.advance(scores)) is not None and decoder.length < decoder.capacity:
-                scores = decoder.decode(id)
-    _same_corrections(together, single)
-
-
-def test_readers_find_what_torch_finds(native: None) -> None:
-    model = word_model()
-    here, there = readers(12), readers(12)
-    with NativeDecoder.from_model(model, 32) as decoder:
-        read_batch(decoder, here)
-    read_batch_in_torch(model, there)
-    for reader in (*here, *there):
-        # A random model's later choices hang on the last bits of its scores.
-        del reader.corrections[1:]
-    _same_corrections(here, there)
-
-
-def _same_corrections(some: list[Reader], others: list[Reader]) -> None:
-    assert any(reader.corrections for reader in some)
-    for one, other in zip(some, others, strict=True):
-        assert [(c.start, c.end, c.tokens) for c in one.corrections] == [
-            (c.start, c.end, c.tokens) for c in other.corrections
-        ]
-        assert [c.confidence for c in one.corrections] == pytest.approx(
-            [c.confidence for c in other.corrections], rel=0.05
-        )
-
-
-def test_a_clean_passage_costs_its_reading_alone(native: None) -> None:
-    """Where Stop is the best action at once, nothing more is read."""
-    model = random_model(preset("tiny-paper", vocab_size=WORDS.size, dropout=0.0))
-    with torch.no_grad():
-        # Every final state is the same, and Stop fits it best.
-        model.final_norm.weight.zero_()
-        model.final_norm.bias.fill_(1.0)
-        model.embedding.weight[WORDS.stop_id].fill_(10.0)
-    clean = [Reader(RULES, passage) for passage in passages(9)]
-    with NativeDecoder.from_model(model) as decoder:
-        decoder.start_profile()
-        read_batch(decoder, clean, rows=4)
-        assert decoder.stop_profile().steps == 3
-    assert not any(reader.corrections for reader in clean)
-
-
-def test_a_reading_without_more_room_ends_with_what_it_has(native: None) -> None:
-    with NativeDecoder.from_model(word_model(), capacity=48) as decoder:
-        short = readers(12, most_actions=500)
-        read_batch(decoder, short)
-        assert any(reader.corrections for reader in short)
-        with pytest.raises(CacheFull, match=r"reads 48 ids at the most, and a passage .* has 62"):
-            read_batch(decoder, [Reader(RULES, [1] * 60)])
-        read_batch(decoder, [])
-
-
-def test_a_model_in_torch_is_refused(native: None) -> None:
-    policy = ModelPolicy(TorchDecoder(word_model()), WORDS)
-    with pytest.raises(ReviserError, match="runs in torch"):
-        read_batch(policy, readers(1))
-
-
-def test_two_threads_read_at_once(native: None) -> None:
-    """Batches and the decoder itself share working memory, and wait for one another."""
-    with NativeDecoder.from_model(word_model(), threads=2) as decoder:
-        wanted = readers(20)
-        read_batch(decoder, wanted)
-        found = [readers(20) for _ in range(3)]
-        threads = [threading.Thread(target=read_batch, args=(decoder, some, 4)) for some in found]
-        for thread in threads:
-            thread.start()
-        for _ in range(30):
-            decoder.truncate(0)
-            decoder.prefill([1, 2, 3])
-        for thread in threads:
-            thread.join()
-    for some in found:
-        for one, other in zip(some, wanted, strict=True):
-            assert one.corrections == other.corrections
 
 
 CLOSING = """

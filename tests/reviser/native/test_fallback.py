@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from reviser.core.errors import ReviserError
-from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import ModelConfig, Reviser, preset
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder, library, make_decoder, supports
 
 Build = Callable[[ModelConfig], Reviser]

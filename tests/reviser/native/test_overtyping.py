@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -11,11 +12,12 @@ import torch
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.policy import ModelPolicy
 from reviser.model import ModelConfig, Reviser, preset
-from reviser.native import NativeBatch, NativeDecoder, read_overtyping
-from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
-from reviser.proofreading.torch_reading import read_overtyping as read_in_torch
+from reviser.model.scoring import Outlook
+from reviser.model.torch_decoder import TorchDecoder
+from reviser.native import NativeBatch, NativeDecoder
+from reviser.proofreading.overtyping import OvertypingReader, OvertypingRules
+from reviser.proofreading.together import read_overtyping
 from tests.reviser.checkpoints.parts import random_model
 from tests.reviser.native.conftest import CONFIGS, Way, random_ids
 from tests.reviser.native.test_batch import ragged
@@ -251,7 +253,7 @@ def test_same_outlooks_as_torch(native: None) -> None:
     here, there = ([Told(RULES, [5] * size, [9], [8, 4]) for size in LENGTHS] for _ in range(2))
     with NativeDecoder.from_model(model, 32, threads=2) as decoder:
         read_overtyping(decoder, here, rows=5)
-    read_in_torch(model, there)
+    read_overtyping(TorchDecoder(model), there)
     for one, other in zip(here, there, strict=True):
         assert len(one.first) == len(other.first)
         for mine, its in zip(one.first, other.first, strict=True):
@@ -266,8 +268,8 @@ def test_same_corrections_as_torch(native: None) -> None:
     model = word_model()
     here, there = readers(), readers()
     with NativeDecoder.from_model(model, 32, threads=2) as decoder:
-        read_overtyping(ModelPolicy(decoder, WORDS), here)
-    read_in_torch(model, there)
+        read_overtyping(decoder, here)
+    read_overtyping(TorchDecoder(model), there)
     assert any(reader.corrections for reader in here)
     for one, other in zip(here, there, strict=True):
         # A random model's later choices hang on the last bits of its scores.
@@ -322,5 +324,24 @@ def test_a_reading_without_more_room_ends_with_what_it_has(native: None) -> None
         read_overtyping(decoder, [])
         read_overtyping(decoder, short)
     long = OvertypingReader(RULES, [1] * model.config.context)
-    read_in_torch(model, [long])
+    read_overtyping(TorchDecoder(model), [long])
     assert long.over
+
+
+def test_two_threads_read_at_once(native: None) -> None:
+    """Batches and the decoder itself share working memory, and wait for one another."""
+    with NativeDecoder.from_model(word_model(), threads=2) as decoder:
+        wanted = readers()
+        read_overtyping(decoder, wanted)
+        some = [readers() for _ in range(3)]
+        threads = [threading.Thread(target=read_overtyping, args=(decoder, one, 4)) for one in some]
+        for thread in threads:
+            thread.start()
+        for _ in range(30):
+            decoder.truncate(0)
+            decoder.prefill([1, 2, 3])
+        for thread in threads:
+            thread.join()
+    assert any(found(wanted))
+    for one in some:
+        assert found(one) == found(wanted)

@@ -12,10 +12,11 @@ from reviser.checkpoints import save
 from reviser.core.canvas import Canvas
 from reviser.core.tokenizer import HuggingFaceTokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.decoding.sampler import Scores
 from reviser.model import Reviser, preset
 from reviser.model.layout import Quantisation
-from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.model.scoring import Scores
+from reviser.proofreading.document import Draft
+from reviser.proofreading.pipeline import Proofreader
 from reviser.prose import format_of
 from tests.reviser.proofreading.scripted import REVISING, Known, Scripted
 
@@ -58,7 +59,9 @@ def taught_model(folder: Path, known: Known, documents: dict[str, str]) -> Path:
     """The folder of a quantised model that proofreads these documents as it was taught."""
     content = tokenizer_of([*documents.values(), *(f" {new}" for new, _ in known.values())])
     tokenizer = HuggingFaceTokenizer(content, "taught")
-    vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=REVISING, name="taught")
+    vocabulary = Vocabulary(
+        tokenizer.size, tokenizer.markers, kinds=REVISING, name="taught", overtypes=True
+    )
     teacher = _Teacher(known, tokenizer, vocabulary)
     for name, text in documents.items():
         Proofreader(teacher, tokenizer).proofread(Draft(text, format_of(name, text)))

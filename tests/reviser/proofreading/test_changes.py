@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviser.proofreading.changes import Kind, apply_changes, changes, kind_of
+from reviser.proofreading.changes import changes, kind_of
+from reviser.proofreading.suggestion import Kind, with_suggestions
 
 ONE_CHANGE = [
     # Spelling.
@@ -95,7 +96,7 @@ def test_one_change_and_its_kind(
     if old is not None:
         assert (change.old, change.new) == (old, new)
     assert before[change.start : change.end] == change.old
-    assert apply_changes(before, [change]) == after
+    assert with_suggestions(before, [change]) == after
 
 
 def test_changes_side_by_side_are_told_apart() -> None:
@@ -155,6 +156,6 @@ TEXTS = st.lists(
 @given(TEXTS | st.text(max_size=12), TEXTS | st.text(max_size=12))
 def test_changes_give_the_other_text_exactly(before: str, after: str) -> None:
     found = changes(before, after)
-    assert apply_changes(before, found) == after
+    assert with_suggestions(before, found) == after
     assert all(before[change.start : change.end] == change.old for change in found)
     assert all(one.end <= other.start for one, other in pairwise(found))

@@ -70,3 +70,14 @@ def test_documents_of_other_formats() -> None:
             assert judged(one["text"], format_of(path.name, text)) == judged(
                 text, format_of(path.name, text)
             )
+
+
+def test_badly_spelt_english_is_corrected_and_other_languages_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    german = "Der Server startet nicht mehr. Das Problem ist die volle Festplatte.\n"
+    path.write_text(f"{german}\nUnfortunatly sombody forgott allmost evrything.\n")
+    told = json.loads(revise(path, "--json"))
+    assert told["text"].startswith(german)
+    after = told["text"].removeprefix(german)
+    assert after.replace(",", "") == "\nUnfortunately somebody forgot almost everything.\n"
+    assert told["sentences"] == 1

@@ -6,9 +6,11 @@ import random
 
 import pytest
 
+from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.incremental import Checker
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
+from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Span, format_of_language, paragraphs
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
@@ -54,9 +56,9 @@ class Parts:
 
         self.checker = Checker(proofread)
 
-    def check(self, draft: Draft, near: int = 0) -> list[Change]:
+    def check(self, draft: Draft, near: int = 0) -> list[Suggestion]:
         spans: list[Span] = []
-        changes: list[Change] = []
+        changes: list[Suggestion] = []
         for checked in self.checker.check(draft, near):
             spans += checked.spans
             changes += checked.changes

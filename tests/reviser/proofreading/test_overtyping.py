@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
-from reviser.proofreading.overtyping import Outlook, OvertypingReader, OvertypingRules
-from reviser.proofreading.reader import Correction, corrected
-from reviser.proofreading.torch_reading import read_overtyping
+from reviser.model.scoring import Outlook
+from reviser.model.torch_decoder import TorchDecoder
+from reviser.proofreading.overtyping import Correction, OvertypingReader, OvertypingRules
+from reviser.proofreading.together import read_overtyping
 from tests.reviser.checkpoints.parts import random_model
 
 KINDS = frozenset({"insert", "move", "stop", "delete"})
@@ -26,6 +27,14 @@ DELETE, STOP = WORDS.delete_id, WORDS.stop_id
 
 # What a model says after some ids: the chances of the next one.
 Model = Callable[[list[int]], dict[int, float]]
+
+
+def corrected(passage: Sequence[int], corrections: Sequence[Correction]) -> list[int]:
+    """The passage with corrections made."""
+    tokens = list(passage)
+    for one in sorted(corrections, key=lambda one: (one.start, one.end), reverse=True):
+        tokens[one.start : one.end] = one.tokens
+    return tokens
 
 
 def outlook(chances: dict[int, float], expected: int) -> Outlook:
@@ -218,7 +227,7 @@ def test_steps_read_little_in_vain() -> None:
 
 
 def test_a_model_that_does_not_overtype_is_refused() -> None:
-    with pytest.raises(ReviserError, match="overtyping"):
+    with pytest.raises(ReviserError, match="not trained to revise"):
         OvertypingRules(Vocabulary(12, kinds=KINDS))
 
 
@@ -230,9 +239,9 @@ def test_together_as_alone_on_torch() -> None:
         return [OvertypingReader(RULES, one, confidence=1e-6, least=1e-9) for one in passages]
 
     together, alone = readers(), readers()
-    read_overtyping(model, together, rows=3)
+    read_overtyping(TorchDecoder(model), together, rows=3)
     for reader in alone:
-        read_overtyping(model, [reader])
+        read_overtyping(TorchDecoder(model), [reader])
     assert any(reader.corrections for reader in together)
     for one, other in zip(together, alone, strict=True):
         assert [(c.start, c.end, c.tokens) for c in one.corrections] == [
@@ -253,7 +262,7 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
         reader.over = True
 
     monkeypatch.setattr(reader, "take", take)
-    read_overtyping(model, [reader])
+    read_overtyping(TorchDecoder(model), [reader])
     with torch.inference_mode():
         chances = model(torch.tensor([reader.ids])).log_softmax(-1)[0, -len(reader.expected) :]
     for row, id, one in zip(chances, reader.expected, told, strict=True):

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reviser.proofreading.document import Draft, safe_selection
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Draft, Proofreader, safe_selection, with_changes
+from reviser.proofreading.suggestion import with_suggestions
 from reviser.prose import Format, format_of, paragraphs, same_structure
 from tests.reviser.proofreading.scripted import Hostile, HostileTokenizer
 from tests.reviser.prose.judges import judged
@@ -28,10 +30,10 @@ def check(
 ) -> int:
     """Proofread a text and hold the result against it; returns how much was changed."""
     policy = Hostile(TOKENIZER, seed)
-    reader = reader or Proofreader(policy, TOKENIZER, confidence=dial, max_actions=60)
+    reader = reader or Proofreader(policy, TOKENIZER, confidence=dial)
     done = reader.proofread(Draft(text, format, WORDS))
     after = done.text
-    assert with_changes(text, done.changes) == after
+    assert with_suggestions(text, done.changes) == after
     # Everything outside prose is what it was, byte for byte.
     prose = [span for paragraph in paragraphs(text, format) for span in paragraph.segments]
     pieces = [text[start:end] for start, end in prose]
@@ -59,7 +61,7 @@ def check(
         )
     # Whichever of the changes are taken, the structure stays.
     some = safe_selection(done.draft, done.changes[seed % 2 :: 2])
-    assert same_structure(text, with_changes(text, some), format)
+    assert same_structure(text, with_suggestions(text, some), format)
     return len(done.changes)
 
 
@@ -102,7 +104,7 @@ def test_realistic_documents_keep_their_structure(path: Path) -> None:
     seed=SEEDS,
 )
 def test_any_text_in_any_format_is_proofread(text: str, format: Format, seed: int) -> None:
-    reader = Proofreader(Hostile(TOKENIZER, seed), TOKENIZER, confidence=0.0, max_actions=40)
+    reader = Proofreader(Hostile(TOKENIZER, seed), TOKENIZER, confidence=0.0)
     after = reader.proofread(Draft(text, format)).text
     assert same_structure(text, after, format)
     assert re.findall(_BREAKS, after) == re.findall(_BREAKS, text)

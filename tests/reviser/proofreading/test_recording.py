@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import dump_trajectories, load_trajectories
 from reviser.core.vocabulary import Vocabulary
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Change, with_changes
 from reviser.proofreading.recording import recorded
+from reviser.proofreading.suggestion import Kind, Suggestion, with_suggestions
 from reviser.session.replay import replay
 from tests.reviser.proofreading.scripted import GPT2, REVISING
 
@@ -27,18 +27,18 @@ def test_it_replays_to_the_corrected_text(text: str, given: list[tuple[int, int,
         place = start + length
         if place > len(text):
             break
-        changes.append(Change(start, text[start:place], new, 0.9, Kind.OTHER))
+        changes.append(Suggestion(Edit(start, text[start:place], new), Kind.OTHER, 0.9))
     run = recorded(text, changes, GPT2, VOCABULARY, "some model")
     (again,) = load_trajectories("run.json", dump_trajectories([run]))
     done = replay(again, GPT2)
     assert done.start_text == text
-    assert done.final_text == with_changes(text, changes) == again.final_text
+    assert done.final_text == with_suggestions(text, changes) == again.final_text
     assert again.model == "some model"
 
 
 def test_only_what_changed_is_written_again() -> None:
     text = "I recieve mail. " * 50 + "The end."
-    changes = [Change(2, "recieve", "receive", 0.9, Kind.SPELLING)]
+    changes = [Suggestion(Edit(2, "recieve", "receive"), Kind.SPELLING, 0.9)]
     run = recorded(text, changes, GPT2, VOCABULARY)
     assert len(run.action_ids) - run.seed_actions < 20
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reviser.proofreading.document import Draft
 from reviser.proofreading.editing.revising import revise
-from reviser.proofreading.proofreader import Change, Draft, Proofreader
+from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Span
 from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
@@ -14,8 +16,8 @@ ONE = "He recieved teh letter."
 
 
 def made(
-    draft: Draft, wanted: Callable[[Change], bool] = lambda change: True
-) -> tuple[str, list[Change]]:
+    draft: Draft, wanted: Callable[[Suggestion], bool] = lambda change: True
+) -> tuple[str, list[Suggestion]]:
     """The text that comes of the last state of each passage, and the changes."""
     proofreader = Proofreader(Scripted(KNOWN), GPT2)
     steps = list(revise(draft, proofreader.proofread, wanted))

@@ -8,9 +8,9 @@ import pytest
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import STREAM
-from reviser.proofreading.changes import Kind
 from reviser.proofreading.project.settings import Settings, settings_for
 from reviser.proofreading.request import Request
+from reviser.proofreading.suggestion import Kind
 
 
 def test_the_nearest_ones_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

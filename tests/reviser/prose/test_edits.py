@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reviser.prose import (
-    Change,
-    Format,
-    apply_edits,
-    paragraphs,
-    safe_edits,
-    same_structure,
-    source_edits,
-)
+from reviser.core.edits import Edit, apply_edits
+from reviser.prose import Format, paragraphs, safe_edits, same_structure, source_edits
 from tests.reviser.prose.timing import least_seconds
 
 
@@ -20,7 +13,7 @@ def changed(text: str, old: str, new: str, format: Format = Format.MARKDOWN) -> 
     """The document after a change of `old`, in the first paragraph that has it, into `new`."""
     found = next(p for p in paragraphs(text, format) if old in p.text)
     start = found.text.index(old)
-    edits = safe_edits(text, format, [(found, [Change(start, start + len(old), new)])])
+    edits = safe_edits(text, format, [(found, [Edit(start, old, new)])])
     return apply_edits(text, edits)
 
 
@@ -114,12 +107,15 @@ def test_a_bad_change_does_not_take_good_ones_with_it() -> None:
     text = "Teh frist *word* of teh text.\n"
     (paragraph,) = paragraphs(text, Format.MARKDOWN)
     changes = [
-        Change(0, 3, "The"),
-        Change(4, 9, "first"),
-        Change(10, 11, ""),
-        Change(11, 15, "`word"),
-        Change(20, 23, "the"),
-        Change(90, 99, "x"),
+        Edit(start, paragraph.text[start:end], new)
+        for start, end, new in (
+            (0, 3, "The"),
+            (4, 9, "first"),
+            (10, 11, ""),
+            (11, 15, "`word"),
+            (20, 23, "the"),
+            (90, 99, "x"),
+        )
     ]
     edits = safe_edits(text, Format.MARKDOWN, [(paragraph, changes)])
     assert apply_edits(text, edits) == "The first *word* of the text.\n"
@@ -129,7 +125,7 @@ def test_what_only_the_whole_document_shows_is_seen() -> None:
     text = "See the page [here] or there.\n\n[here]: http://x\n[there]: http://y\n"
     first = paragraphs(text, Format.MARKDOWN)[0]
     start = first.text.index("there")
-    assert not safe_edits(text, Format.MARKDOWN, [(first, [Change(start, start + 5, "[there]")])])
+    assert not safe_edits(text, Format.MARKDOWN, [(first, [Edit(start, "there", "[there]")])])
 
 
 def test_a_fragment_is_mended_without_its_new_full_stop() -> None:
@@ -140,14 +136,14 @@ def test_a_fragment_is_mended_without_its_new_full_stop() -> None:
 
 def test_edits_of_one_paragraph_need_no_document() -> None:
     (paragraph,) = paragraphs("> Teh\n> end.", Format.MARKDOWN)
-    assert source_edits(paragraph, [Change(0, 7, "The end")]) == [(3, 5, "he")]
+    assert source_edits(paragraph, [Edit(0, "Teh end", "The end")]) == [Edit(3, "eh", "he")]
 
 
 def test_edits_that_overlap_are_refused() -> None:
-    from reviser.prose import SourceEdit
+    from reviser.core.edits import Edit
 
     with pytest.raises(ValueError, match="overlap"):
-        apply_edits("abc", [SourceEdit(0, 2, "x"), SourceEdit(1, 3, "y")])
+        apply_edits("abc", [Edit(0, "ab", "x"), Edit(1, "bc", "y")])
 
 
 def test_structure_is_compared() -> None:
@@ -161,7 +157,7 @@ def test_many_bad_changes_take_time_in_proportion() -> None:
     def seconds(size: int) -> float:
         text = "Some words are here.\n\n" * size
         proposals = [
-            (p, [Change(0, 4, "1. A"), Change(5, 10, "texts")])
+            (p, [Edit(0, "Some", "1. A"), Edit(5, "words", "texts")])
             for p in paragraphs(text, Format.MARKDOWN)
         ]
         assert len(safe_edits(text, Format.MARKDOWN, proposals)) == size

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reviser.core.edits import Edit, apply_edits
 from reviser.prose import (
-    Change,
     Format,
-    apply_edits,
     format_of,
     paragraphs,
     safe_edits,
@@ -99,7 +98,8 @@ def proposals(text: str, format: Format, changes: list[tuple[int, int, list[str]
         some = []
         for place, length, new in changes:
             start = (place * 7 + number * 13) % size
-            some.append(Change(start, min(start + length, size - 1), "".join(new)))
+            end = min(start + length, size - 1)
+            some.append(Edit(start, paragraph.text[start:end], "".join(new)))
         proposed.append((paragraph, some))
     return proposed
 
@@ -179,9 +179,9 @@ def test_any_text_in_any_format_is_read(
 
 @given(st.lists(st.text("ab", min_size=1), min_size=1))
 def test_edits_are_applied_in_the_places_of_the_text(words: list[str]) -> None:
-    from reviser.prose import SourceEdit
+    from reviser.core.edits import Edit
 
     text = " ".join(words)
     starts = [0, *accumulate(len(word) + 1 for word in words)]
-    edits = [SourceEdit(s, s + len(w), w.upper()) for s, w in zip(starts, words, strict=False)]
+    edits = [Edit(s, w, w.upper()) for s, w in zip(starts, words, strict=False)]
     assert apply_edits(text, reversed(edits)) == text.upper()

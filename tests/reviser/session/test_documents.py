@@ -20,6 +20,8 @@ CONTENTS = {
     "utf-8 with mark": b"\xef\xbb\xbfone\r\n",
     "utf-16 little": "\ufeffone 👩‍💻\r\n".encode("utf-16-le"),
     "utf-16 big": "\ufeffone\n".encode("utf-16-be"),
+    "utf-16 without mark": "one\r\ntwo".encode("utf-16-be"),
+    "windows-1252": "“Grüße”, he wrote\r\n".encode("cp1252"),
 }
 
 
@@ -52,13 +54,37 @@ def test_added_lines_end_as_the_others_do(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b"\x00\x01\x02\xff", "binary"), (b"a\x00b", "binary"), (b"caf\xe9", "UTF-8")],
+    [(b"\x00\x01\x02\xff", "binary"), (b"a\x00b", "binary"), (b"caf\xe9 \xff\xff\xff", "UTF-8")],
 )
 def test_what_is_not_text_is_refused(content: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "file.bin"
     path.write_bytes(content)
     with pytest.raises(ReviserError, match=complaint):
         Document.read(path)
+
+
+def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes("naïve\n".encode("cp1252"))
+    document = Document.read(path)
+    for text, complaint in (("na\0ve\n", "NUL"), ("наив\n", "has no “н”"), ("naÃ¯ve\n", "read as")):
+        for write in (document.write, document.update):
+            with pytest.raises(ReviserError, match=complaint):
+                write(text)
+    assert path.read_bytes() == "naïve\n".encode("cp1252")
+    document.update("naïve, too\n")
+    assert path.read_bytes() == "naïve, too\n".encode("cp1252")
+
+
+def test_an_encoding_that_is_named_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_bytes("Привет\r\n".encode("cp1251"))
+    document = Document.read(path, "windows-1251")
+    document.update(document.text + "мир\n")
+    assert path.read_bytes() == "Привет\r\nмир\r\n".encode("cp1251")
+    new = Document.new(tmp_path / "new.txt", "utf-16")
+    new.write("日本\n")
+    assert Document.read(new.path, "utf-16").text == "日本\n"
 
 
 def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:

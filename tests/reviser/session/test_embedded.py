@@ -12,7 +12,8 @@ from reviser.checkpoints.library import embedded_folder
 from reviser.core.actions import Insert
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.sampler import Sampler
-from reviser.proofreading.proofreader import Draft, Proofreader
+from reviser.proofreading.document import Draft
+from reviser.proofreading.pipeline import Proofreader
 from reviser.session.engine import Engine, load_engine
 from training.samples.mixture import Mixture
 
@@ -56,19 +57,17 @@ def test_it_names_its_recipe_and_no_machine() -> None:
     assert metadata["command"] in CARD
 
 
-def test_the_cards_tell_every_command_that_the_runs_noted() -> None:
-    log = ROOT / "docs" / "results" / "log"
-    former = " ".join((log / "former-model.md").read_text("utf-8").replace("\\\n", "").split())
-    pages = ("embedded-training.md", "embedded-fourth-run.md", "embedded-last-runs.md")
-    for names, card, runs in (
-        (pages, former, 6),
-        (("proofreader-run.md", "writer-run.md"), CARD, 2),
-    ):
-        text = "\n".join((log / name).read_text("utf-8") for name in names)
-        commands = re.findall(r"^`(python -m training .*)`$", text, re.MULTILINE)
-        own = [command for command in commands if "--objective ar" not in command]
-        assert len(own) == runs
-        assert [command for command in own if command not in card] == []
+def test_the_card_tells_the_command_of_every_run() -> None:
+    page = (ROOT / "docs" / "results" / "training-runs.md").read_text("utf-8")
+    table = page.split("## The bundled model")[1].split("## ")[0]
+    runs = re.findall(r"^\| (\w+) \| (\d+) \| (\w+) \| ([\d.]+) \|", table, re.MULTILINE)
+    commands = re.findall(r"python -m training run .*?--minutes [\d.]+", CARD)
+    assert len(runs) == len(commands) == 2
+    for (name, seed, commit, minutes), command in zip(runs, commands, strict=True):
+        assert f"--seed {seed} " in command
+        assert f"--out runs/{name} " in command
+        assert round(float(command.split()[-1]), 1) == float(minutes)
+        assert f"commit {commit}, seed {seed}" in CARD
 
 
 def test_it_may_delete_and_so_revise(engine: Engine) -> None:

@@ -16,7 +16,8 @@ from reviser.core.trajectory import Trajectory, dump_trajectories, load_trajecto
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import seed
-from reviser.decoding.sampler import Sampler, Scores
+from reviser.decoding.sampler import Sampler
+from reviser.model.scoring import Scores
 from reviser.session.replay import replay
 from reviser.session.session import NEIGHBOURS, Session
 from reviser.session.windows import Window

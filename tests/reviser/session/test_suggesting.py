@@ -7,10 +7,10 @@ import re
 import pytest
 
 from reviser.decoding.left_to_right import left_to_right
+from reviser.decoding.policy import SessionPolicy
 from reviser.model.layout import Quantisation
 from reviser.session import suggesting
 from reviser.session.engine import Engine, load_engine
-from reviser.session.session import SessionPolicy
 from reviser.session.suggesting import SuggestionRequest, Suggestions
 from tests.lsp_server.models import save_tiny_model
 

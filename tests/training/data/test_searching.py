@@ -17,7 +17,7 @@ import pytest
 from tests.benchmarks.tiny_reviser import base_and_shards
 from tests.commands import start
 from tests.conftest import ROOT
-from training.data import optional_pieces, worse_words
+from training.data import optional_pieces
 from training.data.corpus import Manifest
 from training.data.searching import Kind
 from training.data.shards import Options, tokenise
@@ -25,7 +25,6 @@ from training.data.shards import Options, tokenise
 TEXT = "the tin in a hall, the thin a tin, is ill. a thing is in the tin. all is the a hall. " * 6
 STOPPED = "stopped: the same command goes on with the first unfinished shard"
 EVERYTHING = ("--most", "1000", "--rows", "1")
-WORSE = ("--likely", "1e-6", "--least", "-1000", "--at-once", "1000")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class Command:
 
 
 COMMANDS = [
-    Command("worse_words", worse_words.main, worse_words.KIND, EVERYTHING + WORSE),
     Command("optional_pieces", optional_pieces.main, optional_pieces.KIND, EVERYTHING),
 ]
 both = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -245,7 +245,7 @@ def test_command(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str
     assert main([str(tmp_path / "again"), "--unpack", packed]) == 0
     assert "again: 4 documents" in capsys.readouterr().out
     assert main([out, str(tmp_path / "missing.txt"), "--tokenizer", "gpt2", "--workers", "1"]) == 2
-    assert "missing.txt cannot be read: No such file" in capsys.readouterr().err
+    assert f"there is no file {tmp_path / 'missing.txt'}" in capsys.readouterr().err
     assert main([out, str(source)]) == 2
     assert main([str(tmp_path / "nothing")]) == 2
     assert "there is no file" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from tui.document.disk import OpenFile, plain_newlines
 from tui.document.draft import Draft
@@ -111,7 +111,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_journal_in_use_is_not_offered_and_an_ended_one_is_gone(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.begin(None, "text")
-    journal.note(Change(0, "", "x"))
+    journal.note(Edit(0, "", "x"))
     journal.flush()
     check = f"from pathlib import Path\nfrom tui.document.journal import leftovers\nprint(len(leftovers(Path({str(tmp_path)!r}))))"
     seen = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
@@ -124,8 +124,8 @@ def test_a_journal_in_use_is_not_offered_and_an_ended_one_is_gone(tmp_path: Path
 def test_a_journal_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.begin(None, "text")
-    journal.note(Change(0, "", "first "))
-    journal.note(Change(0, "", "second "))
+    journal.note(Edit(0, "", "first "))
+    journal.note(Edit(0, "", "second "))
     journal.flush()
     (path,) = tmp_path.iterdir()
     data = path.read_bytes()

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from tui.document.draft import Draft, Selection
 
 PIECES = ["a", "word ", "\n", "\r\n", "é", "漢字", "👩‍💻", ""]
@@ -67,10 +67,10 @@ class DraftMachine(RuleBasedStateMachine):
         self.mirror = text
         self.draft.observers.append(self.mirror_change)
 
-    def mirror_change(self, change: Change) -> None:
-        end = change.start + len(change.removed)
-        assert self.mirror[change.start : end] == change.removed
-        self.mirror = self.mirror[: change.start] + change.inserted + self.mirror[end:]
+    def mirror_change(self, change: Edit) -> None:
+        end = change.start + len(change.old)
+        assert self.mirror[change.start : end] == change.old
+        self.mirror = self.mirror[: change.start] + change.new + self.mirror[end:]
 
     @rule(data=st.data(), new=texts)
     def edit(self, data: st.DataObject, new: str) -> None:
@@ -277,7 +277,7 @@ def test_typing_into_the_region_closes_it(place: int) -> None:
 def test_several_changes_are_one_step_and_leave_the_cursor_in_its_place() -> None:
     draft = Draft("teh cat and teh dog")
     draft.select(Selection.at(9))
-    draft.edit_all([Change(0, "teh", "the big"), Change(12, "teh", "a")])
+    draft.edit_all([Edit(0, "teh", "the big"), Edit(12, "teh", "a")])
     assert (draft.text, draft.selection) == ("the big cat and a dog", Selection.at(13))
     assert draft.undoable == 1
     assert draft.undo()
@@ -290,7 +290,7 @@ def test_several_changes_around_an_open_run() -> None:
     draft = Draft("teh cat and teh dog")
     region = draft.open_region(8, 11)
     draft.write_region("or perhaps")
-    draft.edit_all([Change(0, "teh", "the big"), Change(19, "teh", "a")])
+    draft.edit_all([Edit(0, "teh", "the big"), Edit(19, "teh", "a")])
     assert draft.text == "the big cat or perhaps a dog"
     assert (region.start, region.end) == (12, 22)
     assert draft.undo()

@@ -12,9 +12,9 @@ from rich.style import Style
 from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
-from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import drive, editor, notes, strike, toy_engine, until
 from tui.app import EditorApp
 from tui.document.draft import Selection
@@ -78,11 +78,8 @@ def underlined(app: EditorApp, row: int) -> str:
     )
 
 
-@pytest.mark.parametrize("policy", [Scripted, Overtyping])
-def test_mistakes_are_underlined_and_only_what_changed_is_read_again(
-    tmp_path: Path, policy: type[Scripted]
-) -> None:
-    reader = policy(KNOWN)
+def test_mistakes_are_underlined_and_only_what_changed_is_read_again(tmp_path: Path) -> None:
+    reader = Scripted(KNOWN)
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await found(app, pilot, "recieved", "teh", "goes")

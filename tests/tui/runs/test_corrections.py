@@ -12,10 +12,10 @@ from textual.pilot import Pilot
 
 from reviser.core.canvas import Canvas
 from reviser.core.trajectory import load_trajectories
-from reviser.decoding.sampler import Scores
+from reviser.model.scoring import Scores
 from reviser.session.engine import Engine
 from reviser.session.replay import replay
-from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 from tests.tui.driving import QUICK, drive, editor, notes, run_to_the_end, toy_engine, until
 from tests.tui.runs.test_revise import review_in, revise, shown_run
 from tests.tui.test_editing import answer
@@ -43,10 +43,7 @@ def proofread(folder: Path, policy: Scripted | None = None, text: str = TEXT) ->
     return editor(folder, text, PROOFREADING, load=lambda say: engine)
 
 
-@pytest.mark.parametrize("policy", [Scripted, Overtyping])
-def test_what_proofreading_finds_is_made_looked_through_and_undone(
-    tmp_path: Path, policy: type[Scripted]
-) -> None:
+def test_what_proofreading_finds_is_made_looked_through_and_undone(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
         review = await revise(app, pilot, Selection(0, len(TEXT)))
@@ -68,7 +65,7 @@ def test_what_proofreading_finds_is_made_looked_through_and_undone(
         await pilot.press("ctrl+z")
         assert (draft.text, app.sheet.modified, draft.undoable) == (TEXT, False, 0)
 
-    drive(proofread(tmp_path, policy(KNOWN)), script)
+    drive(proofread(tmp_path), script)
 
 
 def test_only_the_paragraph_or_the_selection(tmp_path: Path) -> None:
@@ -188,5 +185,5 @@ def test_models_that_cannot_say_so(tmp_path: Path) -> None:
         await until(pilot, lambda: "revise_temperature of 0" in notes(app))
         assert (app.sheet.draft.text, app.run_now) == (TEXT, None)
 
-    engine = Engine("scripted", Overtyping(KNOWN), GPT2)
+    engine = Engine("scripted", Scripted(KNOWN), GPT2)
     drive(editor(tmp_path, TEXT, QUICK, load=lambda say: engine), freely)

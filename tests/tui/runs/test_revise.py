@@ -185,7 +185,7 @@ def test_steps_are_named_and_counted(tmp_path: Path) -> None:
         assert Statistics.of(run).kinds["replace"] > 0
         assert Statistics.of(run).kinds["stop"] == 4  # the model reads each line by itself
         await pilot.press("f4")
-        await until(pilot, lambda: len(app.desk.panel.query_one("#Log")._lines) == len(run.path))  # type: ignore[attr-defined]
+        await until(pilot, lambda: len(app.desk.panel.query_one("#Log").lines) == len(run.path))
 
     drive(corrected(tmp_path, ("span_delete", "replace")), script)
 

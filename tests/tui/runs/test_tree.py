@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import OptionList
 
-from reviser.core.edits import Change
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from reviser.session.engine import Engine
@@ -29,7 +28,8 @@ from tui.runs.run import Run
 from tui.runs.statistics import Statistics
 from tui.runs.tree import Node, walk
 from tui.widgets.dialogs import Choice
-from tui.widgets.panels import Rows, Timeline
+from tui.widgets.panels import Timeline
+from tui.widgets.rows import Rows
 
 TEXT = "The cat sat on the mat.\n\nThe cat\n"
 SLOW = replace(QUICK, speed=4)
@@ -333,10 +333,10 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         await run_to_the_end(app, pilot)
         run = shown_run(app)
         rows = app.desk.panel.query_one("#Log", Rows)
-        await until(pilot, lambda: len(rows._lines) == len(run.path))
+        await until(pilot, lambda: len(rows.lines) == len(run.path))
         assert rows.has_focus
-        assert rows._lines[1][0].endswith(run.path[1].taken.label)  # type: ignore[union-attr]
-        assert rows._lines[1][1].endswith("%")
+        assert rows.lines[1][0].endswith(run.path[1].taken.label)  # type: ignore[union-attr]
+        assert rows.lines[1][1].endswith("%")
         first_path = list(run.path)
         await pilot.press("home", *["down"] * 4)
         assert run.current is first_path[4]
@@ -360,7 +360,7 @@ def test_the_panels_tell_and_another_option_branches(tmp_path: Path) -> None:
         await pilot.press("right")
         assert app.desk.panel.active == "Branches"
         tree = app.desk.panel.query_one("#Branches", Rows)
-        assert len(tree._lines) == 3
+        assert len(tree.lines) == 3
         await pilot.press("home", "down", "enter")
         assert run.current is first_path[-1]
         assert draft.text == TEXT[:-1] + first_path[-1].text_from(run.original) + "\n"
@@ -478,8 +478,8 @@ def test_the_published_runs_play(tmp_path: Path) -> None:
     published = json.loads(PAPER_TRAJECTORIES.read_text("utf-8"))
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: isinstance(app.screen, Choice))
-        assert app.screen.query_one(OptionList).option_count == len(published)
+        await until(pilot, lambda: isinstance(app.screen, Choice) and app.focused)
+        assert len(app.screen.query_one(Rows).lines) == len(published)
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.run_now is not None)
         run = shown_run(app)
@@ -613,8 +613,8 @@ def test_authors_know_who_wrote_what() -> None:
     draft = Draft("ab")
     run = Run(draft, draft.open_region(1, 1), Node(None, 0))
     taken = Taken(0, "x", "insert", None)
-    for edit in (Change(0, "", "XY"), Change(1, "", "z"), Change(0, "X", "")):
-        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.inserted), taken))
+    for edit in (Edit(0, "", "XY"), Edit(1, "", "z"), Edit(0, "X", "")):
+        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.scrub(2, 0.0)
     assert [node.depth if node else None for node in run.authors] == [1, 2, 1]
     run.scrub(3, 0.0)
@@ -631,8 +631,8 @@ def test_words_alike_are_told_apart() -> None:
     draft = Draft("the stars")
     run = Run(draft, draft.open_region(0, 9), Node(None, 9))
     taken = Taken(0, "x", "insert", None)
-    for edit in (Change(3, "", " sense"), Change(9, "", " sense"), Change(3, " sense", "")):
-        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.inserted), taken))
+    for edit in (Edit(3, "", " sense"), Edit(9, "", " sense"), Edit(3, " sense", "")):
+        run.add_recorded(run.tip.after((edit,), edit.start + len(edit.new), taken))
     run.step(0.0)
     assert [node is run.current for node in run.authors] == [False] * 3 + [True] * 6 + [False] * 6
     run.step(0.0)

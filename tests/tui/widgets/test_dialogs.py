@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from html import unescape
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.tui.driving import drive, editor, until
 from tui.app import EditorApp
 from tui.commands import COMMANDS, TEXT_COMMANDS
 from tui.widgets.dialogs import Choice, Help, Palette, Prompt, Question
+from tui.widgets.rows import Rows
 
 
 def burst(app: EditorApp, *keys: str) -> None:
@@ -48,7 +50,7 @@ async def ask_which(app: EditorApp, pilot: Pilot[None]) -> None:
 async def open_palette(app: EditorApp, pilot: Pilot[None]) -> None:
     await pilot.press("ctrl+p")
     await pilot.press(*"wrap")
-    await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen._list_visible)
+    await until(pilot, lambda: isinstance(app.screen, Palette))
 
 
 DIALOGS = [
@@ -61,6 +63,7 @@ DIALOGS = [
     (ask_which, Choice, ["enter"]),
     (open_palette, Palette, ["escape"]),
     (open_palette, Palette, ["enter"]),
+    (open_palette, Palette, ["pagedown", "pageup", "enter"]),
 ]
 
 
@@ -77,7 +80,7 @@ def test_a_dialog_takes_one_answer_however_fast_the_next_one_comes(tmp_path: Pat
             await until(pilot, lambda dialog=dialog: dialog not in app.screen_stack)
             await alone(app, pilot)
             assert app.is_running
-            chosen = kind is Palette and keys == ["enter"]
+            chosen = kind is Palette and keys[-1] == "enter"
             await until(pilot, lambda wanted=wrapped ^ chosen: app.editor.word_wrap == wanted)
             await pilot.pause()
             assert app.editor.word_wrap == wrapped ^ chosen
@@ -216,9 +219,45 @@ def test_help_names_every_command_with_its_keys(tmp_path: Path) -> None:
 
 def test_the_palette_undoes_and_selects_too(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
-        await pilot.press("x", "ctrl+p", *"undo")
-        await until(pilot, lambda: isinstance(app.screen, Palette) and app.screen._list_visible)
-        await pilot.press("enter")
+        await pilot.press("x", "ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.focused)
+        burst(app, *"undo", "enter")
         await until(pilot, lambda: app.sheet.draft.text == "text")
+
+    drive(editor(tmp_path, "text"), script)
+
+
+def test_the_palette_does_what_its_words_said_when_enter_was_pressed(tmp_path: Path) -> None:
+    """The list of commands is filtered before the next key is handled, so none that was typed away is carried out."""
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.focused)
+        burst(app, *"light", "pageup", "pagedown", " ", "pageup", "enter")
+        await until(pilot, lambda: app.theme == "light")
+        await alone(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, Palette) and app.focused)
+        burst(app, *"nothing at all", "pageup", "enter", "pagedown", "enter")
+        await until(pilot, lambda: app.screen.query_one(Rows).lines == [])
+        burst(app, "escape")
+        await alone(app, pilot)
+        assert app.theme == "light"
+        assert app.sheet.draft.text == "text"
+
+    drive(editor(tmp_path, "text"), script)
+
+
+def test_lists_take_keys_before_they_are_drawn(tmp_path: Path) -> None:
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        for _ in range(3):
+            burst(app, "ctrl+p")
+            # The list is filled, laid out and drawn in several turns of the loop: a key in each of them.
+            for _ in range(200):
+                burst(app, "pageup")
+                await asyncio.sleep(0.0001)
+            await until(pilot, lambda: isinstance(app.screen, Palette) and app.focused)
+            burst(app, "escape")
+            await alone(app, pilot)
 
     drive(editor(tmp_path, "text"), script)

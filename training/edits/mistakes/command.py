@@ -18,6 +18,7 @@ from typing import Annotated
 from reviser.cli.arguments import parsed_command
 from reviser.cli.entry import complain
 from reviser.cli.options import Argument, Option
+from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
@@ -100,7 +101,7 @@ def _make(chosen: MakeOptions) -> None:
         print("\n".join(rows))
     made = {name: count for name, count in source.counts.items() if count}
     print(
-        f"{len(rows):,} passages in {spent:.1f} s, {sum(made.values()):,} mistakes: {made}",
+        f"{counted(len(rows), 'passage')} in {spent:.1f} s, {counted(sum(made.values()), 'mistake')}: {made}",
         file=sys.stderr,
     )
 

@@ -250,24 +250,24 @@ class MadeUpMistakes:
 
 
 class BlendedEdits:
-    """Samples of two sources of edits in one stream: real ones as often as `share` says, the others between them."""
+    """Samples of two sources of edits in one stream: the second's as often as `share` says, the first's between them."""
 
-    def __init__(self, made_up: MadeUpMistakes, real: EditSource, share: float) -> None:
-        self._made_up = made_up
-        self._real = real
+    def __init__(self, first: EditSource, second: EditSource, share: float) -> None:
+        self._first = first
+        self._second = second
         self._share = share
 
     def __len__(self) -> int:
-        return len(self._made_up)
+        return len(self._first)
 
     @property
     def start_id(self) -> int:
-        return self._made_up.start_id
+        return self._first.start_id
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
         numbers = np.arange(start + first, start + last + 1, dtype=np.int64)
-        real_before = np.floor(numbers * self._share).astype(np.int64)
-        begun, ended = int(real_before[0]), int(real_before[-1])
-        real = self._real.histories(epoch, begun, ended)
-        made = self._made_up.histories(epoch, start + first - begun, start + last - ended)
-        return interleaved(made, real, np.diff(real_before) > 0)
+        second_before = np.floor(numbers * self._share).astype(np.int64)
+        begun, ended = int(second_before[0]), int(second_before[-1])
+        others = self._second.histories(epoch, begun, ended)
+        some = self._first.histories(epoch, start + first - begun, start + last - ended)
+        return interleaved(some, others, np.diff(second_before) > 0)

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
-from textual.worker import Worker
 
 from tui.commands import TEXT_COMMANDS
 from tui.document.disk import plain_newlines
 from tui.document.draft import Draft, Kind, Selection
 from tui.sheet import Sheet
+from tui.widgets.keyboard import written_by
+from tui.widgets.order import Begun
 from tui.widgets.text.movements import Movements
 from tui.widgets.text.text_view import TextView
 
-# With one of these a key is a command, also where the terminal sends a character with it.
-_MODIFIERS = {"alt", "ctrl", "super", "meta", "hyper"}
+# What keys write that are not characters by themselves. A line feed is what some terminals send for a pasted line ending.
+_WRITTEN = {"enter": "\n", "shift+enter": "\n", "ctrl+j": "\n", "tab": "\t"}
+
+
+# What undo takes back of typed text at a time: a word or a line ending, with the spaces behind it.
+_STEPS = re.compile(r"(?:\n|\S+)[^\S\n]*|[^\S\n]+")
+# So many characters at once are pasted, not typed.
+_PASTED = 200
+
+
+def typed_text(key: events.Key) -> str | None:
+    """The text that a key stands for; None if it is a command."""
+    return _WRITTEN.get(key.key) or written_by(key)
 
 
 class Editor(TextView, can_focus=True):
@@ -32,6 +46,12 @@ class Editor(TextView, can_focus=True):
         for each in (command, command.selects)
         if each is not None
     ]
+
+    @dataclass
+    class Typed(Message):
+        """Keys that came at once and stand for text."""
+
+        keys: list[events.Key]
 
     def __init__(self, sheet: Sheet, *, id: str | None = None) -> None:
         super().__init__(sheet, id=id)
@@ -75,35 +95,44 @@ class Editor(TextView, can_focus=True):
         Both happen here, so that keys that come faster than they are handled keep their order. A key that
         means nothing now ends here too: further on it could meet what the keys behind it have begun.
         """
-        asking = self._asking is not None and self.app.screen is self._asking
-        if asking or isinstance(self.app.focused, Input):
+        if self._is_left():
             # A key before this one has opened a field or a dialog, and this one is meant for that.
             event.stop()
             await self.app.on_event(events.Key(event.key, event.character))
             return
-        text = {"enter": "\n", "tab": "\t"}.get(event.key)
-        if text is None and event.is_printable and not _MODIFIERS & set(event.key.split("+")):
-            text = event.character
+        text = typed_text(event)
         bound = None if text is not None else self.screen.active_bindings.get(event.key)
         event.stop()
         event.prevent_default()
         if text is not None:
             self.type(text, "typing" if self._draft.selection.empty else "other")
         elif bound is not None and bound.enabled:
-            working = set(self.app.workers)
+            begun = Begun(self.app)
             await self.app.run_action(bound.binding.action, bound.node)
-            await self._let_begin([w for w in self.app.workers if w not in working])
+            await begun.settled()
+            self._asking = self.app.screen if self.app.screen is not self.screen else None
 
-    async def _let_begin(self, commands: list[Worker[object]]) -> None:
-        """Wait until commands that have begun are done or have asked what they want to know.
+    async def on_editor_typed(self, event: Editor.Typed) -> None:
+        """Put what was typed at once into the text, and draw it once; undo takes it back as if typed slowly."""
+        event.stop()
+        if self._is_left():
+            for key in event.keys:
+                await self.on_key(key)
+            return
+        text = "".join(filter(None, map(typed_text, event.keys)))
+        if len(text) > _PASTED:
+            self.type(text)
+            return
+        for piece in _STEPS.findall(text):
+            selection = self._draft.selection
+            kind: Kind = "typing" if selection.empty else "other"
+            self._draft.edit(selection.start, selection.end, piece, kind)
+        self._after_own()
 
-        An app that ends waits for this widget, and its commands go on until then: it must not wait for them.
-        """
-        while self.app.is_running and not all(command.is_finished for command in commands):
-            if self.app.focused not in (self, None):
-                self._asking = self.app.screen if self.app.screen is not self.screen else None
-                return
-            await asyncio.sleep(0)
+    def _is_left(self) -> bool:
+        """Whether keys are meant for a field or a dialog that a key before them has opened."""
+        asking = self._asking is not None and self.app.screen is self._asking
+        return asking or isinstance(self.app.focused, Input)
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()

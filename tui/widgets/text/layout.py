@@ -6,19 +6,23 @@ is on the screen, however long the text and its lines are.
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Protocol
 
-from rich.cells import split_graphemes
+from rich.cells import get_character_cell_size, split_graphemes
 
 # Longer lines are folded into units of this many characters, so that no row costs more than one unit.
 FOLD = 2000
 
+_NON_JOINER, _JOINER, _VARIATION = "\u200c", "\u200d", "\ufe0f"
 # Invisible characters that belong to the character before them.
-_JOINERS = "\u200d\ufe0f"
+_INVISIBLE = (_NON_JOINER, _JOINER, _VARIATION)
+_NO_BREAK = "\u00a0\u2007\u202f"
 _STAND_IN = "·"
 
 
@@ -115,7 +119,7 @@ def _fitting(text: str, cells: list[Cell], first: int, width: int, tab: int) -> 
     x = 0
     for index in range(first, len(cells)):
         cell = cells[index]
-        blank = cell.shown.isspace()
+        blank = cell.shown.isspace() and text[cell.start] not in _NO_BREAK
         size = tab - x % tab if text[cell.start] == "\t" else cell.width
         if x + (0 if blank else size) > width:
             return good if good > first else max(index, first + 1)
@@ -143,9 +147,7 @@ def _row(text: str, cells: list[Cell], tab: int) -> Row:
 
 def _cells(text: str, tab: int) -> list[Cell]:
     """The cells of a whole unit in one long row."""
-    harmless = "".join(
-        [char if char.isprintable() or char in _JOINERS else _STAND_IN for char in text]
-    )
+    harmless = _with_letters_apart("".join([_shown_as(char) for char in text]))
     cells = []
     x = 0
     for start, end, measured in split_graphemes(harmless)[0]:
@@ -159,6 +161,30 @@ def _cells(text: str, tab: int) -> list[Cell]:
         cells.append(Cell(start, end, shown, x, width))
         x += width
     return cells
+
+
+def _shown_as(character: str) -> str:
+    """A character as it can be printed: spaces of all kinds as those of their width, what no terminal shows as a dot."""
+    if character.isprintable() or character in _INVISIBLE:
+        return character
+    if unicodedata.category(character) == "Zs":
+        return character if get_character_cell_size(character) > 1 else " "
+    return _STAND_IN
+
+
+def _with_letters_apart(text: str) -> str:
+    """A text of the same length in which pictures alone are joined; letters beside a joiner fill cells of their own in terminals."""
+    if _JOINER not in text:
+        return text
+    return "".join(
+        _NON_JOINER if char == _JOINER and not _is_picture(before) else char
+        for before, char in pairwise(f" {text}")
+    )
+
+
+def _is_picture(character: str) -> bool:
+    """Whether a character is a symbol or, behind one, tells how that is drawn."""
+    return character == _VARIATION or unicodedata.category(character) in ("So", "Sk")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from tui.widgets.text.viewport import Viewport
 # A word or a search result is looked for no further than this.
 REACH = 4000
 _INDENTED = 200
+# Marks that belong to the character before them and are erased before it.
+_JOINERS = "\u200c\u200d"
 _VERTICAL = ("up", "down", "page_up", "page_down")
 
 
@@ -57,7 +59,7 @@ class Movements:
     def erasing_target(self, where: str, cursor: int) -> int:
         """How far a key erases: Backspace takes the last mark of a combined character, not the whole of it."""
         before = self._buffer.slice(cursor - 1, cursor)
-        if where == "left" and before and unicodedata.combining(before) > 0:
+        if where == "left" and before and (unicodedata.combining(before) or before in _JOINERS):
             return cursor - 1
         return self.target(where, cursor)
 

@@ -14,13 +14,16 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.document.searching import Search
+from tui.document.searching import Search, SearchFailed
 from tui.sheet import Sheet
 from tui.widgets.text.highlights import Overlay
 from tui.widgets.text.movements import REACH
 from tui.widgets.text.painter import Painter
 from tui.widgets.text.styles import TextStyles
 from tui.widgets.text.viewport import Shape, Viewport
+
+# Seconds that marking what is found on the screen may take; what takes longer is not marked any more.
+_MARKING = 0.2
 
 
 class TextView(Widget):
@@ -130,7 +133,12 @@ class TextView(Widget):
         rows, view = self.viewport.rows(), self.viewport.view
         start = max(0, view.real(rows[0].start) - REACH)
         text = self.sheet.draft.buffer.slice(start, view.real(rows[-1].end) + REACH)
-        self._matches = [(start + a, start + b) for a, b in self.search.matches_in(text)]
+        try:
+            found = self.search.matches_in(text, _MARKING)
+        except SearchFailed:
+            self.search = None
+        else:
+            self._matches = [(start + a, start + b) for a, b in found]
 
     def look_again(self) -> None:
         """The text was changed by other hands: the model's, or the disk's."""

@@ -20,8 +20,24 @@ local function is_current(buffer, version)
   return version == nil or version == vim.NIL or known == nil or known == version
 end
 
+local BREAK = vim.api.nvim_replace_termcodes("<C-g>u", true, false, true)
+
+--- Begin a new step of undo with the next change of a buffer.
+local function close_step(buffer)
+  vim.api.nvim_buf_call(buffer, function()
+    vim.cmd("let &g:undolevels = &g:undolevels")
+  end)
+end
+
+--- What the user types on in insert mode is no part of a step that the model has made.
+local function part_from_typing(buffer)
+  if buffer == vim.api.nvim_get_current_buf() and vim.api.nvim_get_mode().mode == "i" then
+    vim.api.nvim_feedkeys(BREAK, "ni", false)
+  end
+end
+
 --- Carry out an edit. Those of one run join into one step of undo, unless something else came between; a
---- change that is put back is a step of its own.
+--- change that is put back is a step of its own. Nothing that the user typed shares a step with them.
 function M.apply_edit(err, params, context, ...)
   local label = params.label or ""
   local run = label:match("^Reviser run (.+)$")
@@ -44,10 +60,13 @@ function M.apply_edit(err, params, context, ...)
     vim.api.nvim_buf_call(buffer, function()
       pcall(vim.cmd, "silent undojoin")
     end)
+  else
+    close_step(buffer)
   end
   local encoding = assert(vim.lsp.get_client_by_id(context.client_id)).offset_encoding
   vim.lsp.util.apply_text_edits(change.edits, buffer, encoding)
   last[buffer] = { run = run, tick = vim.b[buffer].changedtick }
+  part_from_typing(buffer)
   return { applied = true }
 end
 
@@ -87,7 +106,8 @@ function M.on_run(_, params)
       end
     end, FRESH_MS)
     if params.state == "stopped" and params.reason and params.reason ~= vim.NIL and not params.said then
-      vim.notify("reviser: stopped: " .. params.reason, vim.log.levels.INFO)
+      local nothing = vim.deep_equal(params.region.start, params.region["end"]) and "; nothing was written" or ""
+      vim.notify(("reviser: stopped: %s%s"):format(params.reason, nothing), vim.log.levels.INFO)
     end
   end
 end

@@ -27,27 +27,27 @@ from benchmarks.proofreading.calibration.sources import (
 from benchmarks.protocol.runs import Cache
 from reviser.checkpoints import save
 from reviser.checkpoints.description import digest_of
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import HuggingFaceTokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
 from reviser.model.layout import Quantisation
-from reviser.proofreading.calibration import RAW, Calibration
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.proofreader import Proofreader
-from reviser.proofreading.vetoes import Proposal
+from reviser.proofreading.guard.calibration import RAW, Calibration
+from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.suggestion import Kind, Suggestion
 from tests.benchmarks.proofreading.made_up import m2_set, parallel_set
 from tests.reviser.checkpoints.parts import random_model
-from tests.reviser.proofreading.scripted import GPT2, REVISING, Overtyping
+from tests.reviser.proofreading.scripted import GPT2, REVISING, Scripted
 from tests.reviser.proofreading.taught import tokenizer_of
 
 KINDS = (Kind.SPELLING, Kind.ARTICLE, Kind.OTHER)
 TRUE = Calibration("a model", -1.0, 0.7, {Kind.SPELLING: 2.0, Kind.ARTICLE: 0.0, Kind.OTHER: -1.0})
 
 
-def change(text: str, old: str, new: str) -> Proposal:
+def change(text: str, old: str, new: str) -> Suggestion:
     start = text.index(old)
-    return Proposal(start, start + len(old), old, new, 0.5, Kind.OTHER)
+    return Suggestion(Edit(start, old, new), Kind.OTHER, 0.5)
 
 
 def drawn(count: int, seed: int = 0) -> list[Candidate]:
@@ -123,7 +123,7 @@ def test_texts_of_files(tmp_path: Path) -> None:
 
 
 def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
-    policy = Overtyping({"teh": ("the", 0.4), "house": ("car", 0.2)})
+    policy = Scripted({"teh": ("the", 0.4), "house": ("car", 0.2)})
     texts = tuple(
         Text(f"I like teh house {word}.", 1, (f"I like the house {word}.",)) for word in "abc"
     )

@@ -24,8 +24,8 @@ from reviser.decoding.batch.validity import Rules
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser
+from reviser.model.torch_decoder import TorchDecoder
 from reviser.native.choosing import with_sharper_moves
 from reviser.native.top_k import top_k_in_numpy
 from tests.toys import VOCABULARY, toy_model

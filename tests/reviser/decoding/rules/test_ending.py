@@ -12,7 +12,8 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import Rollout, seed
 from reviser.decoding.rules.ending import NEAR, Ending
-from reviser.decoding.sampler import Sampler, Scores
+from reviser.decoding.sampler import Sampler
+from reviser.model.scoring import Scores
 from tests.toys import VOCABULARY, ToyTokenizer
 
 SENTENCE = "so it is. "
@@ -36,8 +37,9 @@ class Saying:
 def test_a_run_near_its_limit_ends_with_a_sentence(limit: int) -> None:
     tokenizer = ToyTokenizer()
     canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
-    policy = Ending(Saying(tokenizer, SENTENCE), tokenizer, len(history), limit)
-    run = Rollout(policy, canvas, history, Sampler(0.0), max_actions=limit)
+    rules = [Ending(VOCABULARY, tokenizer, len(history), limit)]
+    said = Saying(tokenizer, SENTENCE)
+    run = Rollout(said, canvas, history, Sampler(0.0), rules=rules, max_actions=limit)
     taken = len(list(run))
     assert run.ending == "stop"
     assert NEAR * limit <= taken - 1 <= NEAR * limit + len(tokenizer.encode(SENTENCE))
@@ -48,8 +50,9 @@ def test_a_run_near_its_limit_ends_with_a_sentence(limit: int) -> None:
 def test_a_run_without_an_end_of_a_sentence_goes_on_to_its_limit() -> None:
     tokenizer = ToyTokenizer()
     canvas, history = seed(VOCABULARY, tokenizer.encode("Well, "))
-    policy = Ending(Saying(tokenizer, "and so on "), tokenizer, len(history), 64)
-    run = Rollout(policy, canvas, history, Sampler(0.0), max_actions=64)
+    rules = [Ending(VOCABULARY, tokenizer, len(history), 64)]
+    said = Saying(tokenizer, "and so on ")
+    run = Rollout(said, canvas, history, Sampler(0.0), rules=rules, max_actions=64)
     assert len(list(run)) == 64
     assert run.ending == "limit"
 
@@ -76,9 +79,9 @@ def test_no_run_stops_where_the_text_plainly_goes_on(text: str, may_stop: bool) 
         canvas, history = seed(VOCABULARY, [], tokenizer.encode(suffix))
         for token in tokenizer.encode(text):
             canvas.apply(Insert(token))
-        policy = Ending(Saying(tokenizer, "well"), tokenizer, len(history), 1000)
-        scores = policy.scores(history, canvas)
-        assert scores is not None
+        rule = Ending(VOCABULARY, tokenizer, len(history), 1000)
+        scores = np.zeros(VOCABULARY.size, dtype=np.float32)
+        rule.change(scores, history, canvas)
         # What fills a gap may end anywhere.
         assert np.isfinite(scores[VOCABULARY.stop_id]) == (may_stop or bool(suffix))
 
@@ -90,7 +93,7 @@ def test_no_item_of_a_list_stays_empty() -> None:
         canvas, history = seed(VOCABULARY, [])
         for token in tokenizer.encode(text):
             canvas.apply(Insert(token))
-        policy = Ending(Saying(tokenizer, "well"), tokenizer, len(history), 1000)
-        scores = policy.scores(history, canvas)
-        assert scores is not None
+        rule = Ending(VOCABULARY, tokenizer, len(history), 1000)
+        scores = np.zeros(VOCABULARY.size, dtype=np.float32)
+        rule.change(scores, history, canvas)
         assert np.isfinite(scores[line]) == may_break

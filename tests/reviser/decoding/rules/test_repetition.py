@@ -24,7 +24,9 @@ from reviser.decoding.rules.repetition import (
     Unrepeated,
     UnrepeatedPhrases,
 )
-from reviser.decoding.sampler import Sampler, Scores
+from reviser.decoding.rules.rule import RuledScores
+from reviser.decoding.sampler import Sampler
+from reviser.model.scoring import Scores
 from tests.toys import VOCABULARY, ToyTokenizer
 
 
@@ -75,20 +77,18 @@ class CountingTokenizer(ToyTokenizer):
 def test_rules_look_at_no_token_before_it_is_met() -> None:
     """A vocabulary has tens of thousands of them, and to look at all would delay the first action."""
     tokenizer = CountingTokenizer()
-    phrases = UnrepeatedPhrases(Unrepeated(Even([1, 2, 3]), 4, tokenizer), tokenizer)
+    rules = [Unrepeated(4, tokenizer), UnrepeatedPhrases(tokenizer)]
     assert tokenizer.asked == 0
     canvas, history = seed(VOCABULARY, [])
-    for _ in Rollout(phrases, canvas, history, Sampler.greedy(), max_actions=12):
-        pass
+    list(Rollout(Even([1, 2, 3]), canvas, history, Sampler.greedy(), rules=rules, max_actions=12))
     assert 0 < tokenizer.asked <= 2 * len(set(canvas.tokens))
 
 
 def test_a_loop_is_left() -> None:
     for size, favourites in ((4, [1, 2, 3]), (6, [5]), (8, [1, 2, 3, 4, 5])):
         canvas, history = seed(VOCABULARY, [])
-        policy = Unrepeated(Even(favourites), size)
-        run = Rollout(policy, canvas, history, Sampler.greedy(), max_actions=60)
-        list(run)
+        policy, rules = Even(favourites), [Unrepeated(size)]
+        list(Rollout(policy, canvas, history, Sampler.greedy(), rules=rules, max_actions=60))
         tokens = canvas.tokens
         windows = [tuple(tokens[at : at + size]) for at in range(len(tokens) - size + 1)]
         assert len(windows) == len(set(windows)) > 10
@@ -98,12 +98,12 @@ def test_scores_of_a_policy_stay_as_they_were() -> None:
     canvas, history = seed(VOCABULARY, [1, 2, 3, 1, 2])
     policy = Even([7])
     kept = policy.scores(history, canvas)
-    made = Unrepeated(policy, 3).scores(history, canvas)
-    assert made is not None
+    made = RuledScores([Unrepeated(3)]).changed(kept, history, canvas)
     assert np.flatnonzero(~np.isfinite(made)).tolist() == [3]
     assert np.isfinite(kept).all()
     short, empty = seed(VOCABULARY, [1])
-    assert Unrepeated(policy, 3).scores(empty, short) is not None
+    assert np.isfinite(RuledScores([Unrepeated(3)]).changed(kept, empty, short)).all()
+    assert RuledScores([]).changed(kept, history, canvas) is kept
 
 
 class Asked:
@@ -128,10 +128,9 @@ def change_of(text: str, said: str, word: str, chance: float = 0.3) -> float:
     canvas, history = seed(VOCABULARY, [])
     for one in tokenizer.encode(text + said):
         canvas.apply(Insert(one))
-    policy = Asked(token, chance)
-    made = UnrepeatedPhrases(policy, tokenizer).scores(history, canvas)
-    assert made is not None
-    return float(policy.scores(history, canvas)[token] - made[token])
+    scores = Asked(token, chance).scores(history, canvas)
+    made = RuledScores([UnrepeatedPhrases(tokenizer)]).changed(scores, history, canvas)
+    return float(scores[token] - made[token])
 
 
 def test_the_longer_a_repeated_phrase_the_less_likely_its_next_word() -> None:
@@ -199,9 +198,9 @@ def test_marks_between_the_words_of_a_phrase_do_not_matter() -> None:
 def test_a_run_may_repeat_what_it_was_given_and_leaves_its_own_loops() -> None:
     tokenizer = ToyTokenizer()
     said = tokenizer.encode(" the cat sat on")
-    policy = UnrepeatedPhrases(Even(said), tokenizer)
+    rules = [UnrepeatedPhrases(tokenizer)]
     canvas, history = seed(VOCABULARY, said)
-    list(Rollout(policy, canvas, history, Sampler.greedy(), max_actions=60))
+    list(Rollout(Even(said), canvas, history, Sampler.greedy(), rules=rules, max_actions=60))
     own = canvas.tokens[len(said) :]
     # The phrase of the prefix is written once.
     assert own[: len(said)] == said
@@ -220,17 +219,17 @@ def test_a_word_that_was_begun_may_be_ended() -> None:
     piece = text[-1]
     canvas, history = seed(VOCABULARY, [*text, *text[:-1]])
     for known, banned in ((None, True), (tokenizer, False)):
-        made = Unrepeated(Even([1]), 3, known).scores(history, canvas)
-        assert made is not None
+        scores = Even([1]).scores(history, canvas)
+        made = RuledScores([Unrepeated(3, known)]).changed(scores, history, canvas)
         assert bool(np.isinf(made[piece])) == banned
 
 
 def test_marks_and_lines_may_be_repeated() -> None:
     tokenizer = ToyTokenizer()
     list_item = tokenizer.encode("\n- [")
-    policy = UnrepeatedPhrases(Even(list_item), tokenizer)
+    rules = [UnrepeatedPhrases(tokenizer)]
     canvas, history = seed(VOCABULARY, [])
-    list(Rollout(policy, canvas, history, Sampler.greedy(), max_actions=24))
+    list(Rollout(Even(list_item), canvas, history, Sampler.greedy(), rules=rules, max_actions=24))
     assert canvas.tokens == (list_item * 24)[:24]
 
 
@@ -243,15 +242,18 @@ def test_rules_that_follow_a_run_say_what_new_ones_say(
     words = [256, 257, 258, *b"c.\n4"]
     vocabulary = replace(VOCABULARY, kinds=PAPER_KINDS | {"delete"})
 
-    def rules() -> UnrepeatedPhrases:
-        return UnrepeatedPhrases(Unrepeated(Even(words), 4, tokenizer), tokenizer)
+    def rules() -> RuledScores:
+        return RuledScores([Unrepeated(4, tokenizer), UnrepeatedPhrases(tokenizer)])
+
+    def said(ruled: RuledScores, canvas: Canvas) -> Scores:
+        return ruled.changed(Even(words).scores(history, canvas), history, canvas)
 
     canvas, history = seed(vocabulary, (words * 2)[:before], (words * 2)[:behind])
     followed = rules()
     for number in choices:
         if number % 19 == 0:
             other = Canvas(vocabulary, [*canvas.tokens, *words[: number % 5]])
-            followed.scores(history, other)
+            said(followed, other)
         if number % 23 == 0 and canvas.redoable:
             canvas.redo()
         elif number % 17 == 0 and canvas.undoable:
@@ -262,7 +264,4 @@ def test_rules_that_follow_a_run_say_what_new_ones_say(
                 canvas.apply(canvas.action(others[number % len(others)]))
         else:
             canvas.apply(Insert(words[number % len(words)]))
-        made = followed.scores(history, canvas)
-        assert made is not None
-        # The array is used again.
-        assert made.tolist() == rules().scores(history, canvas).tolist()  # type: ignore[union-attr]
+        assert said(followed, canvas).tolist() == said(rules(), canvas).tolist()

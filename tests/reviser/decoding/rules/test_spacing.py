@@ -78,22 +78,12 @@ def test_neither_a_replacement_nor_a_removal_brings_a_word_there() -> None:
         TOKENIZER.size, extensions=("replace",), kinds=frozenset({*KINDS, "replace"})
     )
 
-    class Even:
-        """Finds all actions as good."""
-
-        def __init__(self) -> None:
-            self.vocabulary = vocabulary
-
-        def scores(self, history: object, canvas: Canvas) -> object:
-            return np.zeros(vocabulary.size, dtype=np.float32)
-
     prefix, space, the = TOKENIZER.encode("sat."), ord(" "), TOKENIZER.encode("The")[0]
     canvas = Canvas(vocabulary, [*prefix, space, the], prefix=len(prefix), cursor=len(prefix) + 1)
-    policy = Spaced(Even(), TOKENIZER)  # type: ignore[arg-type]
+    scores = np.zeros(vocabulary.size, dtype=np.float32)
+    Spaced(TOKENIZER).change(scores, [], canvas)
 
     def allows(action: Action | int) -> bool:
-        scores = policy.scores([], canvas)
-        assert scores is not None
         id = action if isinstance(action, int) else vocabulary.id(action)
         return bool(scores[id] == 0)
 

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from reviser.checkpoints.description import digest_of
 from reviser.checkpoints.library import embedded_folder
 from reviser.core.canvas import Canvas
+from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
-from reviser.decoding.sampler import Scores
-from reviser.proofreading.calibration import (
+from reviser.model.scoring import Scores
+from reviser.proofreading.candidates import first_suggestions
+from reviser.proofreading.changes import kind_of
+from reviser.proofreading.document import Draft
+from reviser.proofreading.guard.calibration import (
     FEATURES,
     LEAST_CHANCE,
     RAW,
@@ -26,10 +30,9 @@ from reviser.proofreading.calibration import (
     log_odds,
     logistic,
 )
-from reviser.proofreading.changes import Kind, kind_of
-from reviser.proofreading.proofreader import Draft, Proofreader
-from reviser.proofreading.vetoes import Proposal
-from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.suggestion import Kind, Suggestion
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
 # Slips of spelling are right more often than their chance says, articles less often.
 FITTED = Calibration(
@@ -82,13 +85,13 @@ def test_chances_and_odds() -> None:
 
 
 def test_each_change_of_a_sentence_is_judged_beside_the_others() -> None:
-    slip = Proposal(0, 3, "teh", "the", 0.4, Kind.SPELLING)
-    article = Proposal(9, 10, "a", "an", 0.7, Kind.ARTICLE)
+    slip = Suggestion(Edit(0, "teh", "the"), Kind.SPELLING, 0.4)
+    article = Suggestion(Edit(9, "a", "an"), Kind.ARTICLE, 0.7)
     (alone,) = FITTED.judged([slip])
     beside, other = FITTED.judged([slip, article])
     assert 0.4 < alone.confidence < beside.confidence
     assert other.confidence < 0.7
-    assert (alone.others, beside.others) == (0.0, pytest.approx(0.7))
+    assert (alone.evidence.others, beside.evidence.others) == (0.0, pytest.approx(0.7))
     assert [one.confidence for one in RAW.judged([slip, article])] == [0.4, 0.7]
     assert FITTED.judged([slip], made=0.7)[0] == beside
 
@@ -140,7 +143,7 @@ def test_a_file_has_it_all(tmp_path: Path) -> None:
     assert Calibration.from_dict(json.loads(json.dumps(FITTED.to_dict()))) == FITTED
     path = tmp_path / "calibration.json"
     path.write_text(json.dumps(FITTED.to_dict()))
-    policy = Overtyping({})
+    policy = Scripted({})
     assert calibration_for(policy, path) is RAW
     policy.digest = "another model"  # type: ignore[attr-defined]
     assert calibration_for(policy, path) is RAW
@@ -180,7 +183,7 @@ def test_a_digest_tells_weights_apart(tmp_path: Path) -> None:
     assert len(digests) == 3
 
 
-class Counting(Overtyping):
+class Counting(Scripted):
     """Counts what it is asked."""
 
     asked = 0
@@ -194,11 +197,10 @@ UNSURE: Known = {"becuse": ("because", 0.3), "a old": ("an old", 0.7), "car": ("
 TEXT = "It is a old house, becuse I like my car."
 
 
-@pytest.mark.parametrize("policy", [Overtyping, Scripted])
-def test_the_dial_is_about_calibrated_confidence(policy: type[Scripted]) -> None:
-    raw = Proofreader(policy(UNSURE), GPT2, phrases=False).proofread(Draft(TEXT))
+def test_the_dial_is_about_calibrated_confidence() -> None:
+    raw = Proofreader(Scripted(UNSURE), GPT2, phrases=False).proofread(Draft(TEXT))
     assert raw.text == "It is an old house, becuse I like my car."
-    reader = Proofreader(policy(UNSURE), GPT2, phrases=False, calibration=FITTED)
+    reader = Proofreader(Scripted(UNSURE), GPT2, phrases=False, calibration=FITTED)
     done = reader.proofread(Draft(TEXT))
     # The article is doubted now. No word needs more than the dial says because it is far from the old one.
     assert done.text == "It is a old house, because I like my train."
@@ -206,26 +208,23 @@ def test_the_dial_is_about_calibrated_confidence(policy: type[Scripted]) -> None
     assert slip.confidence == pytest.approx(
         FITTED.confidence(0.3, Kind.SPELLING, features_of("becuse", "because", 1.3)), abs=0.01
     )
-    strict = Proofreader(policy(UNSURE), GPT2, phrases=False, confidence=0.8, calibration=FITTED)
+    strict = Proofreader(Scripted(UNSURE), GPT2, phrases=False, confidence=0.8, calibration=FITTED)
     assert strict.proofread(Draft(TEXT)).text == "It is a old house, because I like my car."
 
 
-@pytest.mark.parametrize("policy", [Overtyping, Scripted])
-def test_what_was_corrected_before_makes_another_change_of_its_sentence_likelier(
-    policy: type[Scripted],
-) -> None:
+def test_what_was_corrected_before_makes_another_change_of_its_sentence_likelier() -> None:
     """A rule corrects "he have"; the doubtful change is made in that sentence, and in no other."""
     doubtful: Known = {"car": ("cars", 0.4)}
     text = "I think he have my car. I like my car."
     plain = Calibration("a model", weights=(0.0,) * len(FEATURES))
     beside = Calibration("a model", weights=(2.0,) + (0.0,) * (len(FEATURES) - 1))
     made = {
-        name: Proofreader(policy(doubtful), GPT2, calibration=which).proofread(Draft(text)).text
+        name: Proofreader(Scripted(doubtful), GPT2, calibration=which).proofread(Draft(text)).text
         for name, which in (("plain", plain), ("beside", beside))
     }
     assert made["plain"] == "I think he has my car. I like my car."
     assert made["beside"] == "I think he has my cars. I like my car."
-    alone = Proofreader(policy(doubtful), GPT2, calibration=beside, phrases=False)
+    alone = Proofreader(Scripted(doubtful), GPT2, calibration=beside, phrases=False)
     assert alone.proofread(Draft(text)).text == text
 
 
@@ -240,7 +239,7 @@ def test_a_sentence_without_anything_likely_costs_its_reading_alone() -> None:
     assert FITTED.search(0.5).least < 0.07 < FITTED.search(0.5).rousing
     assert asked[0] == asked[1] == asked[2]
     policy = Counting(unlikely)
-    assert Proofreader(policy, GPT2).candidates([Draft("I like mail.")])[0]
+    assert first_suggestions(Proofreader(policy, GPT2), [Draft("I like mail.")])[0]
     assert policy.asked > asked[0]
 
 
@@ -250,7 +249,7 @@ def test_candidates_have_the_models_own_chances_and_are_not_made() -> None:
         Draft("All is well.\n\nIt is a old house, becuse my car left at 2 o'clock."),
         Draft("Fine."),
     ]
-    some, none = Proofreader(Overtyping(known), GPT2, calibration=FITTED).candidates(drafts)
+    some, none = first_suggestions(Proofreader(Scripted(known), GPT2, calibration=FITTED), drafts)
     assert [(one.old, one.new, round(one.confidence, 2)) for one in some] == [
         ("a", "an", 0.7),
         ("becuse", "because", 0.3),
@@ -258,5 +257,5 @@ def test_candidates_have_the_models_own_chances_and_are_not_made() -> None:
     ]
     assert all(drafts[0].text[one.start : one.end] == one.old for one in some)
     # What a veto is against has a say in how many changes a sentence has.
-    assert [round(one.others, 1) for one in some] == [1.8, 2.2, 1.9]
+    assert [round(one.evidence.others, 1) for one in some] == [1.8, 2.2, 1.9]
     assert none == []

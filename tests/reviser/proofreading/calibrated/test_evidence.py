@@ -9,8 +9,17 @@ from typing import Any
 
 import pytest
 
-from reviser.proofreading import proofreader
-from reviser.proofreading.calibration import (
+from reviser.core.edits import Edit
+from reviser.model.scoring import Outlook, Questions
+from reviser.proofreading.document import Draft
+from reviser.proofreading.evidence.readings import (
+    BEHIND,
+    LeftToRight,
+    Question,
+    readings,
+    shared,
+)
+from reviser.proofreading.guard.calibration import (
     BETTER,
     FOLLOWED,
     LEAST_CHANCE,
@@ -22,20 +31,13 @@ from reviser.proofreading.calibration import (
     Search,
     calibration_for,
 )
-from reviser.proofreading.changes import Kind
-from reviser.proofreading.evidence.readings import (
-    BEHIND,
-    LeftToRight,
-    Question,
-    readings,
-    shared,
-)
-from reviser.proofreading.overtyping import Outlook, OvertypingRules, Questions
-from reviser.proofreading.proofreader import Change, Draft, Proofreader
+from reviser.proofreading.guard.guard import Guard
+from reviser.proofreading.overtyping import OvertypingRules
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.reading import Passage, overtype, rules_for
-from reviser.proofreading.vetoes import Proposal
+from reviser.proofreading.stages import model
+from reviser.proofreading.suggestion import Evidence, Kind, Suggestion
 from reviser.session.engine import Engine, load_engine
-from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
 TEXT = "He go to school every day, and he like it."
 CHANGED = (
@@ -147,9 +149,9 @@ READING = Calibration("a model", -0.5, 0.8, reading=0.6)
 
 
 def test_what_reads_worse_needs_more() -> None:
-    change = Proposal(0, 2, "go", "goes", 0.7, Kind.AGREEMENT)
+    change = Suggestion(Edit(0, "go", "goes"), Kind.AGREEMENT, 0.7)
     sure = [
-        READING.judged([replace(change, reading=reading)])[0].confidence
+        READING.judged([replace(change, evidence=Evidence(reading=reading))])[0].confidence
         for reading in (WORSE, -1.0, 0.0, BETTER)
     ]
     assert sure == sorted(sure)
@@ -175,19 +177,13 @@ def test_where_nothing_is_looked_for_nothing_could_be_accepted(dial: float) -> N
         rousing = found.search(dial).rousing
         assert LEAST_READ <= rousing <= max(dial, LEAST_READ)
         # As likely as a change can be there, among as many others, and read as well as can be, or not at all.
-        change = Proposal(0, 2, "go", "goes", rousing - 1e-6, Kind.AGREEMENT, reading=BETTER)
+        change = Suggestion(
+            Edit(0, "go", "goes"), Kind.AGREEMENT, rousing - 1e-6, evidence=Evidence(reading=BETTER)
+        )
         if rousing > LEAST_READ:
             assert max(one.confidence for one in found.judged([change] * 20)) < dial
-        unread = replace(change, reading=None)
+        unread = replace(change, evidence=Evidence())
         assert found.judged([unread])[0].confidence < max(dial, LEAST_READ)
-
-
-def test_a_model_that_does_not_overtype_reads_nothing() -> None:
-    known: Known = {"teh": ("the", 0.9)}
-    reader = Proofreader(Scripted(known), GPT2, calibration=READING)
-    done = reader.proofread(Draft("I like teh house."))
-    assert done.text == "I like the house."
-    assert done.changes[0].confidence == pytest.approx(0.9, abs=0.01)
 
 
 # The proofreader ---------------------------------------------------------------------------------
@@ -215,13 +211,13 @@ def test_what_could_not_be_accepted_is_not_read(
 ) -> None:
     """And the changes are the same, to the last bit, as if all of it were."""
     asked: list[Question] = []
-    real = proofreader.sentence_readings
+    real = model.readings
 
     def counted(*given: Any) -> list[list[float | None]]:
         asked.extend(given[-1])
         return real(*given)
 
-    monkeypatch.setattr(proofreader, "sentence_readings", counted)
+    monkeypatch.setattr(model, "readings", counted)
     texts = (
         "He go to school every day and like it, because of teachers is kind for him.",
         "In my opinion people should to think about the future of world more often.",
@@ -230,14 +226,14 @@ def test_what_could_not_be_accepted_is_not_read(
     )
     drafts = [Draft(text) for text in texts]
 
-    def run(dial: float) -> tuple[list[Change], int]:
+    def run(dial: float) -> tuple[list[Suggestion], int]:
         asked.clear()
         done = Proofreader(engine.policy, engine.tokenizer, confidence=dial).proofread_all(drafts)
         changes = [change for one in done for change in one.changes]
         return changes, sum(len(one.changed) for one in asked)
 
     few = {dial: run(dial) for dial in (0.5, 0.9)}
-    monkeypatch.setattr(proofreader._Work, "hopeful", lambda work, passage, found: set(found))
+    monkeypatch.setattr(Guard, "hopeful", lambda guard, sentence, found: set(found))
     for dial, (changes, readings_made) in few.items():
         all_changes, all_readings = run(dial)
         assert changes == all_changes
@@ -257,24 +253,6 @@ def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
         assert [one.confidence for one in alone.changes] == pytest.approx(
             [one.confidence for one in done.changes], abs=1e-3
         )
-
-
-def test_what_is_undecided_is_told_and_not_made(engine: Engine) -> None:
-    reader = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False)
-    (found,) = reader.examined([Draft("He go to shcool every day.")], 0.15)
-    assert found.text == "He go to school every day."
-    assert [(one.old, one.new) for one in found.spelled] == [("shcool", "school")]
-    one = next(one for one in found.undecided if one.proposal.old == "go")
-    assert one.proposal.confidence >= 0.15
-    assert one.needed == 0.5
-    decoded = [
-        b"".join(map(engine.tokenizer.token_bytes, tokens)).decode()
-        for tokens in (one.question.sentence.tokens, one.question.changed[0])
-    ]
-    assert decoded == [
-        "He go to school every day.",
-        f"He {one.proposal.new} to school every day.",
-    ]
 
 
 def test_the_bundled_model_has_its_calibration(engine: Engine) -> None:

@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.incremental import Checker
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Draft, Proofread, Proofreader, with_changes
+from reviser.proofreading.suggestion import Kind, with_suggestions
 from reviser.prose import Format, Span
-from tests.reviser.proofreading.scripted import GPT2, Known, Overtyping, Scripted
+from tests.reviser.proofreading.scripted import GPT2, Known, Scripted
 
 WRAPPED = "He went to the\nthe shop and said me\nthat it is a old one.\n"
 
@@ -28,7 +29,7 @@ def proofread(
 ) -> Proofread:
     reader = Proofreader(Scripted(known or {}), GPT2, confidence=confidence, kinds=kinds)
     done = reader.proofread(Draft(text, format, words or Words(), within))
-    assert with_changes(text, done.changes) == done.text
+    assert with_suggestions(text, done.changes) == done.text
     assert all(text[one.start : one.end] == one.old for one in done.changes)
     return done
 
@@ -42,8 +43,7 @@ def test_sure_mistakes_are_corrected_whatever_the_model_says() -> None:
         ("about", "", Kind.PREPOSITION),
     ]
     assert all(one.confidence == 0.95 for one in done.changes)
-    # Of a model that overtypes, too.
-    reader = Proofreader(Overtyping({}), GPT2)
+    reader = Proofreader(Scripted({}), GPT2)
     assert reader.proofread(Draft("I saw the the cat.")).text == "I saw the cat."
     without = Proofreader(Scripted({}), GPT2, phrases=False)
     assert without.proofread(Draft("I saw the the cat.")).changes == ()
@@ -109,7 +109,7 @@ def test_what_was_corrected_stays_as_it_is() -> None:
 
 def test_nothing_is_loaded_before_a_text_is_proofread() -> None:
     program = (
-        "import json, sys; import reviser.proofreading.proofreader; "
+        "import json, sys; import reviser.proofreading.pipeline; "
         "print(json.dumps([name for name in sys.modules if '.phrases' in name]))"
     )
     shown = subprocess.run(

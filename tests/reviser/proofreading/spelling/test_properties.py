@@ -11,22 +11,16 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reviser.core.edits import Edit, apply_edits
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.decoding.torch_policy import TorchDecoder
 from reviser.model import Reviser, preset
+from reviser.model.torch_decoder import TorchDecoder
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Proofreader
 from reviser.proofreading.reading import Passage
-from reviser.proofreading.spelling.speller import Strange, speller_for
-from reviser.prose import (
-    Change,
-    Format,
-    apply_edits,
-    format_of,
-    paragraphs,
-    safe_edits,
-)
+from reviser.proofreading.spelling.speller import UnknownWords, speller_for
+from reviser.prose import Format, format_of, paragraphs, safe_edits
 from tests.reviser.proofreading.scripted import REVISING
 from tests.reviser.proofreading.test_properties import check
 from tests.reviser.prose.test_properties import DOCUMENTS, EXAMPLES, PIECES, documents
@@ -58,7 +52,7 @@ QUICK_POLICY = ModelPolicy(quick_decoder(MODEL), VOCABULARY)
 def misspelt(text: str, format: Format, number: int) -> str:
     """A document with unknown words in the place of some words of its prose."""
     changes = [
-        (paragraph, [Change(*found.span(), WRONG[(number + at) % len(WRONG)])])
+        (paragraph, [Edit(found.start(), found[0], WRONG[(number + at) % len(WRONG)])])
         for paragraph in paragraphs(text, format)
         for at, found in enumerate(re.finditer(r"[^\W\d_]+", paragraph.text))
         if (number + at) % 3 == 0
@@ -96,7 +90,7 @@ def test_chances_are_those_of_the_model() -> None:
     (paragraph,) = paragraphs(text, Format.PLAIN)
     unknown = speller.unknown(paragraph, Words(), frozenset())
     tokens = TOKENIZER.encode(text)
-    ((place,),) = speller.judged([Strange(Passage(tokens), text, unknown)], thoroughly=True)
+    ((place,),) = speller.judged([UnknownWords(Passage(tokens), text, unknown)], thoroughly=True)
 
     @torch.inference_mode()
     def chance(before: list[int], wanted: list[int]) -> float:

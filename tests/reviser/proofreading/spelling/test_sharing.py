@@ -9,14 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviser.proofreading.calibration import Search
-from reviser.proofreading.overtyping import InTurn, Outlook, OvertypingReader, OvertypingRules
-from reviser.proofreading.proofreader import Draft, Proofread, Proofreader
-from reviser.proofreading.reader import Correction
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.policy import SessionPolicy
+from reviser.model.scoring import Outlook
+from reviser.proofreading.document import Draft, Proofread
+from reviser.proofreading.guard.calibration import Search
+from reviser.proofreading.overtyping import Correction, InTurn, OvertypingReader, OvertypingRules
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.reading import Passage, overtype
 from reviser.proofreading.spelling import speller
 from reviser.proofreading.spelling.candidates import Candidate
 from reviser.proofreading.spelling.choosing import Overtyped, Place, Span
+from reviser.proofreading.stages.model import ModelStage, Readings
 from reviser.session.engine import load_engine
 from tests.reviser.proofreading.spelling.test_properties import POLICY, TOKENIZER, VOCABULARY
 
@@ -84,24 +88,36 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     ]
 
 
-class Alone(Proofreader):
-    """A proofreader whose looks read everything themselves."""
+class StageAlone(ModelStage):
+    """A stage that reads everything itself."""
 
-    def _find_corrections(
-        self, passages: Sequence[Passage], search: Search, readings: object
+    def find_corrections(
+        self, passages: Sequence[Passage], search: Search, known: Readings
     ) -> list[list[Correction]]:
-        return super()._find_corrections(passages, search, {})
+        return super().find_corrections(passages, search, {})
 
 
-class Counting(Proofreader):
-    """A proofreader that counts the passages which the speller has read for a look."""
+class CountingStage(ModelStage):
+    """A stage that counts the passages which the speller has read for it."""
 
     shared = read = 0
 
-    def _find_corrections(self, passages, search, readings):  # type: ignore[no-untyped-def]
+    def find_corrections(
+        self, passages: Sequence[Passage], search: Search, known: Readings
+    ) -> list[list[Correction]]:
         self.read += len(passages)
-        self.shared += len(readings)
-        return super()._find_corrections(passages, search, readings)
+        self.shared += len(known)
+        return super().find_corrections(passages, search, known)
+
+
+def sharing_and_alone(
+    policy: SessionPolicy, tokenizer: Tokenizer, confidence: float = 0.5
+) -> tuple[Proofreader, CountingStage, Proofreader]:
+    """A proofreader with a stage that counts, and one whose stage reads everything itself."""
+    sharing, alone = (Proofreader(policy, tokenizer, confidence=confidence) for _ in range(2))
+    sharing.stage = counting = CountingStage(policy, tokenizer)
+    alone.stage = StageAlone(policy, tokenizer)
+    return sharing, counting, alone
 
 
 def told(done: Proofread) -> list[object]:
@@ -131,8 +147,7 @@ def texts() -> Iterator[st.SearchStrategy[str]]:
 def test_sharing_changes_nothing(dial: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a model that keeps some unknown words and changes others."""
     monkeypatch.setattr(speller, "PRIOR", -4.0)
-    sharing = Counting(POLICY, TOKENIZER, confidence=dial)
-    alone = Alone(POLICY, TOKENIZER, confidence=dial)
+    sharing, counting, alone = sharing_and_alone(POLICY, TOKENIZER, dial)
 
     @settings(max_examples=8, suppress_health_check=list(HealthCheck), deadline=None)
     @given(text=next(texts()))
@@ -141,7 +156,7 @@ def test_sharing_changes_nothing(dial: float, monkeypatch: pytest.MonkeyPatch) -
         assert plainly(sharing.proofread(draft)) == told(alone.proofread(draft))
 
     run()
-    assert 0 < sharing.shared < sharing.read
+    assert 0 < counting.shared < counting.read
 
 
 def test_the_model_that_comes_along_finds_the_same() -> None:
@@ -150,10 +165,9 @@ def test_the_model_that_comes_along_finds_the_same() -> None:
         "The hostname in the config are parsed by the the tokenizer. He have two friend there.\n\n"
         "We set the namespace in the the file. Then she go home, wich was late.\n"
     )
-    sharing = Counting(engine.policy, engine.tokenizer)
-    alone = Alone(engine.policy, engine.tokenizer)
+    sharing, counting, alone = sharing_and_alone(engine.policy, engine.tokenizer)
     draft = Draft(text)
     found = sharing.proofread(draft)
-    assert sharing.shared
+    assert counting.shared
     assert len(found.changes) > 2
     assert plainly(found) == told(alone.proofread(draft))

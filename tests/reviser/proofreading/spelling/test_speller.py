@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reviser.proofreading.changes import Kind
+from reviser.proofreading.document import Draft, Proofread
+from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
-from reviser.proofreading.proofreader import Change, Draft, Proofread, Proofreader
 from reviser.proofreading.spelling.speller import PLAIN, speller_for
+from reviser.proofreading.suggestion import Kind, Suggestion
 from reviser.prose import Format, Span
 from reviser.session.engine import Engine, load_engine
-from tests.reviser.proofreading.scripted import GPT2, Overtyping
+from tests.reviser.proofreading.scripted import GPT2, Scripted
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_misspellings_are_corrected(engine: Engine) -> None:
 def test_what_was_corrected_is_read_and_gets_its_form(engine: Engine) -> None:
     done = proofread(engine, Draft("Yesterday he recieve the the letter from his freind.\n"))
     assert done.text == "Yesterday he received the letter from his friend.\n"
-    assert all(isinstance(change, Change) for change in done.changes)
+    assert all(isinstance(change, Suggestion) for change in done.changes)
 
 
 def test_what_is_plain_is_not_read(engine: Engine) -> None:
@@ -117,7 +118,7 @@ def test_markup_stays(engine: Engine) -> None:
 
 
 def test_other_policies_have_no_speller() -> None:
-    assert speller_for(Overtyping({}), GPT2) is None
+    assert speller_for(Scripted({}), GPT2) is None
 
 
 def test_names_that_the_code_has_too_stay(engine: Engine) -> None:

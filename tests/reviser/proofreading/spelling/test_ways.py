@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from reviser.core.canvas import Canvas
 from reviser.decoding.rollout import seed
-from reviser.proofreading.overtyping import Outlook, OvertypingRules
+from reviser.model.scoring import Outlook
+from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.reading import overtype
 from reviser.proofreading.spelling.candidates import Candidate
 from reviser.proofreading.spelling.choosing import LIKELIEST, Overtyped, Place, Span

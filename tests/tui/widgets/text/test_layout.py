@@ -14,6 +14,7 @@ from tui.widgets.text import layout as module
 from tui.widgets.text.layout import Layout, wrap
 
 PIECES = ["a", "word ", " ", "é", "e\u0301", "漢字", "👩‍💻", "\t", "\x07", "\u202e", "-", "\u0301"]
+PIECES += ["\u200c", "\u200d", "\u00a0", "\u00ad", "\u2028", "\u3000", "क\u094d"]
 lines = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 widths = st.one_of(st.none(), st.integers(2, 30))
 
@@ -45,6 +46,25 @@ def test_columns_and_offsets_are_inverse(text: str, width: int | None) -> None:
             for x in range(cell.x, cell.x + cell.width):
                 assert row.offset_at(x) == cell.start
         assert row.offset_at(row.width + 3) == row.end
+
+
+def cells(text: str) -> list[tuple[str, int]]:
+    """What stands in each cell, or pair of cells, and how many it fills."""
+    return [(cell.shown, cell.width) for cell in wrap(text, None, 4)[0].each_cell()]
+
+
+def test_joiners_make_one_picture_of_several_and_leave_letters_their_cells() -> None:
+    runner, family = "🏃🏽\u200d♂\ufe0f", "👩\u200d👩\u200d👧"
+    assert cells(f"{family}{runner}!") == [(family, 2), (runner, 2), ("!", 1)]
+    assert cells("ی\u200cخ") == [("ی\u200c", 1), ("خ", 1)]
+    assert cells("क\u094d\u200dष") == [("क\u094d\u200c", 1), ("ष", 1)]
+
+
+def test_a_row_breaks_at_spaces_but_not_where_a_space_forbids_it() -> None:
+    assert [row.text for row in wrap("one two\u00a0!", 9, 4)] == ["one two\u00a0!"]
+    assert [row.text for row in wrap("one two\u00a0!", 8, 4)] == ["one ", "two\u00a0!"]
+    assert [row.text for row in wrap("one two\u2003!", 8, 4)] == ["one two\u2003", "!"]
+    assert cells("a\u00a0b\u3000c") == [("a", 1), (" ", 1), ("b", 1), ("\u3000", 2), ("c", 1)]
 
 
 def test_words_are_kept_whole_and_wide_characters_are_not_cut() -> None:

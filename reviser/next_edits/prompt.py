@@ -1,0 +1,91 @@
+"""The prompt of a next edit: the person's edits as overtyped excerpts, then the window that the model overtypes.
+
+An excerpt is written in the language in which the model edits: the draft's marker, the words around the edit as they were, the
+marker of overtyping, the same words overtyped with the edit, and Stop. Behind the excerpts stand the window and the marker of overtyping,
+as in proofreading. So a person's edits are nothing new to a model that overtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reviser.core.tokenizer import Tokenizer
+from reviser.core.vocabulary import Vocabulary
+
+MOST_SHOWN: Final = 4
+"""Excerpts in a prompt: those of the last edits."""
+LONGEST_EDIT: Final = 160
+"""Characters of the old or the new text of an edit that is shown, at the most."""
+_BEFORE: Final = 30
+_AFTER: Final = 24
+
+
+@dataclass(frozen=True)
+class RecentEdit:
+    """A replacement of `old` by `new` that a person made, and the text that stood beside it."""
+
+    before: str
+    old: str
+    new: str
+    after: str
+
+    @property
+    def draft(self) -> str:
+        return self.before + self.old + self.after
+
+    @property
+    def revised(self) -> str:
+        return self.before + self.new + self.after
+
+
+def recent_edit(text: str, start: int, old: str, new: str) -> RecentEdit:
+    """The edit that replaces `old`, which begins at a character of `text`, with whole words of the text on both sides."""
+    end = start + len(old)
+    first = max(start - _BEFORE, 0)
+    if first and not text[first - 1].isspace():
+        while first < start and not text[first].isspace():
+            first += 1
+    last = min(end + _AFTER, len(text))
+    if last < len(text) and not text[last].isspace():
+        while last > end and not text[last - 1].isspace():
+            last -= 1
+    return RecentEdit(text[first:start], old, new, text[end:last])
+
+
+def overtyped(
+    vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[int]
+) -> tuple[int, int, list[int]]:
+    """One change between two texts in tokens: where it begins, tokens of the draft that it removes, and its ids."""
+    shared = 0
+    most = min(len(draft), len(revised))
+    while shared < most and draft[shared] == revised[shared]:
+        shared += 1
+    ending = 0
+    while ending < most - shared and draft[-1 - ending] == revised[-1 - ending]:
+        ending += 1
+    removed = len(draft) - shared - ending
+    return (
+        shared,
+        removed,
+        [vocabulary.delete_id] * removed + list(revised[shared : len(revised) - ending]),
+    )
+
+
+def shown_ids(
+    vocabulary: Vocabulary, tokenizer: Tokenizer, edits: Sequence[RecentEdit]
+) -> list[int]:
+    """The excerpts of the last edits in ids, the latest last."""
+    ids: list[int] = []
+    for edit in edits[-MOST_SHOWN:]:
+        draft, revised = tokenizer.encode(edit.draft), tokenizer.encode(edit.revised)
+        start, removed, change = overtyped(vocabulary, draft, revised)
+        ids += [vocabulary.draft_id, *draft, vocabulary.overtype_id]
+        ids += [*draft[:start], *change, *draft[start + removed :], vocabulary.stop_id]
+    return ids
+
+
+def prompt_ids(vocabulary: Vocabulary, shown: Sequence[int], window: Sequence[int]) -> list[int]:
+    """A whole prompt: the start, the excerpts, the window, and the marker behind which the model overtypes it."""
+    return [vocabulary.start_id, *shown, vocabulary.draft_id, *window, vocabulary.overtype_id]

@@ -1,0 +1,326 @@
+"""A document while it is corrected: its present text, the edits that were made, and what of it is to be read."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import NamedTuple
+
+from reviser.core.edits import Edit, apply_edits
+from reviser.proofreading.changes import kind_of
+from reviser.proofreading.language.foreign import foreign_in
+from reviser.proofreading.project.words import Words
+from reviser.proofreading.spelling.dictionary import Dictionary
+from reviser.proofreading.suggestion import Suggestion, with_suggestions
+from reviser.prose import (
+    Format,
+    Paragraph,
+    Span,
+    paragraphs,
+    safe_edits,
+    same_structure,
+    source_edits,
+)
+
+_FIRST_OF_WORD = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text to proofread: its format, the words in it that stay, and the part of it to look at."""
+
+    text: str
+    format: Format = Format.PLAIN
+    words: Words = field(default_factory=Words)
+    within: Span | None = None
+
+
+@dataclass(frozen=True)
+class Proofread:
+    """A text after proofreading, and the edits that made it, in order and none over another."""
+
+    draft: Draft
+    text: str
+    changes: tuple[Suggestion, ...]
+    sentences: int
+
+
+def safe_selection(draft: Draft, changes: Sequence[Suggestion]) -> list[Suggestion]:
+    """Those of some edits that leave the structure of the text alone without the others that were found with them."""
+
+    def is_safe(some: Sequence[Suggestion]) -> bool:
+        return same_structure(draft.text, with_suggestions(draft.text, some), draft.format)
+
+    if is_safe(changes):
+        return list(changes)
+    kept: list[Suggestion] = []
+    for change in changes:
+        if is_safe([*kept, change]):
+            kept.append(change)
+    return kept
+
+
+class Sentence(NamedTuple):
+    """A sentence of a paragraph with the space before it, or a part of a long one; the model also has its tokens."""
+
+    paragraph: Paragraph
+    span: Span
+    tokens: Sequence[int] = ()
+    was_cut: bool = False
+
+    @property
+    def text(self) -> str:
+        return self.paragraph.text[self.span.start : self.span.end]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a sentence: of a long one, or of one in which a full stop is no end."""
+        first = _FIRST_OF_WORD.search(self.text)
+        later = _FIRST_OF_WORD.search(self.paragraph.text, self.span.end)
+        return self.was_cut or any(found and found[0].islower() for found in (first, later))
+
+
+class Made(NamedTuple):
+    """An edit that was made, and from where to where its new text stands in the present text."""
+
+    start: int
+    end: int
+    suggestion: Suggestion
+
+
+class Document:
+    """A draft between two stages.
+
+    Edits are made by `accept` and `make`: they are strings of one document, while a canvas holds the tokens of one passage.
+    `reviser.proofreading.recording` turns what was made into the actions of a canvas.
+    """
+
+    def __init__(self, draft: Draft, listed: Dictionary | None = None) -> None:
+        """With a list of English words, what is in another language is neither read nor edited."""
+        self.draft = draft
+        self._listed = listed
+        self.text = draft.text
+        self.paragraphs = paragraphs(draft.text, draft.format)
+        self.sentences = 0
+        self.made: list[Made] = []
+        # Which parts of the text are read; None for all.
+        self._fresh: list[Span] | None = None
+        self._accepted: dict[int, list[Suggestion]] = {}
+        # Edits of unknown words, which may be edited further.
+        self._open: set[Suggestion] = set()
+
+    @property
+    def within(self) -> Span:
+        """The part of the present text that is looked at."""
+        within = self.draft.within
+        if within is None:
+            return Span(0, len(self.text))
+        return Span(within.start, len(self.text) - (len(self.draft.text) - within.end))
+
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether all of the text is read, not only what was edited since."""
+        return self._fresh is None
+
+    def inside(self) -> Iterator[Paragraph]:
+        """The paragraphs that are, wholly or in part, within what is looked at."""
+        start, end = self.within
+        for paragraph in self.paragraphs:
+            first, last = paragraph.segments[0].start, paragraph.segments[-1].end
+            if last >= start and first <= end:
+                yield paragraph
+
+    def is_to_read(self, paragraph: Paragraph, span: Span) -> bool:
+        """Whether a stretch of a paragraph is looked at, and not read as it is already."""
+        start, end = self.within
+        first, last = (paragraph.source_offset(place) for place in span)
+        if not (start <= last and first <= end and self._is_fresh(first, last)):
+            return False
+        text = paragraph.text[span.start : span.end]
+        begin = span.start + len(text) - len(text.lstrip())
+        return not any(low <= begin and span.end <= high for low, high in self._foreign(paragraph))
+
+    def _foreign(self, paragraph: Paragraph) -> Sequence[Span]:
+        """What of a paragraph is in another language, as far as the list of words tells."""
+        return foreign_in(paragraph, self._listed) if self._listed else ()
+
+    def _is_fresh(self, start: int, end: int) -> bool:
+        if self._fresh is None:
+            return True
+        after = bisect_left(self._fresh, start, key=lambda span: span.end)
+        return after < len(self._fresh) and self._fresh[after].start <= end
+
+    def is_open(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
+        """Whether a suggestion is about what is looked at, is in English, and was not edited before."""
+        start, end = self.within
+        first, last = map(paragraph.source_offset, (suggestion.start, suggestion.end))
+        if not (start <= first and last <= end) or self._was_edited(first, last):
+            return False
+        return not any(
+            low < suggestion.end and suggestion.start < high
+            for low, high in self._foreign(paragraph)
+        )
+
+    def _was_edited(self, start: int, end: int) -> bool:
+        for first, last, change in self.made:
+            if change in self._open:
+                continue
+            # A mark may be put beside a word that was corrected; nothing comes beside what was put in or taken out.
+            beside = not (change.old.strip() and change.new.strip())
+            if (start <= last and first <= end) if beside else (start < last and first < end):
+                return True
+        return False
+
+    def sureness_in(self, paragraph: Paragraph, span: Span) -> float:
+        """How sure the edits that a sentence already has were, added up."""
+        start, end = map(paragraph.source_offset, span)
+        first = bisect_left(self.made, start, key=lambda made: made.start)
+        sure = 0.0
+        for _, last, change in islice(self.made, first, None):
+            if last > end:
+                break
+            sure += change.confidence
+        return sure
+
+    def accept(self, paragraph: Paragraph, suggestions: Sequence[Suggestion]) -> None:
+        """Take down edits of a paragraph, to be made with those of the others."""
+        self._accepted.setdefault(id(paragraph), []).extend(suggestions)
+
+    @property
+    def accepted(self) -> list[tuple[Paragraph, list[Suggestion]]]:
+        """What was taken down and is not made yet, by paragraphs."""
+        taken = self._accepted
+        return [(one, taken[id(one)]) for one in self.paragraphs if id(one) in taken]
+
+    def make(self, *, then_all: bool = False, revisable: bool = False) -> bool:
+        """Make the accepted edits that keep the document's structure; returns whether there were any.
+
+        What is around them is read next, or all of the text `then_all`. They stay as they are, unless they are `revisable`.
+        """
+        accepted = self.accepted
+        wanted = [(paragraph, [one.edit for one in some]) for paragraph, some in accepted]
+        safe = set(safe_edits(self.text, self.draft.format, wanted)) if wanted else set()
+        placed = [
+            one
+            for paragraph, some in accepted
+            for suggestion in some
+            if (one := _placed(paragraph, suggestion, safe)) is not None
+        ]
+        self._accepted, self._fresh = {}, []
+        if placed:
+            later = _merged(self.text, placed)
+            changes = [made.suggestion for made in self.made]
+            self.made = [*_in_new_text(_composed(self.draft.text, self.text, changes, later))]
+            self.text = with_suggestions(self.text, later)
+            self._fresh = [Span(start, end) for start, end, _ in _in_new_text(later)]
+            self.paragraphs = paragraphs(self.text, self.draft.format)
+        if then_all:
+            self._fresh = None
+        if revisable:
+            self._open = {made.suggestion for made in self.made}
+        return bool(placed)
+
+    def result(self) -> Proofread:
+        changes = tuple(made.suggestion for made in self.made)
+        return Proofread(self.draft, self.text, changes, self.sentences)
+
+
+class _Placed(NamedTuple):
+    """The edits of the source that make a suggestion, and the stretch of the text that it is about."""
+
+    start: int
+    end: int
+    edits: list[Edit]
+    suggestion: Suggestion
+
+
+def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _Placed | None:
+    """What a suggestion does to the source; None if that is not safe."""
+    edits = source_edits(paragraph, [suggestion.edit])
+    if not edits or not safe.issuperset(edits):
+        return None
+    start = min(paragraph.source_offset(suggestion.start), edits[0].start)
+    end = max(paragraph.source_offset(suggestion.end), edits[-1].end)
+    return _Placed(start, end, edits, suggestion)
+
+
+def _merged(text: str, placed: Sequence[_Placed]) -> list[Suggestion]:
+    """What was placed as edits of the text; some are one where a line break moved by a word."""
+    groups: list[list[_Placed]] = []
+    reached = -1
+    for one in sorted(placed, key=lambda one: (one.start, one.end, one.edits)):
+        if groups and one.start < reached:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        reached = max(reached, one.end)
+    changes = []
+    for group in groups:
+        start, end = group[0].start, max(one.end for one in group)
+        old = text[start:end]
+        new = apply_edits(old, [edit.moved(-start) for one in group for edit in one.edits])
+        first = group[0].suggestion
+        kind = first.kind if len(group) == 1 else kind_of(old, new, text[:start], text[end:])
+        sure = min(one.suggestion.confidence for one in group)
+        if old != new:
+            changes.append(Suggestion(Edit(start, old, new), kind, sure, first.reason))
+    return changes
+
+
+def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[Made]:
+    """Edits with the places of what they put in, in the text that has all of them."""
+    growth = 0
+    for change in changes:
+        start = change.start + growth
+        yield Made(start, start + len(change.new), change)
+        growth += change.edit.growth
+
+
+def _composed(
+    original: str, text: str, earlier: Sequence[Suggestion], later: Sequence[Suggestion]
+) -> list[Suggestion]:
+    """Edits that made `text` of `original`, and edits of `text`, as edits of `original`."""
+    placed = [*_in_new_text(earlier)]
+    ends = [made.end for made in placed]
+
+    def origin(place: int) -> int:
+        """The place in the original of one that is in no earlier edit."""
+        before = placed[: bisect_right(ends, place)]
+        return place - sum(made.suggestion.edit.growth for made in before)
+
+    both = [(*made, True) for made in placed]
+    both += [(change.start, change.end, change, False) for change in later]
+    groups: list[list[tuple[int, int, Suggestion, bool]]] = []
+    reached = -1
+    for one in sorted(both, key=lambda one: one[:2]):
+        if groups and one[0] < reached:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+        reached = max(reached, one[1])
+    composed = []
+    for group in groups:
+        start, end = group[0][0], max(one[1] for one in group)
+        _, _, change, is_earlier = group[0]
+        if len(group) == 1:
+            composed.append(change if is_earlier else change.moved(origin(start) - start))
+            continue
+        first, last = origin(start), origin(end)
+        edits = [one[2].edit.moved(-start) for one in group if not one[3]]
+        old, new = original[first:last], apply_edits(text[start:end], edits)
+        kind = kind_of(old, new, original[:first], original[last:])
+        sure = min(one[2].confidence for one in group)
+        composed.append(Suggestion(Edit(first, old, new), kind, sure, change.reason))
+    return composed
+
+
+def document_suggestions(document: Document) -> list[Suggestion]:
+    """What was accepted and not made, with places in the document's text."""
+    return [
+        replace(one, edit=replace(one.edit, start=paragraph.source_offset(one.start)))
+        for paragraph, some in document.accepted
+        for one in some
+    ]

@@ -1,0 +1,170 @@
+"""The guard of one document: which suggestions may be made, by themselves and beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Final
+
+from reviser.core.edits import Edit, apply_edits
+from reviser.proofreading.document import Document, Sentence
+from reviser.proofreading.guard.calibration import FOLLOWED, Calibration
+from reviser.proofreading.guard.usage import makes_one, usage_in
+from reviser.proofreading.guard.vetoes import Vetoes, names_in
+from reviser.proofreading.spelling.dictionary import Dictionary
+from reviser.proofreading.spelling.terms import as_names, terms_in
+from reviser.proofreading.suggestion import Kind, Suggestion
+from reviser.prose import Paragraph
+
+# Characters between words that agree with each other, at the most.
+_NEAR_VERB: Final = 24
+_IN_AGREEMENT: Final = frozenset(
+    ((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTICLE, Kind.NOUN_NUMBER))
+)
+
+
+class Guard:
+    """Decides about the suggestions for one document; names and usage are those of its draft."""
+
+    def __init__(
+        self,
+        document: Document,
+        confidence: float,
+        kinds: Collection[Kind],
+        calibration: Calibration,
+        *,
+        calibrated: bool | None = None,
+        listed: Dictionary | None = None,
+    ) -> None:
+        """`calibrated` says whether confidences tell how often a suggestion is right; by default as the calibration does."""
+        draft, prose = document.draft, document.paragraphs
+        known = listed.knows if listed else None
+        terms = terms_in(draft.text, prose, draft.format, known)
+        self._document = document
+        self._calibration = calibration
+        self._vetoes = Vetoes(
+            confidence,
+            kinds,
+            draft.words,
+            names_in(prose) | as_names(terms),
+            usage_in(prose, terms),
+            calibration.is_even if calibrated is None else calibrated,
+            known,
+            listed.is_name if listed else None,
+        )
+        self._without_dial = replace(self._vetoes, confidence=0.0)
+        # What sentences were before they were edited.
+        self._former: set[str] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Words that seem to be names in the document."""
+        return self._vetoes.names
+
+    def needed(self, sentence: Sentence, suggestion: Suggestion) -> float:
+        """The confidence that a suggestion needs."""
+        return self._vetoes.needed(suggestion, sentence.paragraph)
+
+    def undecided(self, sentence: Sentence, found: Sequence[Suggestion]) -> list[Suggestion]:
+        """The suggestions that nothing but the dial can speak against."""
+        return self._allowed(self._without_dial, sentence.paragraph, found)
+
+    def hopeful(self, sentence: Sentence, found: Sequence[Suggestion]) -> set[Suggestion]:
+        """The suggestions that are sure enough if their sentence reads best with them."""
+        best = self._calibration.best_reading
+        judged = self.judged(sentence, [_with_reading(one, best) for one in found])
+        return {
+            one
+            for one, sure in zip(found, judged, strict=True)
+            if sure.confidence >= self.needed(sentence, one)
+        }
+
+    def judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> list[Suggestion]:
+        """Suggestions with their calibrated confidence, which depends on the others in the same sentence."""
+        made = self._document.sureness_in(sentence.paragraph, sentence.span)
+        return self._calibration.judged(found, made)
+
+    def admit_judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
+        """Let the document take down what the model suggests for a sentence and nothing speaks against."""
+        followed = frozenset((one.start, one.end) for one in found if one.confidence >= FOLLOWED)
+        judged = self.judged(sentence, found)
+        paragraph = sentence.paragraph
+        allowed = self._allowed(self._vetoes, paragraph, judged)
+        allowed = _without_contradictions(judged, allowed, followed)
+        allowed = [one for one in allowed if not self._contradicts_made(paragraph, one)]
+        self._accept(sentence, allowed)
+
+    def admit(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
+        """Let the document take down what is suggested for a sentence, as sure as it says, and nothing speaks against."""
+        self._accept(sentence, self._allowed(self._vetoes, sentence.paragraph, found))
+
+    def _allowed(
+        self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]
+    ) -> list[Suggestion]:
+        return [
+            one
+            for one in found
+            if vetoes.objection(one, paragraph) is None and self._document.is_open(paragraph, one)
+        ]
+
+    def _accept(self, sentence: Sentence, allowed: Sequence[Suggestion]) -> None:
+        # Nothing leads back to what the sentence was before.
+        kept = [one for one in allowed if _corrected(sentence, [one]) not in self._former]
+        if kept and _corrected(sentence, kept) not in self._former:
+            self._former.add(_corrected(sentence, []))
+            self._document.accept(sentence.paragraph, kept)
+
+    def _contradicts_made(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
+        """Whether a suggestion does not go with what was edited near it before."""
+        start, end = map(paragraph.source_offset, (suggestion.start, suggestion.end))
+        return any(
+            (0 < start - last <= _NEAR_VERB and _agree(change, suggestion) is False)
+            or (0 < first - end <= _NEAR_VERB and _agree(suggestion, change) is False)
+            for first, last, change in self._document.made
+        )
+
+
+def _with_reading(suggestion: Suggestion, reading: float | None) -> Suggestion:
+    return replace(suggestion, evidence=suggestion.evidence._replace(reading=reading))
+
+
+def _without_contradictions(
+    found: Sequence[Suggestion],
+    allowed: Sequence[Suggestion],
+    followed: frozenset[tuple[int, int]],
+) -> list[Suggestion]:
+    """What is allowed, without edits that are each right only if the other one is not made: the surer one stays.
+
+    "My colleagues describes" has two corrections. A verb that was read behind another noun does not stay either, if the noun is not
+    edited: `followed` are the places with whose edits the rest of the sentence was read.
+    """
+    left = list(allowed)
+    for first, second in product(found, found):
+        if second not in left or not 0 < second.start - first.end <= _NEAR_VERB:
+            continue
+        agree = _agree(first, second)
+        if first in left and agree is False:
+            left.remove(min(first, second, key=lambda one: one.confidence))
+        elif (
+            agree
+            and first not in left
+            and (first.start, first.end) in followed
+            and first.kind is Kind.NOUN_NUMBER
+        ):
+            left.remove(second)
+    return left
+
+
+def _agree(first: Suggestion, second: Suggestion) -> bool | None:
+    """Whether two edits say the same of how many things there are; None if they do not depend on each other."""
+    if (first.kind, second.kind) not in _IN_AGREEMENT:
+        return None
+    one, other = (makes_one(made.kind, made.old, made.new) for made in (first, second))
+    return None if one is None or other is None else one is other
+
+
+def _corrected(sentence: Sentence, some: Sequence[Suggestion]) -> str:
+    start = sentence.span.start
+    edits: list[Edit] = [one.edit.moved(-start) for one in some]
+    return apply_edits(sentence.text, edits).strip()

@@ -1,0 +1,123 @@
+"""What a document says about its own words: which it writes with a capital, and which it writes again and again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from reviser.proofreading import english
+from reviser.proofreading.suggestion import Kind
+from reviser.prose import Paragraph, Role, sentences
+
+OFTEN: Final = 3
+"""A document that has a spelling so often means it."""
+
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+# What follows a mark may be the start of a sentence, of a quotation, of a line.
+_WITHIN = re.compile(r"[\w,]\s\Z")
+_NEXT = re.compile(r"\s([\w'’]+)")
+# Characters before a word that hold the two words there.
+_NEAR: Final = 40
+_A: Final = frozenset(("a", "an"))
+_NO_NOUN = (
+    english.ARTICLES
+    | english.PREPOSITIONS
+    | english.PRONOUNS
+    | english.AUXILIARIES
+    | english.MODALS
+    | english.CONJUNCTIONS
+)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How often a document has each spelling, and each word with a capital within a sentence; and the terms of its code."""
+
+    spellings: Counter[str] = field(default_factory=Counter)
+    capitals: Counter[str] = field(default_factory=Counter)
+    terms: frozenset[str] = frozenset()
+
+    def forbids(self, kind: Kind, old: str, new: str, text: str, start: int) -> bool:
+        """Whether the document shows that `old`, at `start` of `text`, is meant."""
+        if kind is Kind.CASE and lowers(old, new):
+            return self.capitals[old] > 1
+        return (
+            self.spellings[old.casefold()] > 1
+            and singles(kind, old, new)
+            and not asks_for_one(text, start, start + len(old))
+        )
+
+    def has_often(self, kind: Kind, old: str) -> bool:
+        """Whether a change is about the letters of a word that the document has again and again, or in its code."""
+        if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER, Kind.JOINED_OR_SPLIT):
+            return False
+        word = old.casefold()
+        return self.spellings[word] >= OFTEN or not self.terms.isdisjoint(
+            (word, word.removesuffix("s"))
+        )
+
+
+def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset()) -> Usage:
+    """What the paragraphs of a document say about its words. Headings and texts in capitals say nothing about capitals."""
+    usage = Usage(terms=terms)
+    for paragraph in paragraphs:
+        usage.spellings.update(word.casefold() for word in _WORD.findall(paragraph.text))
+        if paragraph.role is Role.HEADING or paragraph.text.isupper():
+            continue
+        for start, end in sentences(paragraph):
+            for found in _WORD.finditer(paragraph.text, start, end):
+                if found[0][0].isupper() and _WITHIN.search(
+                    paragraph.text, max(start, found.start() - 2), found.start()
+                ):
+                    usage.capitals[found[0]] += 1
+    return usage
+
+
+def singles(kind: Kind, old: str, new: str) -> bool:
+    """Whether a change makes one of several, of a thing that can be counted."""
+    one = new.casefold()
+    return (
+        kind is Kind.NOUN_NUMBER
+        and old.casefold() in (f"{one}s", f"{one}es", f"{one[:-1]}ies")
+        and one not in english.UNCOUNTABLE
+    )
+
+
+def makes_one(kind: Kind, old: str, new: str) -> bool | None:
+    """Whether a change says that there is one thing, or several; None if it says neither.
+
+    "things" to "thing", "say" to "says" and "a" put in say one; the other way round they say several.
+    """
+    before, after = old.strip().casefold(), new.strip().casefold()
+    if kind is Kind.ARTICLE:
+        if after in _A:
+            return None if before in _A else True
+        return False if before in _A and not after else None
+    if kind is Kind.NOUN_NUMBER:
+        if singles(kind, old, new):
+            return True
+        return False if singles(kind, new, old) else None
+    if kind is Kind.AGREEMENT:
+        one, other = after.endswith("s"), before.endswith("s")
+        return None if one is other else one
+    return None
+
+
+def asks_for_one(text: str, start: int, end: int) -> bool:
+    """Whether the words beside a noun want it to be one: "a", "each", "is", or a noun that it belongs to."""
+    before = re.findall(r"[\w'’]+", text[max(start - _NEAR, 0) : start])
+    following = _NEXT.match(text, end)
+    word = following[1].casefold() if following else ""
+    if word in english.BEHIND_ONE or any(
+        one.casefold() in english.BEFORE_ONE for one in before[-2:]
+    ):
+        return True
+    return word.isalpha() and word not in _NO_NOUN and not word.endswith(("ly", "ed", "ing"))
+
+
+def lowers(old: str, new: str) -> bool:
+    """Whether a change takes the capital from a word."""
+    return old[:1].isupper() and new == old[:1].lower() + old[1:]

@@ -1,0 +1,175 @@
+"""The proofreader: documents in, corrected documents and the list of edits out.
+
+A document is read as its format's prose. Stages suggest edits of it, one after the other: of unknown words, by rules, and by the
+model, which reads each sentence by itself. The guard decides about every suggestion. What it admits is made at once, so that the next
+stage reads the document as it was meant. Sentences that the model has edited are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Tokenizer
+from reviser.decoding.policy import SessionPolicy
+from reviser.model.scoring import Outlook
+from reviser.proofreading.document import Document, Draft, Proofread
+from reviser.proofreading.guard.calibration import Calibration, Search, calibration_for
+from reviser.proofreading.guard.guard import Guard
+from reviser.proofreading.overtyping import OvertypingReader
+from reviser.proofreading.project.settings import CONFIDENCE
+from reviser.proofreading.reading import AT_ONCE
+from reviser.proofreading.spelling.speller import Speller, UnknownWords, speller_for
+from reviser.proofreading.stages.model import ModelStage, Readings, key_of
+from reviser.proofreading.stages.rules import rule_suggestions
+from reviser.proofreading.stages.spelling import (
+    Misspelt,
+    by_itself,
+    likely_words,
+    misspelt,
+    plain_misspellings,
+)
+from reviser.proofreading.suggestion import Kind
+
+LOOKS: Final = 3
+"""How often a sentence is read at the most: once, and again where it was edited."""
+
+# What the correction of an unknown word may be called.
+_OF_SPELLING = frozenset(Kind) - {Kind.PUNCTUATION, Kind.WORD_ORDER, Kind.EXTRA_WORD}
+
+Tell = Callable[[int, int], None]
+"""Hears how many of how many sentences have been read."""
+Work = Sequence[tuple[Document, Guard]]
+
+
+def _unheard(done: int, of: int) -> None:
+    """Nobody listens."""
+
+
+class Proofreader:
+    """A model that corrects documents, as sure of each edit as `confidence` says.
+
+    Without a `calibration` it takes the one that comes along, if that was fitted for this model.
+    """
+
+    def __init__(
+        self,
+        policy: SessionPolicy,
+        tokenizer: Tokenizer,
+        *,
+        confidence: float = CONFIDENCE,
+        kinds: Collection[Kind] = frozenset(Kind),
+        calibration: Calibration | None = None,
+        phrases: bool = True,
+    ) -> None:
+        """Without `phrases`, mistakes that are sure from the words alone are left to the model."""
+        if policy.vocabulary.base_size < tokenizer.size:
+            raise ReviserError("the model and the tokenizer do not belong together")
+        if not 0 <= confidence <= 1:
+            raise ReviserError("the confidence lies between 0 and 1")
+        self.stage = ModelStage(policy, tokenizer)
+        self.kinds = frozenset(kinds)
+        self._confidence = confidence
+        self._calibration = calibration_for(policy) if calibration is None else calibration
+        self._speller = speller_for(policy, tokenizer)
+        self._phrases = phrases
+
+    @property
+    def known(self) -> Callable[[str], bool] | None:
+        """Whether a word is in the list of words, where the model uses one."""
+        return self._speller.known.knows if self._speller else None
+
+    def proofread(self, draft: Draft, tell: Tell = _unheard) -> Proofread:
+        """Correct one document."""
+        return self.proofread_all([draft], tell)[0]
+
+    def proofread_all(self, drafts: Sequence[Draft], tell: Tell = _unheard) -> list[Proofread]:
+        """Correct several documents, whose sentences are read together."""
+        work = self._guarded(drafts)
+        search = self._calibration.search(self._confidence, self.kinds)
+        readings = self._prepare(work, search)
+        done = 0
+        for _ in range(LOOKS):
+            done = self._look(work, search, readings, done, tell)
+            if not sum([document.make() for document, _ in work]):
+                break
+        tell(done, done)
+        return [document.result() for document, _ in work]
+
+    def _guarded(self, drafts: Sequence[Draft]) -> Work:
+        """Documents of drafts, each with its guard."""
+        listed = self._speller.known if self._speller else None
+        documents = [Document(draft, listed) for draft in drafts]
+        return [
+            (one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed))
+            for one in documents
+        ]
+
+    def _prepare(self, work: Work, search: Search) -> Readings:
+        """Correct unknown words and sure mistakes; returns readings of sentences that these have left as they were."""
+        readings: Readings = {}
+        if self._speller is not None and self.kinds & _OF_SPELLING:
+            self._correct_words(self._speller, work, search, readings)
+        if self._phrases:
+            for document, guard in work:
+                for sentence, found in rule_suggestions(document):
+                    guard.admit(sentence, found)
+                if document.accepted:
+                    document.make(then_all=True)
+        return readings
+
+    def _correct_words(
+        self, speller: Speller, work: Work, search: Search, readings: Readings
+    ) -> None:
+        """Correct the words of documents that are not in the list of words, before anything else is read."""
+        for document, guard in work:
+            for sentence, plain in plain_misspellings(document, speller, guard.names):
+                guard.admit(sentence, plain)
+            if document.accepted:
+                document.make(then_all=True, revisable=True)
+        guards = {id(document): guard for document, guard in work}
+        stage = self.stage
+
+        def shown(one: Misspelt) -> UnknownWords:
+            """What the speller is shown: where all words seem right, what the first look reads, whose reading is then made at once."""
+            if not one.seems_right:
+                return by_itself(one)
+            passage = stage.shown(one.sentence)
+
+            def read_on(told: Sequence[Outlook]) -> OvertypingReader:
+                reader = readings[key_of(passage)] = stage.reader(passage, search, told)
+                return reader
+
+            return UnknownWords(passage, one.sentence.text, one.unknown, read_on)
+
+        found = [
+            one
+            for document, guard in work
+            for one in misspelt(document, speller, guard.names, stage.sentences_of)
+        ]
+        for one, likely in likely_words(found, speller, shown):
+            guards[id(one.document)].admit(one.sentence, likely)
+        for document in {id(one.document): one.document for one in found}.values():
+            document.make(then_all=True, revisable=True)
+
+    def _look(self, work: Work, search: Search, readings: Readings, done: int, tell: Tell) -> int:
+        """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
+        guards = {id(document): guard for document, guard in work}
+        found = [
+            (document, sentence)
+            for document, _ in work
+            for sentence in self.stage.sentences(document)
+        ]
+        total = done + len(found)
+        for at in range(0, len(found), AT_ONCE):
+            tell(done, total)
+            some = found[at : at + AT_ONCE]
+            offers = self.stage.suggest(some, search, readings)
+            if self._calibration.reads:
+                asked = [guards[id(document)] for document, _ in some]
+                offers = self.stage.with_evidence(offers, asked, self._calibration.best_reading)
+            for document, sentence, suggested in offers:
+                guards[id(document)].admit_judged(sentence, suggested)
+            done += len(some)
+        return done

@@ -1,0 +1,1 @@
+"""Stages of proofreading: each suggests edits for documents; the guard decides about them."""

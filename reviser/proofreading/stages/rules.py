@@ -1,0 +1,25 @@
+"""The stage of rules: mistakes that are sure from the words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reviser.core.edits import Edit
+from reviser.proofreading.document import Document, Sentence
+from reviser.proofreading.stages.whole_words import from_word_to_word
+from reviser.proofreading.suggestion import Suggestion
+
+
+def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Suggestion]]]:
+    """What rules correct, sentence by sentence."""
+    from reviser.proofreading.phrases.matching import phrases_in
+
+    for paragraph in document.inside():
+        for span, found in phrases_in(paragraph):
+            sentence = Sentence(paragraph, span)
+            text = sentence.text
+            edits = [
+                (Edit(one.start, text[one.start : one.end], one.new), one.confidence)
+                for one in found
+            ]
+            yield sentence, [*from_word_to_word(sentence, edits)]

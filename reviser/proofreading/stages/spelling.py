@@ -1,0 +1,110 @@
+"""The stage of unknown words: what they plainly stand for, and what the model finds likely."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from reviser.core.edits import Edit
+from reviser.proofreading.changes import kind_of
+from reviser.proofreading.document import Document, Sentence
+from reviser.proofreading.reading import AT_ONCE, Passage
+from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWords
+from reviser.proofreading.spelling.unknown import Unknown
+from reviser.proofreading.suggestion import Suggestion
+from reviser.prose import Format, Paragraph, sentences
+
+_QUOTES = re.compile('["“”„«»]')
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+class Misspelt(NamedTuple):
+    """A sentence with unknown words, which have their places in it, and whether they seem right."""
+
+    document: Document
+    sentence: Sentence
+    unknown: list[Unknown]
+    seems_right: bool
+
+
+def plain_misspellings(
+    document: Document, speller: Speller, names: frozenset[str]
+) -> Iterator[tuple[Sentence, list[Suggestion]]]:
+    """What words plainly stand for, which is seen without the model.
+
+    One that comes twice is left to it, as it may be meant, and so is a sentence that quotes something.
+    """
+    counts: Counter[str] | None = None
+    for paragraph, unknown in _unknown(document, speller, names):
+        for span in sentences(paragraph):
+            sentence = Sentence(paragraph, span)
+            if _QUOTES.search(sentence.text):
+                continue
+            words = _inside(sentence, unknown)
+            found = [one for each in words if (one := speller.plainly(each)) is not None]
+            if found:
+                counts = counts or Counter(_WORD.findall(document.text))
+                once = [one for one in found if counts[one.unknown.text] == 1]
+                yield sentence, suggestions(sentence, once)
+
+
+def misspelt(
+    document: Document,
+    speller: Speller,
+    names: frozenset[str],
+    passages: Callable[[Document, Paragraph], Iterator[Sentence]],
+) -> Iterator[Misspelt]:
+    """The sentences with words that are not in the list."""
+    for paragraph, unknown in _unknown(document, speller, names):
+        for sentence in passages(document, paragraph):
+            if words := _inside(sentence, unknown):
+                right = all(map(speller.seems_right, words))
+                yield Misspelt(document, sentence, words, right)
+
+
+def likely_words(
+    found: Sequence[Misspelt], speller: Speller, shown: Callable[[Misspelt], UnknownWords]
+) -> Iterator[tuple[Misspelt, list[Suggestion]]]:
+    """What the model takes unknown words for; `shown` says what it is shown of a sentence."""
+    for at in range(0, len(found), AT_ONCE):
+        some = found[at : at + AT_ONCE]
+        for one, corrections in zip(some, speller.find([*map(shown, some)]), strict=True):
+            yield one, suggestions(one.sentence, corrections)
+
+
+def by_itself(one: Misspelt) -> UnknownWords:
+    """A sentence with unknown words as the model is shown it: without what stands around it."""
+    return UnknownWords(Passage(one.sentence.tokens), one.sentence.text, one.unknown)
+
+
+def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[Suggestion]:
+    """Corrections of words as suggestions."""
+    text, low = sentence.text, sentence.span.start
+    return [
+        Suggestion(
+            Edit(low + start, old, new), kind_of(old, new, text[:start], text[end:]), confidence
+        )
+        for (start, end, old, _), new, confidence in corrections
+    ]
+
+
+def _unknown(
+    document: Document, speller: Speller, names: frozenset[str]
+) -> Iterator[tuple[Paragraph, list[Unknown]]]:
+    """The paragraphs with words that are not in the list, and these words."""
+    plain = document.draft.format in (Format.PLAIN, Format.MAIL)
+    for paragraph in document.inside():
+        if unknown := speller.unknown(paragraph, document.draft.words, names, plain=plain):
+            yield paragraph, unknown
+
+
+def _inside(sentence: Sentence, unknown: Sequence[Unknown]) -> list[Unknown]:
+    """Words of a paragraph that are wholly in a sentence, with places in it."""
+    start, end = sentence.span
+    return [
+        one._replace(start=one.start - start, end=one.end - start)
+        for one in unknown
+        if start <= one.start and one.end <= end
+    ]

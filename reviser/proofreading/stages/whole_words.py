@@ -1,0 +1,110 @@
+"""Edits of parts of words become suggestions from word to word, each with its kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from reviser.core.edits import Edit
+from reviser.proofreading.changes import changes, kind_of
+from reviser.proofreading.document import Sentence
+from reviser.proofreading.suggestion import Suggestion
+
+SureEdit = tuple[Edit, float]
+"""An edit of a sentence's text, and the confidence in it."""
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_FINAL = ".!?…;:,"
+
+
+def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator[Suggestion]:
+    """The edits of a sentence, which are in order, as suggestions for its paragraph.
+
+    One that replaces several words, each by one, is that many suggestions. Any other is one, to be made whole or not.
+    """
+    text, low = sentence.text, sentence.span.start
+    gap = len(text) - len(text.lstrip())
+    place = -1
+    for edit, confidence in _whole(text, edits):
+        written = _as_apostrophes(sentence.paragraph.text, edit.old, edit.new)
+        after = _as_fragment(sentence, text[: edit.start] + written + text[edit.end :])
+        if not after.strip() or after[:gap] != text[:gap]:
+            continue
+        parts = changes(text, after)
+        if not parts:
+            continue
+        if not all(
+            len(_WORD.findall(part.old)) == len(_WORD.findall(part.new)) == 1 for part in parts
+        ):
+            start, end = parts[0].start, parts[-1].end
+            new = after[start : len(after) - (len(text) - end)]
+            kind = kind_of(text[start:end], new, text[:start], text[end:])
+            parts = [Suggestion(Edit(start, text[start:end], new), kind)]
+        if parts[0].start <= place:
+            continue
+        place = parts[-1].end
+        for part in parts:
+            yield Suggestion(part.edit.moved(low), part.kind, confidence)
+
+
+def _whole(text: str, edits: Sequence[SureEdit]) -> Iterator[SureEdit]:
+    """The edits, those of one word made one, which is as sure as the least sure of them."""
+    groups: list[list[SureEdit]] = []
+    reached = -1
+    for edit, sure in edits:
+        start, end = _reach(text, edit)
+        if groups and edit.start < groups[-1][-1][0].end:
+            continue
+        if groups and start < reached:
+            groups[-1].append((edit, sure))
+        else:
+            groups.append([(edit, sure)])
+        reached = max(reached, end)
+    for group in groups:
+        first, last = group[0][0], group[-1][0]
+        pieces = [first.new]
+        for (one, _), (other, _) in pairwise(group):
+            pieces += [text[one.end : other.start], other.new]
+        whole = Edit(first.start, text[first.start : last.end], "".join(pieces))
+        yield whole, min(sure for _, sure in group)
+
+
+def _reach(text: str, edit: Edit) -> tuple[int, int]:
+    """Where the words start and end that an edit changes."""
+    start, end, old, new = edit.start, edit.end, edit.old, edit.new
+    if _in_word(old[:1]) or _in_word(new[:1] or text[end : end + 1]):
+        while start and _in_word(text[start - 1]):
+            start -= 1
+    if _in_word(old[-1:]) or _in_word(new[-1:] or text[edit.start - 1 : edit.start]):
+        while end < len(text) and _in_word(text[end]):
+            end += 1
+    return start, end
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in ("'", "’", "_")
+
+
+def _as_apostrophes(text: str, old: str, new: str) -> str:
+    """New text with the apostrophes of its paragraph: straight ones, unless it has curved ones alone."""
+    if "’" in old or "'" in old:
+        return new
+    curved = "’" in text and "'" not in text
+    return new.replace("'", "’") if curved else new.replace("’", "'")
+
+
+def _as_fragment(sentence: Sentence, after: str) -> str:
+    """A changed sentence without what makes one of a heading, an item or a caption: a capital and a final mark."""
+    text, span = sentence.paragraph.text, sentence.span
+    if not sentence.paragraph.role.fragment:
+        return after
+    if span.end == len(text) and text[-1:] not in _FINAL:
+        after = after.rstrip(_FINAL + " ")
+    old, new = _FIRST_WORD.search(text), _FIRST_WORD.search(after)
+    if old is None or new is None or old.start() < span.start or re.match(r"i\b", old[0]):
+        return after
+    if old[0][0] != new[0][0] and old[0][0].upper() == new[0][0]:
+        return after[: new.start()] + old[0][0] + after[new.start() + 1 :]
+    return after

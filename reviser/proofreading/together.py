@@ -1,0 +1,101 @@
+"""Readers that overtype, many together in the rows of a decoder: a row keeps what it has read as far as it stays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from reviser.model.scoring import ReadingDecoder, Rows, shared_length
+from reviser.proofreading.overtyping import Overtyper
+
+ROWS: Final = 32
+"""Passages that are read together unless told otherwise: more gain little, and take memory."""
+_FEW: Final = 16
+
+
+@dataclass(eq=False)
+class _Row:
+    """A row of the batch: what it has read, whom it reads for, and who is next."""
+
+    number: int
+    waiting: deque[Overtyper]
+    seen: list[int] = field(default_factory=list)
+    reader: Overtyper | None = None
+
+
+def read_overtyping(
+    decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS
+) -> None:
+    """Let readers proofread their passages together, up to `rows` at a time.
+
+    A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are best given
+    one after the other. A reading that has no more room ends with what it has found.
+    """
+    unread = [reader for reader in readers if not reader.over]
+    if not unread:
+        return
+    count = min(rows, len(unread))
+    room = min(decoder.capacity, max(reader.longest for reader in unread))
+    with decoder.rows(count, room, halved=True) as batch:
+        all_rows = [
+            _Row(row, deque(unread[len(unread) * row // count : len(unread) * (row + 1) // count]))
+            for row in range(count)
+        ]
+        while active := [row for row in all_rows if _find_reader(row, all_rows, room)]:
+            _read_round(batch, active)
+
+
+def _find_reader(row: _Row, all_rows: Sequence[_Row], room: int) -> Overtyper | None:
+    """Whom a row reads for: on with its reader, else the next of its own, else one that another row has not come to."""
+    while row.reader is None or row.reader.over:
+        longest = max(all_rows, key=lambda other: len(other.waiting))
+        if row.waiting:
+            row.reader = row.waiting.popleft()
+        elif longest.waiting:
+            row.reader = longest.waiting.pop()
+        else:
+            row.reader = None
+            break
+        _give_up_beyond(row.reader, room)
+    return row.reader
+
+
+def _read_round(batch: Rows, active: Sequence[_Row]) -> None:
+    """Let the readers of rows have what they want to know next."""
+    brief = [row for row in active if row.reader and row.reader.enough is not None]
+    others = [row for row in active if row not in brief]
+    # A few outlooks more cost less than another round.
+    if others and sum(len(row.reader.expected) for row in brief if row.reader) <= _FEW:
+        brief, others = [], list(active)
+    for rows in (brief, others):
+        if rows:
+            _read_rows(batch, rows, briefly=rows is brief)
+
+
+def _read_rows(batch: Rows, rows: Sequence[_Row], *, briefly: bool) -> None:
+    """Read for some rows; briefly, if what is enough for each reader may be enough."""
+    readers = [row.reader for row in rows if row.reader is not None]
+    texts = []
+    for row, reader in zip(rows, readers, strict=True):
+        # Of ids that were read already, only the scores may be missing: then they are read again.
+        kept = min(shared_length(row.seen, reader.ids), len(reader.ids) - len(reader.expected))
+        batch.truncate(row.number, kept)
+        texts.append(reader.ids[kept:])
+        row.seen = list(reader.ids)
+    expected = [reader.expected for reader in readers]
+    asked = [reader.asked for reader in readers]
+    numbers = [row.number for row in rows]
+    enough = [reader.enough for reader in readers if reader.enough is not None]
+    most = max(enough) if briefly else None
+    found = batch.outlooks(numbers, texts, expected, readers[0].rules, asked, most)
+    for reader, outlooks in zip(readers, found, strict=True):
+        reader.take(outlooks)
+        _give_up_beyond(reader, batch.room)
+
+
+def _give_up_beyond(reader: Overtyper, room: int) -> None:
+    """End readings that there is no room for: a reader may have several."""
+    while not reader.over and len(reader.ids) > room:
+        reader.give_up()

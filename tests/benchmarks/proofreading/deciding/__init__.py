@@ -1,1 +1,0 @@
-"""Tests of what decides about proposals."""

@@ -1,0 +1,157 @@
+"""Sessions: read, found in a history, made up, and turned into samples."""
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reviser.core.edits import Edit
+from reviser.core.errors import ReviserError
+from reviser.core.tokenizer import Gpt2Tokenizer
+from training.data.randomness import Random
+from training.edits.sessions.command import main
+from training.edits.sessions.history import sessions_of, word_edits
+from training.edits.sessions.made_up import Kind, Lexicon, made_up_session
+from training.edits.sessions.samples import next_edit_sample
+from training.edits.sessions.session import Session, read_sessions
+from training.edits.sessions.shards import (
+    StoredNextEdits,
+    next_edit_vocabulary,
+    reversed_session,
+)
+from training.samples.mixture import Mixture
+
+TEXT = "\n\n".join(
+    f"The user opens page {number}. A user writes e-mail for example to the other users, and the user waits very long.\n"
+    f"- The first item of the list\n- Another Server item\n\n# The Heading Of Part {number}"
+    for number in range(8)
+)
+
+
+def git(folder: Path, *words: str) -> None:
+    names = ["-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", folder, *names, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    page = folder / "page.md"
+    for text in (
+        "# Title\n\nThe user sends an e-mail.\nOne e-mail is sent.\n\n```\nuser e-mail\n```\n",
+        "# Title\n\nThe user sends an email.\nOne email is sent.\n\n```\nuser email\n```\n",
+        "# Title\n\nThe user sends an email.\nOne email is sent.\nA new line.\n\n```\nuser email\n```\n",
+    ):
+        page.write_text(text)
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "change")
+    return folder
+
+
+def applied(session: Session) -> str:
+    parts, done = [], 0
+    for edit in session.edits:
+        parts += [session.text[done : edit.start], edit.new]
+        done = edit.end
+    return "".join([*parts, session.text[done:]])
+
+
+def test_a_history_gives_the_edits_of_prose(repository: Path) -> None:
+    (session,) = sessions_of(repository)
+    assert [(edit.old, edit.new) for edit in session.edits] == [("e-mail", "email")] * 2
+    assert "One email is sent.\n\n```\nuser e-mail" in applied(session)
+
+
+def test_sessions_are_read_as_they_were_written(repository: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sessions.jsonl"
+    assert main(["find", str(repository), "--out", str(out)]) == 0
+    assert list(read_sessions(out)) == list(sessions_of(repository))
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"text": "a"}', '{"text": "a", "edits": [[0, 0, 9, "b"]]}', '{"text": 1}']
+)
+def test_what_is_no_session_is_refused(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(line + "\n")
+    with pytest.raises(ReviserError, match="not a session"):
+        list(read_sessions(file))
+
+
+def test_a_folder_without_a_history_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReviserError, match="git cannot read"):
+        list(sessions_of(tmp_path))
+
+
+def test_lines_written_anew_are_no_edits() -> None:
+    assert word_edits("The cat sat on the mat.", "A wholly different thing happened") is None
+    assert word_edits("See the e-mail.", "See the email.") == [(8, "e-mail", "email")]
+
+
+def test_made_up_sessions_are_of_all_kinds_and_can_be_taken_back() -> None:
+    lexicon = Lexicon(["customer", "window"], ["Berlin", "Machine"])
+    kinds: Counter[Kind] = Counter()
+    for number in range(600):
+        made = made_up_session(TEXT, lexicon, Random(number))
+        if made is None:
+            continue
+        kinds[made.kind] += 1
+        session = made.session
+        assert all(session.text[edit.start : edit.end] == edit.old for edit in session.edits)
+        assert all(edit.old != edit.new for edit in session.edits)
+        back = reversed_session(session)
+        assert back.text == applied(session)
+        assert applied(back) == session.text
+    assert set(kinds) == set(Kind)
+
+
+def test_a_sample_shows_edits_and_makes_those_of_its_window() -> None:
+    tokenizer = Gpt2Tokenizer()
+    vocabulary = next_edit_vocabulary(tokenizer)
+    found = TEXT.index("e-mail"), TEXT.rindex("e-mail")
+    session = Session(TEXT, tuple(Edit(at, "e-mail", "email") for at in found))
+    left = 0
+    for number in range(60):
+        sample = next_edit_sample(session, tokenizer, vocabulary, Random(number), 640)
+        assert sample is not None
+        assert sample.ids[-1] == vocabulary.stop_id
+        assert sample.ids[sample.given - 1] == vocabulary.overtype_id
+        marker = len(sample.ids) - 1 - sample.ids[::-1].index(vocabulary.draft_id)
+        draft = sample.ids[marker + 1 : sample.given - 1]
+        written = [id for id in sample.ids[sample.given : -1] if id != vocabulary.delete_id]
+        deleted = sample.ids[sample.given :].count(vocabulary.delete_id)
+        texts = [
+            b"".join(map(tokenizer.token_bytes, ids)).decode(errors="replace")
+            for ids in (draft, written)
+        ]
+        assert (texts[0] != texts[1]) == (sample.left > 0) == (deleted > 0)
+        left += sample.left > 0
+    assert 10 < left < 50
+
+
+def test_shards_are_the_same_for_a_seed_and_come_back_as_histories(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text("".join(json.dumps({"text": TEXT}) + "\n" for _ in range(2)))
+    options = ["--tokenizer", "gpt2", "--texts", str(texts), "--made-up", "30", "--workers", "1"]
+    for name in ("one", "two"):
+        assert main(["make", str(tmp_path / name), *options, "--seed", "4"]) == 0
+    one, two = (np.load(tmp_path / name / "next-edits-000.npz") for name in ("one", "two"))
+    assert (one["ids"] == two["ids"]).all()
+    about = json.loads((tmp_path / "one" / "next_edits.json").read_text())
+    assert sum(about["samples"].values()) == len(one["lengths"])
+    source = StoredNextEdits(tmp_path / "one", 7, Mixture(max_history=640), seed=1)
+    histories = source.histories(0, 0, len(source))
+    assert sorted(histories.lengths.tolist()) == sorted(one["lengths"].tolist())
+    assert (histories.counted.sum(axis=1) < histories.lengths).all()
+
+
+def test_samples_need_something_to_be_made_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["make", str(tmp_path / "out"), "--tokenizer", "gpt2"]) == 2
+    assert "--sessions or --texts" in capsys.readouterr().err

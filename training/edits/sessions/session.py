@@ -1,0 +1,84 @@
+"""A session: a text, and the edits that one commit made to it, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reviser.core.edits import Edit
+from reviser.core.errors import ReviserError
+from training.data.sources import open_text
+
+
+@dataclass(frozen=True)
+class Session:
+    """A text and its edits, which are in order and do not overlap."""
+
+    text: str
+    edits: tuple[Edit, ...]
+    source: str = ""
+    commit: str = ""
+    path: str = ""
+
+    def to_row(self) -> dict[str, Any]:
+        """The JSON object of a session: an edit is its line from 0, two characters of that line, and the new text."""
+        starts = line_starts(self.text)
+        rows = []
+        line = 0
+        for edit in self.edits:
+            while line + 1 < len(starts) and starts[line + 1] <= edit.start:
+                line += 1
+            rows.append([line, edit.start - starts[line], edit.end - starts[line], edit.new])
+        return {
+            "text": self.text,
+            "edits": rows,
+            "source": self.source,
+            "commit": self.commit,
+            "path": self.path,
+        }
+
+
+def line_starts(text: str) -> list[int]:
+    """Where the lines of a text begin; lines end at line feeds alone."""
+    starts = [0]
+    while (at := text.find("\n", starts[-1])) >= 0:
+        starts.append(at + 1)
+    return starts
+
+
+def read_sessions(path: Path) -> Iterator[Session]:
+    """The sessions of a file of JSON lines, perhaps compressed; ReviserError if a line is no session."""
+    try:
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _session(line, f"{path}, line {number}")
+    except UnicodeDecodeError:
+        raise ReviserError(f"{path} is not UTF-8 text") from None
+    except (OSError, EOFError) as error:
+        raise ReviserError(f"{path} cannot be read: {error}") from None
+
+
+def _session(line: str, place: str) -> Session:
+    try:
+        row = json.loads(line)
+        text = row["text"]
+        edits = _edits(text, row["edits"])
+        about = [str(row.get(name, "")) for name in ("source", "commit", "path")]
+    except (json.JSONDecodeError, KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise ReviserError(f"{place}: not a session with text and edits") from None
+    return Session(text, edits, *about)
+
+
+def _edits(text: str, rows: Sequence[tuple[int, int, int, str]]) -> tuple[Edit, ...]:
+    starts = line_starts(text)
+    edits: list[Edit] = []
+    for line, start, end, new in rows:
+        first, last = starts[line] + start, starts[line] + end
+        if not 0 <= start <= end or last > len(text) or (edits and first < edits[-1].end):
+            raise ValueError
+        edits.append(Edit(first, text[first:last], str(new)))
+    return tuple(edits)

@@ -1,0 +1,97 @@
+"""Where in a text a run writes: one patch, or, while its changes are looked through, one for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class Patch:
+    """From `start`, `written` stands in the place of `original`."""
+
+    start: int
+    original: str
+    written: str
+    # Whether the user has not yet typed into it.
+    open: bool = True
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.written)
+
+    @property
+    def growth(self) -> int:
+        return len(self.written) - len(self.original)
+
+    def touches(self, start: int, end: int) -> bool:
+        return start <= self.end and end >= self.start
+
+
+@dataclass(eq=False)
+class Region:
+    """Where a run writes: one patch, or, while its changes are looked through, one for each that nobody has typed into."""
+
+    patches: list[Patch]
+    # How many entries there were when the run began; the ones above are the user's, made during it.
+    depth: int
+    open: bool = True
+    # Of a parted region: what the one patch replaced, and how much lies around the changes.
+    original: str = ""
+    lead: int = 0
+    tail: int = 0
+    parted: bool = False
+    # Whether the user has typed among the changes, so that the text is not the run's alone any more.
+    mixed: bool = False
+    # Whether the run is already an entry, and only what was put back since lies on top.
+    settled: bool = False
+    # Called before an edit touches the one patch, to part it into changes, most of which the edit then leaves open.
+    part: Callable[[], object] | None = None
+
+    @property
+    def start(self) -> int:
+        return self.patches[0].start - self.lead
+
+    @property
+    def end(self) -> int:
+        return self.patches[-1].end + self.tail
+
+    @property
+    def changed(self) -> bool:
+        return any(patch.written != patch.original for patch in self.patches)
+
+    def part_before(self, start: int, end: int) -> None:
+        """Be parted, if that can be, before an edit that touches what a run has written."""
+        if self.part is not None and self.patches[0].touches(start, end):
+            self.part()
+
+    def put(self, patches: Iterable[Patch]) -> None:
+        """Let a parted region, into which the user has typed, consist of these patches."""
+        self.patches = sorted(patches, key=lambda patch: patch.start)
+        self.lead = self.tail = 0
+        self.mixed = True
+
+    def to_base(self, offset: int) -> int:
+        """A place in the text as if the patches held their originals."""
+        shift = 0
+        for patch in self.patches:
+            if offset <= patch.start:
+                break
+            if offset < patch.end:
+                return min(offset, patch.start + len(patch.original)) - shift
+            shift += patch.growth
+        return offset - shift
+
+    def from_base(self, offset: int) -> int:
+        """A place in the text as it is."""
+        for patch in self.patches:
+            if offset <= patch.start:
+                break
+            offset = max(offset + patch.growth, patch.start)
+        return offset
+
+    def without(self, text: str) -> str:
+        """`text`, in which the region lies, with the originals in it."""
+        for patch in reversed(self.patches):
+            text = text[: patch.start] + patch.original + text[patch.end :]
+        return text
