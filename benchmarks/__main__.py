@@ -16,10 +16,7 @@ COMMANDS = {
     "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "generation": ("speed.generation", "how fast batched generation is"),
     "infill": ("measures.infill", "how well gaps are filled"),
-    "languages": (
-        "proofreading.languages.command",
-        "badly spelt English beside other languages",
-    ),
+    "languages": ("proofreading.languages.command", "badly spelt English beside other languages"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lsp": ("speed.suggestions.command", "how quick the language server is"),
     "next-edits": ("next_edits.command", "how well next edits are foretold"),
@@ -40,10 +37,7 @@ def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("", "-h", "--help"):
         listed = "\n".join(f"  {known:<14} {what}" for known, (_, what) in COMMANDS.items())
-        print(
-            f"usage: python -m benchmarks NAME …\n{listed}",
-            file=sys.stdout if name else sys.stderr,
-        )
+        print(f"usage: python -m benchmarks NAME …\n{listed}", file=sys.stdout if name else sys.stderr)
         return 0 if name else 2
     if name not in COMMANDS:
         return complain(f"there is no measurement {name} (see python -m benchmarks --help)")

@@ -37,21 +37,16 @@ class BenchOptions:
     temperature: Annotated[float, Option("sampling temperature", least=0)] = 0.9
     top_k: Annotated[int, Option("sample from the K most likely tokens", least=1)] = 50
     diffusion_steps: Annotated[int, Option("steps of SEDD and MDLM", least=1)] = 128
-    evaluator: Annotated[
-        tuple[str, ...], Option("model for evalPPL: smollm2, gpt2-large, Dream, a path")
-    ] = ("smollm2",)
-    judge: Annotated[
-        tuple[str, ...], Option("arena judge: likelihood:EVALUATOR, or a chat model")
-    ] = ("likelihood:smollm2",)
-    both_ways: Annotated[bool, Option("ask judges in both orders")] = False
-    mauve: Annotated[tuple[str, ...], Option("features for MAUVE: minilm, gpt2, bert")] = (
-        "minilm",
+    evaluator: Annotated[tuple[str, ...], Option("model for evalPPL: smollm2, gpt2-large, Dream, a path")] = (
+        "smollm2",
     )
-    out: Annotated[
-        Path | None, Option("the run's folder", metavar="DIR", default="runs/bench-…")
-    ] = None
+    judge: Annotated[tuple[str, ...], Option("arena judge: likelihood:EVALUATOR, or a chat model")] = (
+        "likelihood:smollm2",
+    )
+    both_ways: Annotated[bool, Option("ask judges in both orders")] = False
+    mauve: Annotated[tuple[str, ...], Option("features for MAUVE: minilm, gpt2, bert")] = ("minilm",)
+    out: Annotated[Path | None, Option("the run's folder", metavar="DIR", default="runs/bench-…")] = None
     cache: Annotated[
-        Path | None,
-        Option("file that caches texts and scores", metavar="FILE", default="the user's own"),
+        Path | None, Option("file that caches texts and scores", metavar="FILE", default="the user's own")
     ] = None
     json: Annotated[bool, Option("print JSON")] = False

@@ -107,9 +107,7 @@ class Plan:
     def __post_init__(self) -> None:
         names = [name for name, _ in self.named_models()]
         if not names or len({*names, REAL}) <= len(names):
-            raise ReviserError(
-                f"a run needs models, each with a name of its own, and none called {REAL!r}"
-            )
+            raise ReviserError(f"a run needs models, each with a name of its own, and none called {REAL!r}")
 
     def named_models(self) -> list[tuple[str, str]]:
         return [named_source(model) for model in self.models]
@@ -248,9 +246,7 @@ class Suite:
         total = sum(map(len, self.prompts.values()))
         with self.bars.task(f"{contestant.name}: writing", total) as progress:
             generations = {
-                seed: generations_of(
-                    contestant, prompts, seed, self.plan.setup, self.cache, progress
-                )
+                seed: generations_of(contestant, prompts, seed, self.plan.setup, self.cache, progress)
                 for seed, prompts in self.prompts.items()
             }
         name = file_name(contestant.name)
@@ -259,10 +255,7 @@ class Suite:
         trajectories: list[Trajectory] = []
         shape = viewer = None
         if isinstance(contestant, Editing) and any(entry.actions for entry in everything):
-            trajectories = [
-                trajectory_of(contestant, self._by_id[entry.prompt_id], entry)
-                for entry in everything
-            ]
+            trajectories = [trajectory_of(contestant, self._by_id[entry.prompt_id], entry) for entry in everything]
             path = self.folder.file("trajectories", f"{name}.json")
             write_atomically(path, dump_trajectories(trajectories).encode())
             viewer = self._attempt(
@@ -308,10 +301,7 @@ class Suite:
         """Each contestant's perplexity under each evaluator."""
         rows: list[PerplexityRow] = []
         for source in self.plan.evaluators:
-            found = self._attempt(
-                f"evalPPL under {source}",
-                partial(self._perplexities_under, source, written),
-            )
+            found = self._attempt(f"evalPPL under {source}", partial(self._perplexities_under, source, written))
             rows += found or []
         return rows
 
@@ -349,9 +339,7 @@ class Suite:
                 }
             )
         # Means can be the work of a few texts; here is which.
-        write_records(
-            self.folder.file("perplexities", f"{file_name(evaluator.name)}.jsonl"), scored
-        )
+        write_records(self.folder.file("perplexities", f"{file_name(evaluator.name)}.jsonl"), scored)
         return rows
 
     def _evaluator(self, source: str) -> KeptEvaluator:
@@ -378,9 +366,7 @@ class Suite:
         """The first model against each other one, and against how the texts really went on."""
         judgements: list[Judgement] = []
         for source in self.plan.judges:
-            found = self._attempt(
-                f"an arena judged by {source}", partial(self._judged_by, source, written)
-            )
+            found = self._attempt(f"an arena judged by {source}", partial(self._judged_by, source, written))
             judgements += found or []
         write_records(self.folder.file("judgements.jsonl"), judgements)
         pairs: dict[tuple[str, str], list[Judgement]] = {}
@@ -398,18 +384,14 @@ class Suite:
             met = matches(list(self._by_id.values()), first.all, other.all)
             asked = len(met) * (2 if self.plan.both_ways else 1)
             with self.bars.task(f"{first.name} against {other.name}", asked) as progress:
-                judgements += judge_matches(
-                    judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress
-                )
+                judgements += judge_matches(judge, met, self.cache, both_ways=self.plan.both_ways, progress=progress)
         return judgements
 
     def mauve(self, written: Sequence[Written]) -> list[MauveRow]:
         """How near each contestant's texts are to the real ones as a distribution."""
         rows: list[MauveRow] = []
         for name in self.plan.features:
-            found = self._attempt(
-                f"MAUVE with {name} features", partial(self._mauve_with, name, written)
-            )
+            found = self._attempt(f"MAUVE with {name} features", partial(self._mauve_with, name, written))
             rows += found or []
         return rows
 
@@ -426,10 +408,7 @@ class Suite:
         key = key_of(kind="mauve", features=features, references=references, texts=texts)
         scores = self.cache.get(key)
         if scores is None:
-            scores = {
-                name: asdict(score)
-                for name, score in mauve_each(references, texts, features).items()
-            }
+            scores = {name: asdict(score) for name, score in mauve_each(references, texts, features).items()}
             self.cache.put(key, scores)
         return [cast(MauveRow, {"contestant": name} | score) for name, score in scores.items()]
 
@@ -533,8 +512,7 @@ def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
     pairs = [(loss.perplexity, seed) for loss, seed in zip(losses, seeds, strict=True) if loss.nats]
     values = np.array([value for value, _ in pairs])
     means = {
-        str(seed): fmean(value for value, of in pairs if of == seed)
-        for seed in dict.fromkeys(of for _, of in pairs)
+        str(seed): fmean(value for value, of in pairs if of == seed) for seed in dict.fromkeys(of for _, of in pairs)
     }
     return {
         "interval": resampled(values, np.mean),
@@ -544,9 +522,7 @@ def _spread(losses: Sequence[Loss], seeds: Sequence[int]) -> Spread:
     }
 
 
-def resampled(
-    values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..., Any]
-) -> tuple[float, float]:
+def resampled(values: np.ndarray[Any, np.dtype[np.float64]], middle: Callable[..., Any]) -> tuple[float, float]:
     """The interval that holds the middle of 95 of 100 resamplings; the same draws every time."""
     random = np.random.default_rng(0)
     found = [middle(random.choice(values, len(values))) for _ in range(RESAMPLES)]

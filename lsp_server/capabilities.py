@@ -46,7 +46,5 @@ class Client:
             # An editor that cannot be told to ask again would learn of nothing that is found after its question.
             pulls_diagnostics=pulls is not None and (refreshes or pushed is None),
             refreshes_diagnostics=refreshes,
-            shows_related=bool(
-                (pulls and pulls.related_information) or (pushed and pushed.related_information)
-            ),
+            shows_related=bool((pulls and pulls.related_information) or (pushed and pushed.related_information)),
         )

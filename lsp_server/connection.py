@@ -32,9 +32,7 @@ _MOST_AHEAD = 1 << 26
 _BEFORE_SHUTDOWN = 64
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
-_HEAD_SO_FAR = re.compile(
-    rb"(?:%s:[\t -~]*\r\n)*(?:%s(?::[\t -~]*\r?)?|\r)?" % (_NAME, _NAME), re.DOTALL
-)
+_HEAD_SO_FAR = re.compile(rb"(?:%s:[\t -~]*\r\n)*(?:%s(?::[\t -~]*\r?)?|\r)?" % (_NAME, _NAME), re.DOTALL)
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,12})[ \t]*\r$", re.IGNORECASE | re.MULTILINE)
 # In JSON, a line cannot end within a string, and such words cannot stand outside one.
 _HEAD_IN_BODY = re.compile(rb"content-length:[ \t]*\d+\r\n", re.IGNORECASE)
@@ -88,9 +86,7 @@ class Messages:
     def _check_body(self) -> None:
         """A body that goes on into the next message has been given a wrong size."""
         if _HEAD_IN_BODY.search(self._data, self._searched):
-            raise FramingError(
-                f"a message is shorter than the {self._size} bytes of its Content-Length"
-            )
+            raise FramingError(f"a message is shorter than the {self._size} bytes of its Content-Length")
         self._searched = max(len(self._data) - _LONGEST_HEAD_IN_BODY, 0)
 
 
@@ -102,10 +98,11 @@ def _no_message(head: bytes) -> FramingError:
 
 
 class _Inbox:
-    """What an editor has said and nobody has carried out yet, in order, read ahead so that later words count for earlier ones.
+    """What an editor has said and nobody has carried out yet, in order, read ahead so that later words count for
+    earlier ones.
 
-    Of the requests that wait when the editor asks to shut down, all but the first few are not wanted any more, nor is one
-    that was cancelled.
+    Of the requests that wait when the editor asks to shut down, all but the first few are not wanted any more, nor
+    is one that was cancelled.
     """
 
     def __init__(self) -> None:

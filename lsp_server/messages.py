@@ -113,12 +113,8 @@ def make_converter() -> Converter:
     """The protocol's own converter, which knows our messages too."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]
     for kind in (RunParams, PendingChange, ChangesParams, Status, TextResult, UnreadableAnswer):
-        converter.register_unstructure_hook(
-            kind, make_dict_unstructure_fn(kind, converter, **_camel_cased(kind))
-        )
-    converter.register_structure_hook(
-        Target, make_dict_structure_fn(Target, converter, **_camel_cased(Target))
-    )
+        converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **_camel_cased(kind)))
+    converter.register_structure_hook(Target, make_dict_structure_fn(Target, converter, **_camel_cased(Target)))
     return converter
 
 

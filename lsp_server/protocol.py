@@ -1,4 +1,5 @@
-"""The protocol: documents are kept in step with the editor's, and errors are answered to the request that caused them."""
+"""The protocol: documents are kept in step with the editor's, and errors are answered to the request that caused
+them."""
 
 from __future__ import annotations
 
@@ -27,21 +28,15 @@ class ReviserProtocol(LanguageServerProtocol):
     """pygls's protocol, less its text documents, whose lines end where the standard's do not."""
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(
-        self, params: types.DidOpenTextDocumentParams
-    ) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> Generator[Any, Any, None]:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(
-        self, params: types.DidChangeTextDocumentParams
-    ) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> Generator[Any, Any, None]:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(
-        self, params: types.DidCloseTextDocumentParams
-    ) -> Generator[Any, Any, None]:
+    def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> Generator[Any, Any, None]:
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
     def structure_message(self, data: dict[str, Any]) -> Any:
@@ -57,7 +52,8 @@ class ReviserProtocol(LanguageServerProtocol):
             return types.SetTraceNotification(types.SetTraceParams(self.trace))
 
     def handle_message(self, message: Any) -> None:
-        """Requests before `initialize`, and a second one, are refused, as the standard has it; notifications dropped."""
+        """Requests before `initialize`, and a second one, are refused, as the standard has it; notifications
+        dropped."""
         if not hasattr(message, "jsonrpc"):
             raise JsonRpcInvalidRequest("this is no message of JSON-RPC")
         method = getattr(message, "method", None)

@@ -41,12 +41,7 @@ class ReviserServer(LanguageServer):
     protocol: ReviserProtocol
 
     def __init__(self) -> None:
-        super().__init__(
-            "reviser",
-            __version__,
-            protocol_cls=ReviserProtocol,
-            converter_factory=make_converter,
-        )
+        super().__init__("reviser", __version__, protocol_cls=ReviserProtocol, converter_factory=make_converter)
         self.documents = Documents()
         self.settings = Settings()
         self.client = Client()
@@ -58,21 +53,13 @@ class ReviserServer(LanguageServer):
         self._last_problem = ""
         self._closing: asyncio.Future[None] | None = None
         self.worker = WorkerClient(
-            lambda: self.settings.unload_after_s,
-            lambda: socket_path() if self.settings.shared_engine else None,
+            lambda: self.settings.unload_after_s, lambda: socket_path() if self.settings.shared_engine else None
         )
-        self.completer = Completer(
-            self.worker, lambda: self.settings, self.model_key, self.show_status
-        )
+        self.completer = Completer(self.worker, lambda: self.settings, self.model_key, self.show_status)
         self.editor = LspEditor(self)
         self.lists = Lists(self._roots, self.report)
         self.runs = LiveRuns(
-            self.worker,
-            self.documents,
-            self.editor,
-            lambda: self.settings,
-            self.model_key,
-            self.lists,
+            self.worker, self.documents, self.editor, lambda: self.settings, self.model_key, self.lists
         )
         # Reading takes long, and nobody may wait for it who waits for a suggestion: it has an engine of its own.
         self.reader = WorkerClient(
@@ -216,15 +203,7 @@ class ReviserServer(LanguageServer):
         """Tell a client that asked for it, whenever there is something new to tell."""
         if self.client.draws_runs:
             status = self.status()
-            names = (
-                "requests",
-                "from_cache",
-                "superseded",
-                "evaluated",
-                "before",
-                "reused",
-                "paragraphs_read",
-            )
+            names = ("requests", "from_cache", "superseded", "evaluated", "before", "reused", "paragraphs_read")
             nothing: dict[str, Any] = dict.fromkeys(names, 0)
             plain = attrs.evolve(status, **nothing)
             if plain != self._last_status:

@@ -123,9 +123,7 @@ Check = Callable[[Any], bool]
 
 
 def _number(low: float, high: float) -> Check:
-    return lambda value: (
-        isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-    )
+    return lambda value: isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
 def _whole(low: int, high: int) -> Check:
@@ -171,10 +169,7 @@ _COMPLETION: dict[str, Check] = {
     "max_delay_ms": _whole(0, 10_000),
     "list": _one_of("auto", "on", "off"),
 }
-_LIVE: dict[str, Check] = {
-    "max_actions": _whole(1, _MOST_ACTIONS),
-    "edits_per_second": _number(0.1, 1000),
-}
+_LIVE: dict[str, Check] = {"max_actions": _whole(1, _MOST_ACTIONS), "edits_per_second": _number(0.1, 1000)}
 _REVISE: dict[str, Check] = {
     "max_actions": _whole(1, _MOST_ACTIONS),
     "temperature": _number(0, 10),

@@ -16,22 +16,14 @@ from typing import Any
 
 from lsprotocol import types
 
-from lsp_server.connection import (
-    FramingError,
-    Output,
-    chunks_of_file,
-    chunks_of_stream,
-    converse,
-)
+from lsp_server.connection import FramingError, Output, chunks_of_file, chunks_of_stream, converse
 from lsp_server.handlers import commands, features
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
 
 _WATCH_INTERVAL = 1.0
 _INITIALIZE_PATIENCE = 30.0  # seconds for an editor's first request, which it sends at once
-_SIGNALLED = (
-    128  # as shells count: the exit status of a process that a signal ended, less its number
-)
+_SIGNALLED = 128  # as shells count: the exit status of a process that a signal ended, less its number
 _GRACE = 4.0  # seconds for an end in good order
 
 Lost = Callable[[], None]
@@ -54,9 +46,7 @@ class _EditorLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if self._server.protocol._workspace is None:
             return
-        kind = next(
-            (kind for level, kind in _LEVELS if record.levelno >= level), types.MessageType.Log
-        )
+        kind = next((kind for level, kind in _LEVELS if record.levelno >= level), types.MessageType.Log)
         self._server.window_log_message(types.LogMessageParams(kind, record.getMessage()))
 
 

@@ -1,10 +1,11 @@
-"""Build the table of letter pairs by which the proofreader tells English from other languages, from langdetect's profiles.
+"""Build the table of letter pairs by which the proofreader tells English from other languages, from langdetect's
+profiles.
 
     pip download langdetect==1.0.9 --no-deps --no-binary :all: && tar xzf langdetect-1.0.9.tar.gz
     python scripts/build_letter_pairs.py langdetect-1.0.9/langdetect/profiles
 
-A profile counts the sequences of one to three letters in a language's Wikipedia. The table has, for each language, how
-likely each letter follows each other one, as quarters of a negative logarithm: a byte each, English first.
+A profile counts the sequences of one to three letters in a language's Wikipedia. The table has, for each language,
+how likely each letter follows each other one, as quarters of a negative logarithm: a byte each, English first.
 """
 
 from __future__ import annotations

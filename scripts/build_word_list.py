@@ -3,8 +3,9 @@
     apt-get install scowl
     python scripts/build_word_list.py
 
-The lists of SCOWL have sizes: the smaller, the more common the words. This takes American and British words, contractions,
-abbreviations and names up to size 70. A line of the result has a size and the words that come with it, without genitives.
+The lists of SCOWL have sizes: the smaller, the more common the words. This takes American and British words,
+contractions, abbreviations and names up to size 70. A line of the result has a size and the words that come with
+it, without genitives.
 """
 
 from __future__ import annotations
@@ -15,15 +16,7 @@ from pathlib import Path
 import typer
 
 SIZES = (10, 20, 35, 40, 50, 55, 60, 70)
-SPELLINGS = (
-    "english",
-    "american",
-    "british",
-    "british_z",
-    "variant_1",
-    "british_variant_1",
-    "special",
-)
+SPELLINGS = ("english", "american", "british", "british_z", "variant_1", "british_variant_1", "special")
 KINDS = ("words", "contractions", "upper", "proper-names", "abbreviations", "hacker")
 TARGET = Path("reviser/proofreading/spelling/words.txt.xz")
 
@@ -52,10 +45,7 @@ def main(folder: Path = Path("/usr/share/dict/scowl"), out: Path = TARGET) -> No
     found = words_of(folder)
     if not found:
         raise typer.BadParameter(f"{folder} has no lists of SCOWL", param_hint="--folder")
-    lines = [
-        " ".join([str(size), *sorted(word for word, of in found.items() if of == size)])
-        for size in SIZES
-    ]
+    lines = [" ".join([str(size), *sorted(word for word, of in found.items() if of == size)]) for size in SIZES]
     out.write_bytes(lzma.compress("\n".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME))
     print(f"{len(found)} words, {out.stat().st_size} bytes: {out}")
 

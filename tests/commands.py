@@ -1,8 +1,8 @@
 """Commands run as a user runs them, in processes of their own, without the wait for libraries to be imported again.
 
-A helper process imports the libraries once and forks for each command. What then runs is `python -m reviser`, or another of
-our programs, with its own streams, folder, environment and exit status. Tests of how a command starts, of signals and of what it
-imports start a fresh interpreter instead.
+A helper process imports the libraries once and forks for each command. What then runs is `python -m reviser`, or
+another of our programs, with its own streams, folder, environment and exit status. Tests of how a command starts,
+of signals and of what it imports start a fresh interpreter instead.
 """
 
 from __future__ import annotations
@@ -158,9 +158,7 @@ def _helper() -> socket.socket:
     command = [sys.executable, "-m", "tests.commands", str(there.fileno())]
     # What the test at hand lets commands import is not for those of other tests.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd=ROOT, env=env
-    )
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[there.fileno()], cwd=ROOT, env=env)
     there.close()
 
     def leave() -> None:
@@ -249,9 +247,7 @@ def _become(order: dict[str, Any], handles: list[int]) -> None:
     sys.argv = [order["program"], *order["words"]]
     sys.stdin = sys.__stdin__ = os.fdopen(0, "r", encoding="utf-8", closefd=False)
     sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = sys.__stderr__ = os.fdopen(
-        2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
-    )
+    sys.stderr = sys.__stderr__ = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
     exec(order["first"], {})
     runpy.run_module(order["program"], run_name="__main__", alter_sys=True)
 

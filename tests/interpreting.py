@@ -9,9 +9,7 @@ import sys
 
 import pytest
 
-needs_triton = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="no triton here"
-)
+needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="no triton here")
 
 
 def interpreted(module: str, check: str) -> None:

@@ -1,4 +1,5 @@
-"""Commands by name, `python -m training NAME` and `python -m benchmarks NAME`: each is there, and documents cite no other."""
+"""Commands by name, `python -m training NAME` and `python -m benchmarks NAME`: each is there, and documents cite no
+other."""
 
 from __future__ import annotations
 
@@ -30,9 +31,7 @@ MODULES = {
 # The changelog tells of commands that were.
 PAGES = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
 DOCUMENTS = [*PAGES, *ROOT.glob("docs/**/*.md"), ROOT / "Makefile"]
-_PROGRAM = re.compile(
-    r"(?:python3?\)?|\)/python) -m (benchmarks|training)[ .]|reviser (bench|train|tokenise)\b"
-)
+_PROGRAM = re.compile(r"(?:python3?\)?|\)/python) -m (benchmarks|training)[ .]|reviser (bench|train|tokenise)\b")
 _COMMIT = re.compile(r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,12}\b")
 
 
@@ -40,9 +39,7 @@ _COMMIT = re.compile(r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,12}\b")
 def test_every_command_has_a_main(package: str) -> None:
     for name, module in MODULES[package].items():
         tree = ast.parse((ROOT / module.replace(".", "/")).with_suffix(".py").read_text("utf-8"))
-        assert any(
-            isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body
-        ), name
+        assert any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body), name
     assert TRAINING.keys() == LISTED.keys()
 
 
@@ -60,15 +57,12 @@ class Cited:
 
 
 def cited(path: Path) -> Iterator[Cited]:
-    """The commands of a document, in blocks of code and between backticks; a line that ends with a backslash goes on."""
+    """The commands of a document, in blocks of code and between backticks; a line that ends with a backslash goes
+    on."""
     for paragraph in path.read_text("utf-8").split("\n\n"):
         joined = re.sub(r"\\\n\s*", "", paragraph)
         inline = [found[1] for found in re.finditer(r"`([^`]+)`", joined)]
-        lines = [
-            line
-            for line in joined.splitlines()
-            if line.startswith(("    ", "\t")) or "`" not in line
-        ]
+        lines = [line for line in joined.splitlines() if line.startswith(("    ", "\t")) or "`" not in line]
         for text in (*inline, *lines):
             if (found := _PROGRAM.search(text)) is None:
                 continue

@@ -1,4 +1,5 @@
-"""What the documents say is true: their Python runs, their commands exist, their links lead somewhere, and an index leads to each."""
+"""What the documents say is true: their Python runs, their commands exist, their links lead somewhere, and an index
+leads to each."""
 
 from __future__ import annotations
 
@@ -20,9 +21,7 @@ def blocks(path: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks(ROOT / "docs/engine.md", "python"))
 def test_python_in_the_guide_runs(block: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", block], capture_output=True, text=True, check=False, cwd=ROOT
-    )
+    result = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=False, cwd=ROOT)
     assert result.returncode == 0, result.stderr
     for shown in re.findall(r"print\(.*\) +# (.*)", block):
         assert shown in result.stdout

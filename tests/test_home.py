@@ -21,9 +21,7 @@ def test_where_this_is() -> None:
 """
 
 
-def run_tests(
-    *words: str, cwd: Path = ROOT, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_tests(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *words],
         env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,

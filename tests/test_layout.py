@@ -30,9 +30,7 @@ def module_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-FILES = {
-    module_of(file): file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))
-}
+FILES = {module_of(file): file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))}
 
 
 @cache
@@ -88,8 +86,7 @@ def test_arrows_point_one_way(package: str) -> None:
         f"{module} imports {target}"
         for module, targets in arrows().items()
         for target in targets
-        if module.partition(".")[0] == package
-        and target.partition(".")[0] not in BELOW[package] | {package}
+        if module.partition(".")[0] == package and target.partition(".")[0] not in BELOW[package] | {package}
     ]
     assert not upward
 
@@ -117,9 +114,7 @@ def test_folders_are_small_and_say_what_they_are_for(root: str) -> None:
         package = folder / "__init__.py"
         assert package.exists(), f"{folder.relative_to(ROOT)} is not a package"
         if root != "tests":
-            assert ast.get_docstring(ast.parse(package.read_text("utf-8"))), (
-                f"{package}: no sentence"
-            )
+            assert ast.get_docstring(ast.parse(package.read_text("utf-8"))), f"{package}: no sentence"
 
 
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -148,10 +143,5 @@ def test_one_module_reads_command_lines_beside_typer() -> None:
     for module, file in FILES.items():
         if module == "reviser.cli.arguments":
             continue
-        names = {
-            alias.name
-            for node in nodes(file)
-            if isinstance(node, ast.Import)
-            for alias in node.names
-        }
+        names = {alias.name for node in nodes(file) if isinstance(node, ast.Import) for alias in node.names}
         assert not names & {"argparse", "optparse", "getopt"}, module

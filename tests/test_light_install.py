@@ -31,9 +31,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 """
 FRONT_ENDS = ("lsp", "mcp", "prose", "tui")
-HEAVY = {
-    package for extra, packages in EXTRAS.items() if extra not in FRONT_ENDS for package in packages
-}
+HEAVY = {package for extra, packages in EXTRAS.items() if extra not in FRONT_ENDS for package in packages}
 LIGHT = HEAVY | {package for extra in FRONT_ENDS for package in EXTRAS[extra]} - {
     # Others may bring these along: tokenizers loads one itself, and tiktoken another.
     "anyio",
@@ -66,9 +64,7 @@ def full_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_model(tmp_path_factory.mktemp("models") / "full")
 
 
-def reviser(
-    *words: str | Path, program: str = "reviser", **environment: str
-) -> subprocess.CompletedProcess[str]:
+def reviser(*words: str | Path, program: str = "reviser", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", program, *map(str, words)],
         capture_output=True,
@@ -142,11 +138,7 @@ def test_a_command_says_which_extra_it_needs(words: str) -> None:
 @pytest.mark.usefixtures("light")
 @pytest.mark.parametrize(
     ("program", "name", "extra"),
-    [
-        ("training", "ppo", "torch"),
-        ("training", "mistakes", "train"),
-        ("benchmarks", "forgetting", "torch"),
-    ],
+    [("training", "ppo", "torch"), ("training", "mistakes", "train"), ("benchmarks", "forgetting", "torch")],
 )
 def test_other_programs_say_so_too(program: str, name: str, extra: str) -> None:
     result = reviser(name, program=program)
@@ -160,8 +152,7 @@ def test_a_model_that_needs_torch_says_so(full_model: Path) -> None:
     result = reviser("continue", draft, "--model", full_model)
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr == (
-        "reviser: the model full, which is not quantised, needs torch; "
-        "install it with: pip install 'reviser[torch]'\n"
+        "reviser: the model full, which is not quantised, needs torch; install it with: pip install 'reviser[torch]'\n"
     )
     result = reviser("continue", draft, REVISER_NATIVE="0")
     assert (result.returncode, result.stdout) == (2, "")

@@ -119,17 +119,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def wheel(source: Path, out: Path, **environment: str) -> Path:
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        out,
-        source,
-    ]
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", out, source]
     subprocess.run(command, check=True, env=os.environ | environment)
     [made] = out.iterdir()
     return made
@@ -144,9 +134,7 @@ def test_a_module_of_the_user_is_not_taken_for_one_of_ours(name: str, tmp_path: 
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(ROOT / name)
 
 
@@ -156,19 +144,14 @@ def test_a_wheel_continues_a_draft_where_there_is_no_compiler(source: Path, tmp_
     assert re.fullmatch(r"reviser-[\d.]+-py3-none-(linux|macosx)_\w+\.whl", made.name)
     venv.create(tmp_path / "empty", with_pip=True)
     programs = tmp_path / "empty" / "bin"
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CC"))
-    } | {"PATH": str(programs)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "CC"))} | {
+        "PATH": str(programs)
+    }
     assert shutil.which("cc", path=environment["PATH"]) is None
 
     def run(*words: str | Path) -> str:
         return subprocess.run(
-            list(map(str, words)),
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-            cwd=tmp_path,
+            list(map(str, words)), capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
         ).stdout
 
     run(programs / "pip", "install", "--quiet", "--only-binary", ":all:", made)

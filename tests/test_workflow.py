@@ -68,7 +68,5 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
 
     assert told(WORKFLOW) == ""
     wrong = tmp_path / "wrong.yml"
-    wrong.write_text(
-        WORKFLOW.read_text("utf-8").replace("runs-on: windows-latest", "runs-on: mine")
-    )
+    wrong.write_text(WORKFLOW.read_text("utf-8").replace("runs-on: windows-latest", "runs-on: mine"))
     assert 'label "mine" is unknown' in told(wrong)

@@ -36,9 +36,7 @@ def main() -> int:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("", "-h", "--help"):
         listed = "\n".join(f"  {known:<16} {what}" for known, what in COMMANDS.items())
-        print(
-            f"usage: python -m training NAME …\n{listed}", file=sys.stdout if name else sys.stderr
-        )
+        print(f"usage: python -m training NAME …\n{listed}", file=sys.stdout if name else sys.stderr)
         return 0 if name else 2
     if name not in COMMANDS:
         return complain(f"there is no command {name} (see python -m training --help)")

@@ -48,9 +48,7 @@ from tui.widgets.text.text_view import TextView
 from tui.widgets.themes import DARK, LIGHT
 
 
-class EditorApp(
-    RunActions, MistakeActions, FileActions, ViewActions, App[None], inherit_bindings=False
-):
+class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None], inherit_bindings=False):
     """The editor. Keys and messages come in here; what they bring about is done by the parts."""
 
     TITLE = "Reviser"
@@ -95,14 +93,10 @@ class EditorApp(
             self.call_later(prompts.fail, problem)
 
         lists = Lists(tuple, complain)
-        self.player = Player(
-            self.sheets, self.writer, self.settings, self.ticker, prompts, now, lists
-        )
+        self.player = Player(self.sheets, self.writer, self.settings, self.ticker, prompts, now, lists)
         self.files = Files(self.sheets, self.desk, prompts)
         self.run_files = RunFiles(self.sheets, self.writer, self.player, self.desk, prompts)
-        self.proofreading = Proofreading(
-            self.sheets, self.writer, self.settings, self.desk, prompts, now, lists
-        )
+        self.proofreading = Proofreading(self.sheets, self.writer, self.settings, self.desk, prompts, now, lists)
         self.autosave = Autosave(self, journals, self.sheets, self.files, self.desk, prompts)
 
     @property
@@ -164,7 +158,8 @@ class EditorApp(
         self._leaving = False
 
     def _leave_in_a_hurry(self) -> None:
-        """The terminal or the system goes away, or someone wants the editor gone: what is not saved stays in the journals."""
+        """The terminal or the system goes away, or someone wants the editor gone: what is not saved stays in the
+        journals."""
         self.autosave.flush_journals()
         self.exit()
 
@@ -222,11 +217,7 @@ class EditorApp(
     def action_command_palette(self) -> None:
         # Its commands are for the text, which waits while a dialog is open.
         if not self.prompts.asking:
-            available = [
-                command
-                for command in PALETTE
-                if is_available(command.action.partition("(")[0], self.sheet)
-            ]
+            available = [command for command in PALETTE if is_available(command.action.partition("(")[0], self.sheet)]
             self.push_screen(Palette(available, self.settings.keys), self._carry_out)
 
     async def _carry_out(self, command: Command | None) -> None:
@@ -269,11 +260,7 @@ def _check_keys(settings: Settings) -> None:
 
 
 def run_editor(
-    files: Sequence[Path],
-    *,
-    model: str | None = None,
-    play: Path | None = None,
-    encoding: str | None = None,
+    files: Sequence[Path], *, model: str | None = None, play: Path | None = None, encoding: str | None = None
 ) -> None:
     """Run the editor in this terminal until the user leaves it."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():

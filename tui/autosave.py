@@ -25,13 +25,7 @@ class Autosave:
     """Looks after all open texts, now and then."""
 
     def __init__(
-        self,
-        app: App[None],
-        journals: Path,
-        sheets: Sheets,
-        files: Files,
-        desk: Desk,
-        prompts: Prompts,
+        self, app: App[None], journals: Path, sheets: Sheets, files: Files, desk: Desk, prompts: Prompts
     ) -> None:
         """`journals` is the folder in which they are kept."""
         self._app = app
@@ -70,8 +64,7 @@ class Autosave:
         others = [each for each in found if each not in asked]
         if others:
             self._prompts.say(
-                f"Unsaved changes of {_names(others)} can be had back: Recover a text, in the palette.",
-                seconds=15,
+                f"Unsaved changes of {_names(others)} can be had back: Recover a text, in the palette.", seconds=15
             )
         await self._ask_about(asked)
 

@@ -29,14 +29,7 @@ class Command:
 
     @property
     def binding(self) -> Binding:
-        return Binding(
-            self.key,
-            self.action,
-            self.title,
-            show=False,
-            priority=self.priority,
-            id=self.id,
-        )
+        return Binding(self.key, self.action, self.title, show=False, priority=self.priority, id=self.id)
 
     @property
     def selects(self) -> Command | None:
@@ -63,9 +56,7 @@ def _move(key: str, where: str, title: str) -> Command:
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Writing with the model": (
-        Command(
-            "continue", "f5", "continue", "Continue the text", "Write on at the end", "Continue"
-        ),
+        Command("continue", "f5", "continue", "Continue the text", "Write on at the end", "Continue"),
         Command(
             "infill",
             "f6",
@@ -75,16 +66,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Write here",
         ),
         Command(
-            "revise",
-            "ctrl+e",
-            "revise",
-            "Revise",
-            "Revise the selection, or the paragraph at the cursor",
-            "Revise",
+            "revise", "ctrl+e", "revise", "Revise", "Revise the selection, or the paragraph at the cursor", "Revise"
         ),
-        Command(
-            "pause", "f7", "pause", "Pause or resume", "Halt the run, or let it go on", "Pause"
-        ),
+        Command("pause", "f7", "pause", "Pause or resume", "Halt the run, or let it go on", "Pause"),
         Command("step", "f8", "step", "One step", "Take one step and wait", "Step"),
         Command(
             "rewrite",
@@ -131,22 +115,16 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Put the old text back, and go to the next",
             "Reject",
         ),
-        Command(
-            "next-change", "alt+down", "look(1)", "Next change", "Look at the next one", "Next"
-        ),
+        Command("next-change", "alt+down", "look(1)", "Next change", "Look at the next one", "Next"),
         Command("previous-change", "alt+up", "look(-1)", "Previous change", "Look back by one"),
     ),
     "Mistakes": (
-        Command(
-            "next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"
-        ),
+        Command("next-mistake", "alt+j", "mistake(1)", "Next mistake", "Go to the next", "Next mistake"),
         Command("previous-mistake", "alt+k", "mistake(-1)", "Previous mistake", "Go back by one"),
         Command("fix", "alt+m", "fix('this')", "Fix this", "The mistake at the cursor", "Fix"),
         Command("fix-kind", "", "fix('kind')", "Fix all of this kind", "In the whole text"),
         Command("fix-all", "", "fix('all')", "Fix all mistakes", "In the whole text"),
-        Command(
-            "ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"
-        ),
+        Command("ignore", "alt+i", "ignore", "Ignore this here", "Leave it as it is, for good", "Ignore"),
         Command(
             "add-word-project",
             "",
@@ -155,11 +133,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Nothing is found about it in this project",
         ),
         Command(
-            "add-word-user",
-            "",
-            "add_word('user')",
-            "Add the word to your words",
-            "Nothing is found about it any more",
+            "add-word-user", "", "add_word('user')", "Add the word to your words", "Nothing is found about it any more"
         ),
         Command(
             "mistakes",
@@ -169,27 +143,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "Show or hide it; in it: m k a fix this, its kind, all; i ignores; w u add the word",
             "Mistakes",
         ),
-        Command(
-            "proofread", "", "proofread", "Look for mistakes or not", "While you pause; on or off"
-        ),
+        Command("proofread", "", "proofread", "Look for mistakes or not", "While you pause; on or off"),
     ),
     "Looking at a run": (
-        Command(
-            "panel",
-            "f4",
-            "panel",
-            "Show or hide the panel",
-            "Log, options, branches, figures",
-            "Panel",
-        ),
-        Command(
-            "timeline",
-            "ctrl+t",
-            "timeline",
-            "Timeline",
-            "Scrub through the run with the arrows",
-            "Timeline",
-        ),
+        Command("panel", "f4", "panel", "Show or hide the panel", "Log, options, branches, figures", "Panel"),
+        Command("timeline", "ctrl+t", "timeline", "Timeline", "Scrub through the run with the arrows", "Timeline"),
         Command("play-file", "", "play_file", "Play a trajectory file", "Open a recorded run"),
         Command("save-run", "", "save_run", "Save the run", "As a trajectory file, all branches"),
         Command("export-page", "", "export_page", "Export the run as a page", "HTML that plays it"),
@@ -201,21 +159,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("save", "ctrl+s", "save", "Save", "Write the file, in one step", "Save"),
         Command("save-as", "f12", "save_as", "Save as", "Write to another file"),
         Command("close", "alt+w", "close", "Close the tab", "Asks if there are unsaved changes"),
-        Command(
-            "next-tab", "ctrl+pagedown,alt+right", "tab(1)", "Next tab", "The file to the right"
-        ),
-        Command(
-            "previous-tab",
-            "ctrl+pageup,alt+left",
-            "tab(-1)",
-            "Previous tab",
-            "The file to the left",
-        ),
+        Command("next-tab", "ctrl+pagedown,alt+right", "tab(1)", "Next tab", "The file to the right"),
+        Command("previous-tab", "ctrl+pageup,alt+left", "tab(-1)", "Previous tab", "The file to the left"),
         Command("recover", "", "recover", "Recover a text", "What a crash left, or was discarded"),
         Command("reload", "", "reload", "Read the file again", "Take over what is on disk"),
-        Command(
-            "quit", "ctrl+q", "quit", "Quit", "Asks if there are unsaved changes", "Quit", True
-        ),
+        Command("quit", "ctrl+q", "quit", "Quit", "Asks if there are unsaved changes", "Quit", True),
     ),
     "Editing": (
         _text("undo", "ctrl+z", "undo", "Undo", "A run, or discarding one, is one step"),
@@ -226,32 +174,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         _text("select-all", "ctrl+a", "select_all", "Select all", "The whole text"),
         _text("erase", "backspace", "erase('left')", "Erase"),
         _text("erase-forwards", "delete,ctrl+d", "erase('right')", "Erase forwards"),
-        _text(
-            "erase-word",
-            "ctrl+w,ctrl+backspace,alt+backspace",
-            "erase('word_left')",
-            "Erase a word",
-        ),
+        _text("erase-word", "ctrl+w,ctrl+backspace,alt+backspace", "erase('word_left')", "Erase a word"),
         _text("erase-word-forwards", "ctrl+delete", "erase('word_right')", "Erase a word forwards"),
-        Command(
-            "find",
-            "ctrl+f",
-            "find(False)",
-            "Find",
-            "Look for text; alt+c case, alt+r pattern",
-            "Find",
-        ),
-        Command(
-            "replace", "ctrl+r", "find(True)", "Find and replace", "One by one, or all with alt+a"
-        ),
+        Command("find", "ctrl+f", "find(False)", "Find", "Look for text; alt+c case, alt+r pattern", "Find"),
+        Command("replace", "ctrl+r", "find(True)", "Find and replace", "One by one, or all with alt+a"),
         Command("find-next", "f3", "find_next(True)", "Find the next", "Go to the next match"),
-        Command(
-            "find-previous",
-            "shift+f3",
-            "find_next(False)",
-            "Find the previous",
-            "Go back one match",
-        ),
+        Command("find-previous", "shift+f3", "find_next(False)", "Find the previous", "Go back one match"),
         Command("go-to-line", "ctrl+g", "go_to_line", "Go to a line", "By its number"),
     ),
     "Moving; with Shift: selecting": (
@@ -273,14 +201,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("numbers", "alt+n", "numbers", "Line numbers on or off", "At the left edge"),
         Command("theme", "f2", "theme", "Light or dark", "Switch the theme"),
         Command("help", "f1", "help", "Help", "All keys", "Help"),
-        Command(
-            "palette",
-            "ctrl+p",
-            "command_palette",
-            "Command palette",
-            "Every command by its name",
-            priority=True,
-        ),
+        Command("palette", "ctrl+p", "command_palette", "Command palette", "Every command by its name", priority=True),
     ),
 }
 
@@ -346,7 +267,8 @@ def footer_hints(sheet: Sheet, keys: Mapping[str, str]) -> list[Hint]:
 
 
 def _matters(id: str, sheet: Sheet) -> bool:
-    """Whether a command is for something that is there; about mistakes none is said where there are none, or while a run is."""
+    """Whether a command is for something that is there; about mistakes none is said where there are none, or while
+    a run is."""
     if id == "fix":
         return sheet.mistakes.here is not None
     if id in ("next-mistake", "mistakes"):

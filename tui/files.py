@@ -114,9 +114,7 @@ class Files:
         """Close a tab, unless the user wants to keep it after all."""
         if sheet.modified:
             question = f"{sheet.title} has unsaved changes."
-            answer = await self._prompts.ask(
-                question, [("save", "Save"), ("lose", "Don't save"), ("cancel", "Cancel")]
-            )
+            answer = await self._prompts.ask(question, [("save", "Save"), ("lose", "Don't save"), ("cancel", "Cancel")])
             if answer not in ("save", "lose") or (answer == "save" and not await self.save(sheet)):
                 return
         sheet.close()

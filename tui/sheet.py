@@ -17,9 +17,7 @@ from tui.runs.run import Run
 class Sheet:
     """One tab of the editor."""
 
-    def __init__(
-        self, draft: Draft, journal: Journal, file: OpenFile | None = None, name: str = "untitled"
-    ) -> None:
+    def __init__(self, draft: Draft, journal: Journal, file: OpenFile | None = None, name: str = "untitled") -> None:
         self.draft = draft
         self.file = file
         self.run: Run | None = None

@@ -61,9 +61,7 @@ def main() -> int:
         write_atomically(OUT, make(Path(sys.argv[1])))
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            ["npm", "pack", PACKAGE, "--silent"], cwd=folder, check=False, capture_output=True
-        )
+        done = subprocess.run(["npm", "pack", PACKAGE, "--silent"], cwd=folder, check=False, capture_output=True)
         packed = list(Path(folder).glob("*.tgz"))
         if done.returncode or not packed:
             raise ReviserError(f"npm could not fetch {PACKAGE}: {done.stderr.decode().strip()}")

@@ -58,9 +58,7 @@ _CAUSAL_GROUP = {"cpu": 4, "cuda": 256}
 _DIFFUSION_GROUP = {"cpu": 4, "cuda": 1024}
 
 
-def _of_one_length(
-    given: Sequence[tuple[Prompt, list[int]]], size: int
-) -> Iterator[list[tuple[Prompt, list[int]]]]:
+def _of_one_length(given: Sequence[tuple[Prompt, list[int]]], size: int) -> Iterator[list[tuple[Prompt, list[int]]]]:
     """Prompts with their ids in groups of at most `size`, all of a group equally long: no padding."""
     by_length: dict[int, list[tuple[Prompt, list[int]]]] = defaultdict(list)
     for prompt, ids in given:
@@ -77,17 +75,13 @@ class RealText:
     name: str = "real text"
     fingerprint: str = "real text"
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         from reviser.core.tokenizer import Gpt2Tokenizer
 
         tokenizer = Gpt2Tokenizer()
         for prompt in prompts:
             tokens = tuple(tokenizer.encode(prompt.reference))
-            yield Generation(
-                prompt.id, self.name, seed, prompt.reference, tokens, "stop", None, 0.0
-            )
+            yield Generation(prompt.id, self.name, seed, prompt.reference, tokens, "stop", None, 0.0)
             progress(1)
 
 
@@ -98,29 +92,17 @@ class CausalLm:
     in different ways. It ends at its end-of-text token or at the protocol's number of tokens.
     """
 
-    def __init__(
-        self,
-        name: str,
-        weights: str,
-        model: Any,
-        tokenizer: PreTrainedTokenizerBase,
-        setup: Setup,
-    ) -> None:
+    def __init__(self, name: str, weights: str, model: Any, tokenizer: PreTrainedTokenizerBase, setup: Setup) -> None:
         self.name = name
         self.fingerprint = key_of(
-            weights=weights,
-            new_tokens=setup.new_tokens,
-            temperature=setup.temperature,
-            top_k=setup.top_k,
+            weights=weights, new_tokens=setup.new_tokens, temperature=setup.temperature, top_k=setup.top_k
         )
         self._model = model
         self._tokenizer = tokenizer
         self._setup = setup
         self._ends = _end_ids(model, tokenizer)
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         given = [(prompt, self._prompt_ids(prompt.text)) for prompt in prompts]
         for part in _of_one_length(given, _CAUSAL_GROUP[self._model.device.type]):
             yield from self._continue(part, seed)
@@ -134,14 +116,10 @@ class CausalLm:
             ids.pop()
         return ids
 
-    def _continue(
-        self, rows: Sequence[tuple[Prompt, list[int]]], seed: int
-    ) -> Iterator[Generation]:
+    def _continue(self, rows: Sequence[tuple[Prompt, list[int]]], seed: int) -> Iterator[Generation]:
         began = time.perf_counter()
         steps = self._room(len(rows[0][1]))
-        drawn = np.stack(
-            [np.random.default_rng(stream_of(prompt, seed)).random(steps) for prompt, _ in rows]
-        )
+        drawn = np.stack([np.random.default_rng(stream_of(prompt, seed)).random(steps) for prompt, _ in rows])
         written = self._sample(torch.tensor([ids for _, ids in rows]), torch.from_numpy(drawn))
         seconds = (time.perf_counter() - began) / len(rows)
         for (prompt, given), row in zip(rows, written, strict=True):
@@ -167,9 +145,7 @@ class CausalLm:
         return steps
 
     def _text(self, ids: list[int]) -> str:
-        text = self._tokenizer.decode(
-            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
+        text = self._tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         # Bytes that are not yet a character show as this one; they are not part of the text.
         return str(text).rstrip("\ufffd")
 
@@ -205,17 +181,12 @@ class Diffusion:
         self.name = name
         self.method: Method = "analytic" if made.config.kind == "sedd" else "ancestral"
         self.fingerprint = key_of(
-            weights=weights,
-            method=self.method,
-            new_tokens=setup.new_tokens,
-            steps=setup.diffusion_steps,
+            weights=weights, method=self.method, new_tokens=setup.new_tokens, steps=setup.diffusion_steps
         )
         self._made = made
         self._setup = setup
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         given = [(prompt, self._prompt_ids(prompt)) for prompt in prompts]
         for part in _of_one_length(given, _DIFFUSION_GROUP[self._made.device.type]):
             yield from self._continue(part, seed)
@@ -226,17 +197,12 @@ class Diffusion:
         given = prompt.tokens if tokenizer.name == "gpt2" else tokenizer.encode(prompt.text)
         return [*self._made.start, *given]
 
-    def _continue(
-        self, rows: Sequence[tuple[Prompt, list[int]]], seed: int
-    ) -> Iterator[Generation]:
+    def _continue(self, rows: Sequence[tuple[Prompt, list[int]]], seed: int) -> Iterator[Generation]:
         began = time.perf_counter()
         places = self._setup.new_tokens + self._made.closing
         shape = (self._setup.diffusion_steps + 1, places, 2)
         drawn = np.stack(
-            [
-                np.random.default_rng(stream_of(prompt, seed)).random(shape, dtype=np.float32)
-                for prompt, _ in rows
-            ]
+            [np.random.default_rng(stream_of(prompt, seed)).random(shape, dtype=np.float32) for prompt, _ in rows]
         )
         given = torch.tensor([ids for _, ids in rows])
         whole = sample(self._made, given, places, torch.from_numpy(drawn), self.method).tolist()
@@ -244,9 +210,7 @@ class Diffusion:
         for (prompt, ids), row in zip(rows, whole, strict=True):
             yield self._generation(prompt, seed, ids, row[len(ids) :], seconds)
 
-    def _generation(
-        self, prompt: Prompt, seed: int, given: list[int], row: list[int], seconds: float
-    ) -> Generation:
+    def _generation(self, prompt: Prompt, seed: int, given: list[int], row: list[int], seconds: float) -> Generation:
         row = row[: self._setup.new_tokens]
         end = next((at for at, id in enumerate(row) if id in self._made.ends), None)
         tokens = row if end is None else row[:end]
@@ -304,10 +268,10 @@ def load_contestant(
 ) -> Contestant:
     """The contestant that a name or path means.
 
-    A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt`
-    file, `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model.
-    `plain:` before a model of ours lets it insert and stop alone, `unchecked:` lets it make all its steps back where the rules
-    of our commands would check them. `decoding` is for models of ours.
+    A folder or library name of ours (a Reviser, or a baseline trained here), a GGUF or released `.pt` file,
+    `smollm2`, or by folder or hub name a released SEDD or MDLM or any causal language model. `plain:` before a
+    model of ours lets it insert and stop alone, `unchecked:` lets it make all its steps back where the rules of our
+    commands would check them. `decoding` is for models of ours.
     """
     device = device or default_device()
     name = name or named_source(source)[0]
@@ -326,13 +290,7 @@ def load_contestant(
     if is_released(read_config(source)):
         made = read_released(source, device, dtype_for(device))
         return Diffusion(name, fingerprint(source), made, setup)
-    return CausalLm(
-        name,
-        fingerprint(source),
-        load_causal_lm(source, device),
-        load_hf_tokenizer(source),
-        setup,
-    )
+    return CausalLm(name, fingerprint(source), load_causal_lm(source, device), load_hf_tokenizer(source), setup)
 
 
 def _load_own(

@@ -41,8 +41,9 @@ class DecodingOptions:
     A `plain` one may only insert and stop: it writes from left to right. `move_temperature` is the
     temperature of moves, if it is lower than the protocol's. `rows` runs are made together on a GPU.
 
-    With the `rules` of our commands a model writes on the processor, one run after the other, as by `reviser continue`: it
-    repeats no eight tokens in a row and no phrase of its own, ends with a sentence when it nears its limit, and its steps back are `checked`.
+    With the `rules` of our commands a model writes on the processor, one run after the other, as by `reviser
+    continue`: it repeats no eight tokens in a row and no phrase of its own, ends with a sentence when it nears its
+    limit, and its steps back are `checked`.
     """
 
     plain: bool = False
@@ -107,18 +108,12 @@ class OwnModel(ABC):
             top_k=self.top_k,
         )
         if decoding.move_temperature is not None:
-            self.fingerprint = key_of(
-                basis=self.fingerprint, move_temperature=decoding.move_temperature
-            )
+            self.fingerprint = key_of(basis=self.fingerprint, move_temperature=decoding.move_temperature)
         if decoding.rules:
-            self.fingerprint = key_of(
-                basis=self.fingerprint, rules=code_digest(), checked=decoding.checked
-            )
+            self.fingerprint = key_of(basis=self.fingerprint, rules=code_digest(), checked=decoding.checked)
 
     @abstractmethod
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         """As `Contestant` says."""
 
     def prompt_ids(self, prompt: Prompt) -> list[int]:
@@ -126,9 +121,7 @@ class OwnModel(ABC):
             return list(prompt.tokens)
         return self.tokenizer.encode(prompt.text)
 
-    def generation(
-        self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float
-    ) -> Generation:
+    def generation(self, prompt: Prompt, seed_: int, ids: Sequence[int], ending: str, seconds: float) -> Generation:
         """What the ids that the model chose after a prompt have written."""
         given = self.prompt_ids(prompt)
         canvas, _ = seed(self.vocabulary, given)
@@ -151,27 +144,14 @@ class BatchedReviser(OwnModel):
     """A model of ours with many runs at once, for GPUs."""
 
     def __init__(
-        self,
-        name: str,
-        weights: str,
-        checkpoint: Checkpoint,
-        setup: Setup,
-        decoding: DecodingOptions = USUAL,
+        self, name: str, weights: str, checkpoint: Checkpoint, setup: Setup, decoding: DecodingOptions = USUAL
     ) -> None:
         super().__init__(
-            name,
-            weights,
-            checkpoint.model.config,
-            checkpoint.vocabulary,
-            checkpoint.tokenizer,
-            setup,
-            decoding,
+            name, weights, checkpoint.model.config, checkpoint.vocabulary, checkpoint.tokenizer, setup, decoding
         )
         self._model = checkpoint.model.eval()
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         size = self.decoding.rows or _GROUP[self._model.cos.device.type]
         for start in range(0, len(prompts), size):
             part = prompts[start : start + size]
@@ -203,15 +183,11 @@ class NativeReviser(OwnModel):
         setup: Setup,
         decoding: DecodingOptions = USUAL,
     ) -> None:
-        super().__init__(
-            name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, decoding
-        )
+        super().__init__(name, weights, config, engine.policy.vocabulary, engine.tokenizer, setup, decoding)
         self._policy = engine.policy
         self._reading: Reading | None = None
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         for prompt in prompts:
             began = time.perf_counter()
             run = self._run(prompt, seed)
@@ -222,14 +198,9 @@ class NativeReviser(OwnModel):
 
     def _run(self, prompt: Prompt, seed_: int) -> Rollout:
         policy = self._policy
-        canvas, history = seed(
-            self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length
-        )
+        canvas, history = seed(self.vocabulary, self.prompt_ids(prompt), max_length=policy.max_length)
         sampler = Sampler(
-            self.temperature,
-            self.top_k,
-            seed=stream_of(prompt, seed_),
-            move_temperature=self.decoding.move_temperature,
+            self.temperature, self.top_k, seed=stream_of(prompt, seed_), move_temperature=self.decoding.move_temperature
         )
         most = min(self.max_actions, policy.context - len(history))
         begun = Beginning(policy, canvas, history, most)

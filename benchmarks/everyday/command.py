@@ -46,31 +46,20 @@ class EverydayOptions:
     """Which models go on from which openings, and who compares them."""
 
     contestants: Annotated[tuple[str, ...], Argument("models", metavar="[NAME=]MODEL")] = ()
-    kinds: Annotated[
-        str | None, Option("kinds of openings, separated by commas", default=",".join(KINDS))
-    ] = None
+    kinds: Annotated[str | None, Option("kinds of openings, separated by commas", default=",".join(KINDS))] = None
     each: Annotated[int | None, Option("only the first N openings of a kind", metavar="N")] = None
-    seeds: Annotated[
-        tuple[int, ...], Option("random seed of the sampling", metavar="N", together=True)
-    ] = (
-        123,
-        124,
-    )
+    seeds: Annotated[tuple[int, ...], Option("random seed of the sampling", metavar="N", together=True)] = (123, 124)
     length: Annotated[int, Option("tokens of a continuation")] = 145
     temperature: Annotated[float, Option("sampling temperature")] = 0.7
     top_k: Annotated[int, Option("sample from the K most likely ids")] = 50
     move_temperature: Annotated[float, Option("sampling temperature of moves")] = MOVE_TEMPERATURE
-    base: Annotated[str, Option("reads the texts and judges joins: a GGUF file or name")] = (
-        "smollm2"
-    )
+    base: Annotated[str, Option("reads the texts and judges joins: a GGUF file or name")] = "smollm2"
     real: Annotated[str, Option("real text that joins are held against", metavar="TEXTS")] = BUILTIN
     critic: Annotated[Path | None, Option("the critic's GGUF file", metavar="FILE")] = None
     no_critic: Annotated[bool, Option("do not use the critic")] = False
     yes: Annotated[bool, Option("fetch the critic (1.1 GB) without asking")] = False
     out: Annotated[Path | None, Option("folder for .md, .json and .html", metavar="DIR")] = None
-    cache: Annotated[
-        Path | None, Option("file that caches texts and judgements", metavar="FILE")
-    ] = None
+    cache: Annotated[Path | None, Option("file that caches texts and judgements", metavar="FILE")] = None
     json: Annotated[bool, Option("print JSON")] = False
     words: Words = ()
 
@@ -107,9 +96,7 @@ def _load_critic(arguments: EverydayOptions, bars: Bars) -> Critic:
 
 def load_threshold(reader: Reader, source: str, cache: Cache, bars: Bars) -> float:
     texts = list(islice(prose(texts_of(source, Setup())), _REAL_TEXTS))
-    key = key_of(
-        kind="everyday threshold", reader=reader.fingerprint, texts=texts, quantile=QUANTILE
-    )
+    key = key_of(kind="everyday threshold", reader=reader.fingerprint, texts=texts, quantile=QUANTILE)
     kept = cache.get(key)
     if kept is None:
         bars.say(f"{reader.name} reads real text")
@@ -163,12 +150,7 @@ def _setup(arguments: EverydayOptions) -> Setup:
     )
 
 
-def _tell(
-    outcome: Outcome,
-    chosen: Sequence[Opening],
-    facts: dict[str, str],
-    arguments: EverydayOptions,
-) -> None:
+def _tell(outcome: Outcome, chosen: Sequence[Opening], facts: dict[str, str], arguments: EverydayOptions) -> None:
     data = {
         "provenance": facts,
         "figures": [asdict(entry) for entry in outcome.figures],

@@ -58,9 +58,10 @@ class Run:
 class Figures:
     """One contestant over all openings and seeds.
 
-    `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote;
-    both are None for one that does not write by actions, as is `takes_back`, the share of the runs that delete something they wrote. `perplexity` is that of its tokens under the reader.
-    `broken_by_chance` is the share of runs that would be called broken if their joins were places of real text.
+    `moves` is the share of its actions, `steps_back` that of the runs that insert before what they wrote; both are
+    None for one that does not write by actions, as is `takes_back`, the share of the runs that delete something
+    they wrote. `perplexity` is that of its tokens under the reader. `broken_by_chance` is the share of runs that
+    would be called broken if their joins were places of real text.
     """
 
     contestant: str
@@ -255,19 +256,13 @@ def _cut(text: str, words: int) -> str:
     return text[:at]
 
 
-def judge(
-    outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: Cache, bars: Bars
-) -> None:
+def judge(outcome: Outcome, openings: Sequence[Opening], critic: Critic, cache: Cache, bars: Bars) -> None:
     """Let the critic compare the first contestant with each of the others, and sum up."""
     texts = {opening.id: opening.text for opening in openings}
     names = [figures.contestant for figures in outcome.figures]
     runs = {(run.contestant, run.opening, run.seed): run for run in outcome.runs}
     for other in names[1:]:
-        pairs = [
-            (run, runs[other, run.opening, run.seed])
-            for run in outcome.runs
-            if run.contestant == names[0]
-        ]
+        pairs = [(run, runs[other, run.opening, run.seed]) for run in outcome.runs if run.contestant == names[0]]
         shown = [(texts[one.opening], *same_length(one.text, two.text)) for one, two in pairs]
         with bars.task(f"{critic.name}: {names[0]} or {other}", len(pairs)) as progress:
             found = measured_each(

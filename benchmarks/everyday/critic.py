@@ -163,7 +163,8 @@ class Critic:
 
     @property
     def together(self) -> int:
-        """How many comparisons are best made at once: on a processor each by itself, as it reads an opening only once."""
+        """How many comparisons are best made at once: on a processor each by itself, as it reads an opening only
+        once."""
         return 1 if self._device.type == "cpu" else _TOGETHER
 
     def prefer(self, opening: str, first: str, second: str) -> Preference:
@@ -216,9 +217,7 @@ class Critic:
         sizes = [len(text.encode()) for text in texts]
         return [
             Opinion(praise, cost / size, (other - cost) / size)
-            for size, cost, other, praise in zip(
-                sizes, costs, without, zip(*praises, strict=True), strict=True
-            )
+            for size, cost, other, praise in zip(sizes, costs, without, zip(*praises, strict=True), strict=True)
         ]
 
     def _hidden(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:

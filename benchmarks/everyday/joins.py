@@ -66,9 +66,7 @@ class _Placed:
     cut_from: _Placed | None = None
 
 
-def joins_of(
-    vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int], ids: Sequence[int]
-) -> list[Join]:
+def joins_of(vocabulary: Vocabulary, tokenizer: Tokenizer, prompt: Sequence[int], ids: Sequence[int]) -> list[Join]:
     """The joins in the text that a run of actions wrote after a prompt, from left to right."""
     canvas, _ = seed(vocabulary, prompt)
     placed = [_Placed(token, -1, -1, between=False) for token in prompt]
@@ -190,10 +188,7 @@ class Reader:
         chosen = logits.gather(2, ids[:, 1:, None]).squeeze(2).float()
         sums = torch.stack([row.float().logsumexp(dim=-1) for row in logits])
         costs: list[list[float]] = (sums - chosen).tolist()
-        return [
-            [0.0, *cost[: len(row) - 1]] if row else []
-            for cost, row in zip(costs, rows, strict=True)
-        ]
+        return [[0.0, *cost[: len(row) - 1]] if row else [] for cost, row in zip(costs, rows, strict=True)]
 
 
 def _starts(text: str, sizes: Sequence[int]) -> list[int]:
@@ -215,9 +210,7 @@ class JudgedJoin:
     broken: bool
 
 
-def judged(
-    reader: Reader, reading: Reading, joins: Sequence[Join], threshold: float
-) -> list[JudgedJoin]:
+def judged(reader: Reader, reading: Reading, joins: Sequence[Join], threshold: float) -> list[JudgedJoin]:
     """Which of a text's joins are broken; one with too little text before it is taken for whole."""
     strange = reader.strangeness(reading, [reading.token_at(join.at) for join in joins])
     return [
@@ -237,9 +230,7 @@ def prose(texts: Iterable[str]) -> Iterator[str]:
                 break
 
 
-def real_strangeness(
-    reader: Reader, texts: Sequence[str], each: int = 12, seed: int = 0
-) -> list[float]:
+def real_strangeness(reader: Reader, texts: Sequence[str], each: int = 12, seed: int = 0) -> list[float]:
     """How strange random places of real texts are, `each` of every text."""
     random = np.random.default_rng(seed)
     found: list[float] = []

@@ -104,9 +104,7 @@ def kinds_table(outcome: Outcome) -> Table | None:
         return None
     kinds = list(outcome.standings[0].by_kind)
     columns = ("kind", *(f"{entry.first} before {entry.second}" for entry in outcome.standings))
-    rows = tuple(
-        (kind, *(_interval(entry.by_kind[kind]) for entry in outcome.standings)) for kind in kinds
-    )
+    rows = tuple((kind, *(_interval(entry.by_kind[kind]) for entry in outcome.standings)) for kind in kinds)
     return Table(columns, rows)
 
 
@@ -150,9 +148,7 @@ def page(outcome: Outcome, openings: Sequence[Opening], facts: Mapping[str, str]
     ]
     kinds = list(dict.fromkeys(opening.kind for opening in openings))
     for kind in kinds:
-        shown = "".join(
-            _opening_html(opening, outcome) for opening in openings if opening.kind == kind
-        )
+        shown = "".join(_opening_html(opening, outcome) for opening in openings if opening.kind == kind)
         sections.append(f'<section id="{kind}"><h2>{kind}</h2>\n{shown}</section>\n')
     root = resources.files("benchmarks.report")
     return Template(root.joinpath("page.html").read_text("utf-8")).substitute(

@@ -11,18 +11,7 @@ from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.setup import whole_prompt
 from reviser.core.errors import ReviserError
 
-KINDS = (
-    "mail",
-    "blog",
-    "readme",
-    "essay",
-    "story",
-    "notes",
-    "recipe",
-    "letter",
-    "report",
-    "product",
-)
+KINDS = ("mail", "blog", "readme", "essay", "story", "notes", "recipe", "letter", "report", "product")
 
 
 @dataclass(frozen=True)
@@ -41,11 +30,7 @@ def openings(kinds: Sequence[str] = KINDS, each: int | None = None) -> list[Open
             raise ReviserError(f"there are no openings of the kind {kind}: {', '.join(KINDS)}")
     data = resources.files("benchmarks.everyday").joinpath("prompts.jsonl").read_text("utf-8")
     found = [Opening(**json.loads(line)) for line in data.splitlines()]
-    return [
-        opening
-        for kind in kinds
-        for opening in [entry for entry in found if entry.kind == kind][:each]
-    ]
+    return [opening for kind in kinds for opening in [entry for entry in found if entry.kind == kind][:each]]
 
 
 def as_prompts(given: Sequence[Opening]) -> list[Prompt]:

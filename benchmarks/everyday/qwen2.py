@@ -112,9 +112,7 @@ def load_qwen2(path: Path, device: torch.device, *, exact: bool = False) -> tupl
     try:
         from transformers import Qwen2Config, Qwen2ForCausalLM
     except ImportError:
-        raise ReviserError(
-            f"{path} needs the transformers package: pip install 'reviser[bench]'"
-        ) from None
+        raise ReviserError(f"{path} needs the transformers package: pip install 'reviser[bench]'") from None
     content = read_gguf_file(path)
     check_architecture(content, path)
     settings = _settings(content.fields, path)
@@ -211,9 +209,7 @@ def read_tokenizer(fields: Mapping[str, Any], path: Path) -> Tokenizer:
     """The tokenizer that a GGUF file describes; marks of turns in a text are read as such."""
     from tokenizers import Tokenizer
 
-    tokens, merges, types = (
-        fields.get(f"tokenizer.ggml.{key}") for key in ("tokens", "merges", "token_type")
-    )
+    tokens, merges, types = (fields.get(f"tokenizer.ggml.{key}") for key in ("tokens", "merges", "token_type"))
     if not (tokens and merges is not None and types and len(types) == len(tokens)):
         raise ReviserError(f"{path} has no byte-level BPE tokenizer")
     if fields.get("tokenizer.ggml.pre") != ARCHITECTURE:
@@ -226,12 +222,7 @@ def read_tokenizer(fields: Mapping[str, Any], path: Path) -> Tokenizer:
     split = {
         "type": "Sequence",
         "pretokenizers": [
-            {
-                "type": "Split",
-                "pattern": {"Regex": _PATTERN},
-                "behavior": "Isolated",
-                "invert": False,
-            },
+            {"type": "Split", "pattern": {"Regex": _PATTERN}, "behavior": "Isolated", "invert": False},
             byte_level(use_regex=False),
         ],
     }

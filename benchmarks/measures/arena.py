@@ -36,17 +36,14 @@ class Match:
         return "swapped" if hashlib.sha256(names.encode()).digest()[0] & 1 else "kept"
 
 
-def matches(
-    prompts: Sequence[Prompt], first: Sequence[Generation], second: Sequence[Generation]
-) -> list[Match]:
+def matches(prompts: Sequence[Prompt], first: Sequence[Generation], second: Sequence[Generation]) -> list[Match]:
     """All prompts and seeds for which both contestants have written something."""
     known = {prompt.id: prompt for prompt in prompts}
     others = {(generation.prompt_id, generation.seed): generation for generation in second}
     return [
         Match(known[generation.prompt_id], generation, others[key])
         for generation in first
-        if (key := (generation.prompt_id, generation.seed)) in others
-        and generation.prompt_id in known
+        if (key := (generation.prompt_id, generation.seed)) in others and generation.prompt_id in known
     ]
 
 
@@ -65,9 +62,7 @@ def judge_matches(
     was cut short goes on where it was. `progress` is called with the number of answers since last time.
     """
     orders: tuple[Order, ...] = ("kept", "swapped")
-    asked = [
-        (match, order) for match in met for order in (orders if both_ways else (match.drawn_order,))
-    ]
+    asked = [(match, order) for match in met for order in (orders if both_ways else (match.drawn_order,))]
     for start in range(0, len(asked), batch):
         part = asked[start : start + batch]
         answers = _answers(judge, [match.shown(order) for match, order in part], cache)
@@ -85,9 +80,7 @@ def judge_matches(
 
 
 def _answers(judge: Judge, cases: Sequence[Case], cache: Cache | None) -> list[Answer]:
-    keys = [
-        key_of(judge=judge.fingerprint, prompt=case.prompt, a=case.a, b=case.b) for case in cases
-    ]
+    keys = [key_of(judge=judge.fingerprint, prompt=case.prompt, a=case.a, b=case.b) for case in cases]
     found: dict[str, Answer] = {}
     for key in keys:
         if cache is not None and (kept := cache.get(key)) is not None:

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.contestants.diffusion.checkpoint import (
-    DiffusionModel,
-    is_diffusion,
-    load_diffusion,
-)
+from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion
 from benchmarks.contestants.diffusion.released import is_released, read_released
 from reviser.scoring import evaluators
 from reviser.scoring.evaluators import DenoisingEvaluator, read_text
@@ -32,8 +28,5 @@ def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator
 def _masked_evaluator(name: str, made: DiffusionModel) -> DenoisingEvaluator:
     """An MDLM as an evaluator; its start marker, if it has one, is given and never masked."""
     return DenoisingEvaluator(
-        name,
-        lambda text: read_text(made.tokenizer, text, made.start),
-        made,
-        context=made.config.context,
+        name, lambda text: read_text(made.tokenizer, text, made.start), made, context=made.config.context
     )

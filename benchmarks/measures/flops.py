@@ -45,9 +45,7 @@ class Shape:
     @classmethod
     def of(cls, config: ModelConfig) -> Shape:
         if config.uses_canvas:
-            raise ReviserError(
-                "the formulas cover models that see their history alone, not the canvas"
-            )
+            raise ReviserError("the formulas cover models that see their history alone, not the canvas")
         kv_width = config.kv_heads * config.head_dim
         gated = config.kind == "llama"
         return cls(config.layers, config.width, config.ff, config.vocab_size, kv_width, gated)
@@ -123,12 +121,7 @@ class Figure:
         return round(self.macs / self.baseline, 4)
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "method": self.method,
-            "variant": self.variant,
-            "gflops": self.gflops,
-            "multiplier": self.multiplier,
-        }
+        return {"method": self.method, "variant": self.variant, "gflops": self.gflops, "multiplier": self.multiplier}
 
 
 @dataclass(frozen=True)
@@ -239,13 +232,7 @@ def figures() -> list[Figure]:
         Figure("SDLM-32B-D4", "D=4, k=2", sdlm(QWEN_32B, n, 4, 2), q32),
         gated("Dream-7B", "T_dec=10", unmasking(QWEN_7B, n, 10), unmasking(dream, n, 10), q7),
         gated("Dream-7B", "T_dec=20", unmasking(QWEN_7B, n, 20), unmasking(dream, n, 20), q7),
-        gated(
-            "LLaDA-8B",
-            "T_dec=256",
-            unmasking(LLADA_8B, n, 256),
-            unmasking(llada, n, 256),
-            llama,
-        ),
+        gated("LLaDA-8B", "T_dec=256", unmasking(LLADA_8B, n, 256), unmasking(llada, n, 256), llama),
         gated(
             "LLaDA-8B",
             "semi-AR, b=32, T_b=16",
@@ -290,10 +277,7 @@ def terms() -> list[Term]:
     def mega(name: str, macs: float) -> Term:
         return Term(name, round(macs / MEGA, 4), "M")
 
-    anchors = [
-        giga("F_transformer^causal(128)", ours.causal(n)),
-        giga("F_vocab(128)", ours.vocab(n)),
-    ]
+    anchors = [giga("F_transformer^causal(128)", ours.causal(n)), giga("F_vocab(128)", ours.vocab(n))]
     for move_fraction in MOVE_FRACTIONS:
         length = n / (1 - move_fraction)
         anchors += [
@@ -425,10 +409,7 @@ def figures_table(computed: Sequence[Figure]) -> Table:
 def terms_table(computed: Sequence[Term]) -> Table:
     return Table(
         ("term", "value", "printed", "unit"),
-        tuple(
-            (term.name, digits(term.value), paper_tables.FLOPS_TERMS[term.name], term.unit)
-            for term in computed
-        ),
+        tuple((term.name, digits(term.value), paper_tables.FLOPS_TERMS[term.name], term.unit) for term in computed),
     )
 
 
@@ -438,9 +419,7 @@ def _departures(computed: Sequence[Figure]) -> str:
     for figure in computed:
         if departure := figure.departure:
             found = f"{digits(departure.gflops)} G, {digits(departure.multiplier)} times"
-            reasons.setdefault(departure.why, []).append(
-                f"  {figure.method}, {figure.variant}: {found}"
-            )
+            reasons.setdefault(departure.why, []).append(f"  {figure.method}, {figure.variant}: {found}")
     lines = ["Read to the letter as printed, some formulas give other digits than those printed:"]
     for why, cases in reasons.items():
         lines += [f"- {why}:", *cases]
@@ -459,9 +438,7 @@ def measured_report(model: str | None, file: Path, *, as_json: bool) -> str:
     measured = {name: measure(shape, group) for name, group in groups.items()}
     if as_json:
         return json.dumps({"shape": asdict(shape)} | {"models": _as_dicts(measured)}, indent=1)
-    size = (
-        f"{shape.layers} layers, width {shape.width}, MLP {shape.ff}, vocabulary {shape.vocabulary}"
-    )
+    size = f"{shape.layers} layers, width {shape.width}, MLP {shape.ff}, vocabulary {shape.vocabulary}"
     named = model or "the paper's reference model"
     return (
         f"Cost as a multiple of an autoregressive model of the same shape ({named}: {size}).\n\n"
@@ -474,16 +451,7 @@ def _as_dicts(measured: dict[str, Measured]) -> dict[str, object]:
 
 
 def measured_table(measured: dict[str, Measured]) -> Table:
-    columns = (
-        "runs of",
-        "runs",
-        "tokens",
-        "actions",
-        "moves",
-        "predicted",
-        "counted",
-        "with the prompt",
-    )
+    columns = ("runs of", "runs", "tokens", "actions", "moves", "predicted", "counted", "with the prompt")
     return Table(
         columns,
         tuple(

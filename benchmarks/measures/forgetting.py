@@ -2,9 +2,9 @@
 
     python -m benchmarks forgetting TEXTS… --base BASE [--model MODEL] [--texts 60] [--given 35] [--write FILE]
 
-TEXTS are files of documents that neither training nor base was tuned on, one kind of text in each. Of every document
-the first tokens are given and the rest is measured, up to `--longest`. A model that moves may do other things than insert the next
-token. So its perplexity is told twice: as it is, and among insertions alone.
+TEXTS are files of documents that neither training nor base was tuned on, one kind of text in each. Of every
+document the first tokens are given and the rest is measured, up to `--longest`. A model that moves may do other
+things than insert the next token. So its perplexity is told twice: as it is, and among insertions alone.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def ratio_of(model: Reading, base: Reading) -> Ratio:
 
 
 @torch.inference_mode()
-def read(
-    checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool
-) -> Reading:
+def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool) -> Reading:
     """Let a model read texts from left to right; `insertions`: as if it could do nothing else than insert."""
     vocabulary = checkpoint.vocabulary
     acts = bool(vocabulary.kinds - {"insert"})
@@ -90,9 +88,7 @@ def read(
     return Reading(tuple(totals), tuple(len(text) - given for text in texts))
 
 
-def tokens_of(
-    source: str, checkpoint: Checkpoint, *, texts: int, given: int, longest: int
-) -> list[list[int]]:
+def tokens_of(source: str, checkpoint: Checkpoint, *, texts: int, given: int, longest: int) -> list[list[int]]:
     """The first documents of a source that are long enough, as tokens."""
     encoded = (checkpoint.tokenizer.encode(text)[:longest] for text in documents(source))
     return list(islice((ids for ids in encoded if len(ids) >= 2 * given), texts))
@@ -124,9 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def forgotten(chosen: ForgettingOptions) -> str:
     """The table of a model beside its base."""
     if chosen.texts < 1 or chosen.given < 1 or chosen.longest <= 2 * chosen.given:
-        raise ReviserError(
-            "give at least one token of at least one text, and read more than twice as many"
-        )
+        raise ReviserError("give at least one token of at least one text, and read more than twice as many")
     folder = find_model(chosen.model)
     model, base = load(folder, dtype=torch.float32), import_model(chosen.base)
     base.model.float()
@@ -152,16 +146,12 @@ forgotten. The interval holds 95 % of the ratios of resampled texts.
 """
 
 
-def _row(
-    source: str, model: Checkpoint, base: Checkpoint, chosen: ForgettingOptions
-) -> tuple[str, ...]:
+def _row(source: str, model: Checkpoint, base: Checkpoint, chosen: ForgettingOptions) -> tuple[str, ...]:
     texts = tokens_of(source, base, texts=chosen.texts, given=chosen.given, longest=chosen.longest)
     if not texts:
         raise ReviserError(f"{source} has no document of {2 * chosen.given} tokens")
     known = read(base, texts, chosen.given, insertions=True)
-    acting, inserting = (
-        read(model, texts, chosen.given, insertions=alone) for alone in (False, True)
-    )
+    acting, inserting = (read(model, texts, chosen.given, insertions=alone) for alone in (False, True))
     name = Path(source).name.partition(".")[0]
     return (
         f"{name} ({len(texts)})",

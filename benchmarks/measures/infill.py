@@ -2,8 +2,9 @@
 
     python -m benchmarks infill [MODEL …] --evaluator BASE [--data TEXTS] [--tries 3]
 
-TEXTS are held-out documents. Each is cut into what stands before a gap of 40 tokens, the gap, and what stands behind it. Models fill it as
-`reviser infill` does. The score is the perplexity of the first tokens behind the gap under the evaluator, given all that stands before them.
+TEXTS are held-out documents. Each is cut into what stands before a gap of 40 tokens, the gap, and what stands
+behind it. Models fill it as `reviser infill` does. The score is the perplexity of the first tokens behind the gap
+under the evaluator, given all that stands before them.
 """
 
 from __future__ import annotations
@@ -71,9 +72,7 @@ def passages_of(texts: Iterator[str], tokenizer: Tokenizer, count: int) -> list[
 def fill(engine: Engine, passage: Passage, sampler: Sampler, tries: int) -> tuple[str, bool]:
     """What a model puts into a gap, and whether the filling has an end."""
     before, behind = passage.before, passage.scored + passage.behind
-    run = engine.session(before + behind).infill(
-        len(before), sampler=sampler, max_actions=MAX_ACTIONS, tries=tries
-    )
+    run = engine.session(before + behind).infill(len(before), sampler=sampler, max_actions=MAX_ACTIONS, tries=tries)
     for _ in run:
         pass
     return run.text[len(before) : len(run.text) - len(behind)], str(run.rollout.ending) == "stop"
@@ -81,16 +80,11 @@ def fill(engine: Engine, passage: Passage, sampler: Sampler, tries: int) -> tupl
 
 def costs(evaluator: Evaluator, passages: Sequence[Passage], gaps: Sequence[str]) -> list[float]:
     """The mean loss of the first tokens behind each gap, in nats."""
-    texts = [
-        Text(passage.before + gap, passage.scored)
-        for passage, gap in zip(passages, gaps, strict=True)
-    ]
+    texts = [Text(passage.before + gap, passage.scored) for passage, gap in zip(passages, gaps, strict=True)]
     return [loss.total / max(len(loss.nats), 1) for loss in evaluator.losses(texts)]
 
 
-def report(
-    name: str, losses: Sequence[float], real: Sequence[float], sizes: Sequence[int], ended: float
-) -> Report:
+def report(name: str, losses: Sequence[float], real: Sequence[float], sizes: Sequence[int], ended: float) -> Report:
     """The figures of one way of filling; `real` are the losses after the real text."""
     return Report(
         name,
@@ -118,11 +112,7 @@ class InfillOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        InfillOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks infill",
-        about=(__doc__ or "").splitlines()[0],
+        InfillOptions, run, arguments, prog="python -m benchmarks infill", about=(__doc__ or "").splitlines()[0]
     )
 
 

@@ -53,8 +53,9 @@ Featurise = Callable[[Sequence[str]], Features]
 class Mauve:
     """A score from 0 to 1, higher is closer.
 
-    The clusters depend on a seed, and scores of the same texts by different clusters differ by a few thousandths, as
-    much as models may. So `score` is the mean over many seeds and `spread` their standard deviation. `smoothed` is the variant that counts half an unseen text into every cluster.
+    The clusters depend on a seed, and scores of the same texts by different clusters differ by a few thousandths,
+    as much as models may. So `score` is the mean over many seeds and `spread` their standard deviation. `smoothed`
+    is the variant that counts half an unseen text into every cluster.
     """
 
     features: str
@@ -76,9 +77,7 @@ def mauve(
     device: torch.device | None = None,
 ) -> Mauve:
     """Compare `texts` with `references`, both cut to their first `tokens` GPT-2 tokens."""
-    return mauve_each(references, {"": texts}, features, tokens=tokens, seeds=seeds, device=device)[
-        ""
-    ]
+    return mauve_each(references, {"": texts}, features, tokens=tokens, seeds=seeds, device=device)[""]
 
 
 def mauve_each(
@@ -100,9 +99,7 @@ def mauve_each(
     }
 
 
-def mauve_of_features(
-    references: Features, texts: Features, name: str, seeds: Sequence[int] = SEEDS
-) -> Mauve:
+def mauve_of_features(references: Features, texts: Features, name: str, seeds: Sequence[int] = SEEDS) -> Mauve:
     """MAUVE of feature vectors, one row for each text."""
     compute_mauve = _measure()
     if min(len(references), len(texts)) < 2:
@@ -123,7 +120,8 @@ def mauve_of_features(
 
 @contextmanager
 def _few_points_unmentioned() -> Iterator[None]:
-    """Leave out what the library for clusters says, past Python, at each clustering of MAUVE's twentieth of the texts."""
+    """Leave out what the library for clusters says, past Python, at each clustering of MAUVE's twentieth of the
+    texts."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as said:
         usual = os.dup(2)
@@ -144,9 +142,7 @@ def _measure() -> Any:
     try:
         from mauve import compute_mauve
     except ImportError:
-        raise ReviserError(
-            "MAUVE needs mauve-text; install it with: pip install 'reviser[bench]'"
-        ) from None
+        raise ReviserError("MAUVE needs mauve-text; install it with: pip install 'reviser[bench]'") from None
     return compute_mauve
 
 
@@ -189,13 +185,9 @@ class BertLikelihoods:
     @torch.no_grad()
     def likelihoods(self, text: str) -> NDArray[np.float64]:
         """The log-likelihood of each token with only that token masked."""
-        encoded = self._tokenizer(
-            text, truncation=True, max_length=TOKENS * 4, return_special_tokens_mask=True
-        )
+        encoded = self._tokenizer(text, truncation=True, max_length=TOKENS * 4, return_special_tokens_mask=True)
         ids = torch.tensor(encoded["input_ids"])
-        inner = torch.tensor(
-            [at for at, mark in enumerate(encoded["special_tokens_mask"]) if not mark]
-        )
+        inner = torch.tensor([at for at, mark in enumerate(encoded["special_tokens_mask"]) if not mark])
         if not len(inner):
             return np.zeros(1)
         masked = ids.repeat(len(inner), 1)

@@ -146,10 +146,7 @@ def _acting(walk: Walk) -> int:
 
 STATISTICS = (
     Statistic(
-        "actions_per_output_token",
-        "Actions per output token",
-        lambda walk: walk.actions,
-        lambda walk: walk.tokens,
+        "actions_per_output_token", "Actions per output token", lambda walk: walk.actions, lambda walk: walk.tokens
     ),
     Statistic("insert_fraction", "Insert fraction", lambda walk: len(walk.insertions), _acting),
     Statistic("move_fraction", "Move fraction", lambda walk: walk.moves, _acting),
@@ -185,10 +182,7 @@ STATISTICS = (
         lambda walk: len(walk.insertions),
     ),
     Statistic(
-        "backward_revision_fraction",
-        "Examples with ≥ 1 backward revision",
-        lambda walk: walk.revises,
-        lambda walk: 1,
+        "backward_revision_fraction", "Examples with ≥ 1 backward revision", lambda walk: walk.revises, lambda walk: 1
     ),
 )
 
@@ -214,9 +208,7 @@ def _resamplings(runs: int) -> NDArray[np.float64]:
     return random.multinomial(runs, np.full(runs, 1 / runs), size=RESAMPLES).astype(np.float64)
 
 
-def _estimate(
-    statistic: Statistic, walks: Sequence[Walk], weights: NDArray[np.float64]
-) -> Estimate | None:
+def _estimate(statistic: Statistic, walks: Sequence[Walk], weights: NDArray[np.float64]) -> Estimate | None:
     above = np.array([statistic.above(walk) for walk in walks], dtype=np.float64)
     below = np.array([statistic.below(walk) for walk in walks], dtype=np.float64)
     if not below.sum():
@@ -243,10 +235,7 @@ class Summary:
         return {
             "trajectories": self.trajectories,
             **{key: self.value(key) for key in self.estimates},
-            "intervals": {
-                key: [entry.low, entry.high] if entry else None
-                for key, entry in self.estimates.items()
-            },
+            "intervals": {key: [entry.low, entry.high] if entry else None for key, entry in self.estimates.items()},
         }
 
     @classmethod

@@ -14,8 +14,9 @@ from training.edits.sessions.session import Session
 class Case:
     """The text after the first edits of a session.
 
-    `taken` are the places of these edits, `shown` is how they look to a model, `to_come` are the author's later edits without
-    what their old and new texts share at their ends. `repeated` counts those of them that repeat a shown edit to the letter.
+    `taken` are the places of these edits, `shown` is how they look to a model, `to_come` are the author's later
+    edits without what their old and new texts share at their ends. `repeated` counts those of them that repeat a
+    shown edit to the letter.
     """
 
     text: str

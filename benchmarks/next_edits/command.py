@@ -1,10 +1,11 @@
-"""How well next edits are foretold: the first edits of real sessions are shown, and the proposals for the rest are judged.
+"""How well next edits are foretold: the first edits of real sessions are shown, and the proposals for the rest are
+judged.
 
     python -m benchmarks next-edits SESSIONS… [--model MODEL] [--sessions 60] [--write FILE]
 
-A session is one commit's edits of one file. Its first one, two or three edits are made and shown; every window of the file is read. A
-proposal is right if it makes an edit that the author made, with the same old and new text in the same place. Of each file of a project
-one session is taken.
+A session is one commit's edits of one file. Its first one, two or three edits are made and shown; every window of
+the file is read. A proposal is right if it makes an edit that the author made, with the same old and new text in
+the same place. Of each file of a project one session is taken.
 """
 
 from __future__ import annotations
@@ -29,15 +30,7 @@ from training.data.randomness import Random
 from training.edits.sessions.session import Session, read_sessions
 
 _SHOWN = (1, 2, 3)
-_COLUMNS = (
-    "shown edits",
-    "way",
-    "confidence",
-    "proposals",
-    "right",
-    "precision",
-    "of all edits to come",
-)
+_COLUMNS = ("shown edits", "way", "confidence", "proposals", "right", "precision", "of all edits to come")
 _LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
@@ -45,9 +38,7 @@ _LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 class NextEditOptions:
     """Which sessions are foretold by which model."""
 
-    files: Annotated[
-        tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)")
-    ]
+    files: Annotated[tuple[Path, ...], Argument("files of sessions (JSON lines, perhaps compressed)")]
     model: Annotated[str, Option("name or folder of a model")] = "default"
     sessions: Annotated[int, Option("sessions of each file")] = 60
     seed: Annotated[int, Option("random seed of their choice")] = 17
@@ -65,17 +56,11 @@ class Score:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").splitlines()[0]
-    return run_with(
-        NextEditOptions, measure, arguments, prog="python -m benchmarks next-edits", about=about
-    )
+    return run_with(NextEditOptions, measure, arguments, prog="python -m benchmarks next-edits", about=about)
 
 
 def measure(options: NextEditOptions) -> None:
-    sessions = [
-        session
-        for path in options.files
-        for session in chosen_sessions(path, options.sessions, options.seed)
-    ]
+    sessions = [session for path in options.files for session in chosen_sessions(path, options.sessions, options.seed)]
     if not sessions:
         raise ReviserError("these files have no session whose edits can be shown")
     reader = ProposalReader(load_engine(options.model))
@@ -107,10 +92,7 @@ def chosen_sessions(path: Path, most: int, seed: int) -> list[Session]:
 
 def _rows(reader: ProposalReader, cases: Sequence[Case]) -> list[tuple[str, ...]]:
     to_come = sum(len(case.to_come) for case in cases)
-    every = [
-        [Proposal(change, 1.0) for change in repeats(case.text, case.shown, case.taken)]
-        for case in cases
-    ]
+    every = [[Proposal(change, 1.0) for change in repeats(case.text, case.shown, case.taken)] for case in cases]
     rows = [_row("find and replace", "", score(cases, every, 0.0), to_come)]
     ways: dict[str, Callable[[Sequence[Case]], list[list[Proposal]]]] = {
         "repeats, judged": reader.judged,
@@ -118,9 +100,7 @@ def _rows(reader: ProposalReader, cases: Sequence[Case]) -> list[tuple[str, ...]
     }
     for name, propose in ways.items():
         proposals = propose(cases)
-        rows += [
-            _row(name, f"{least:g}", score(cases, proposals, least), to_come) for least in _LEVELS
-        ]
+        rows += [_row(name, f"{least:g}", score(cases, proposals, least), to_come) for least in _LEVELS]
     return rows
 
 

@@ -54,12 +54,9 @@ class ProposalReader:
         self._rules = OvertypingRules(self._vocabulary)
 
     def judged(self, cases: Sequence[Case]) -> list[list[Proposal]]:
-        """The repeats in each case; a confidence is the chance of the change among the change and the draft as it stands."""
-        questions = [
-            question
-            for number, case in enumerate(cases)
-            for question in self._questions(number, case)
-        ]
+        """The repeats in each case; a confidence is the chance of the change among the change and the draft as it
+        stands."""
+        questions = [question for number, case in enumerate(cases) for question in self._questions(number, case)]
         changed = self._chances([(each.kept, each.changed) for each in questions])
         unchanged = self._chances([(each.kept, each.unchanged) for each in questions])
         found: list[list[Proposal]] = [[] for _ in cases]
@@ -92,9 +89,7 @@ class ProposalReader:
             some = sequences[at : at + ROWS]
             texts = [kept + wanted[:-1] for kept, wanted in some]
             with self._decoder.rows(len(some), max(map(len, texts)), halved=True) as rows:
-                outlooks = rows.outlooks(
-                    range(len(some)), texts, [wanted for _, wanted in some], self._rules
-                )
+                outlooks = rows.outlooks(range(len(some)), texts, [wanted for _, wanted in some], self._rules)
             found += [math.fsum(outlook.expected for outlook in row) for row in outlooks]
         return found
 

@@ -29,10 +29,7 @@ _PUBLIC = ",".join(sets.SETS)
 class ProofreadingOptions:
     """Which programs correct which sets, and where the results go."""
 
-    sets: Annotated[
-        str | None,
-        Option("public sets, with commas between", metavar="NAMES", default=_PUBLIC),
-    ] = None
+    sets: Annotated[str | None, Option("public sets, with commas between", metavar="NAMES", default=_PUBLIC)] = None
     correctors: Annotated[
         str | None,
         Option(
@@ -41,19 +38,16 @@ class ProofreadingOptions:
             default="all that are installed",
         ),
     ] = None
-    kinds: Annotated[
-        Path | None,
-        Option("a set of your own: JSON lines with before, after, kind", metavar="FILE"),
-    ] = None
+    kinds: Annotated[Path | None, Option("a set of your own: JSON lines with before, after, kind", metavar="FILE")] = (
+        None
+    )
     limit: Annotated[int | None, Option("only the first sentences of each set")] = None
     examples: Annotated[int, Option("examples of each sort on the page")] = 5
     yes: Annotated[bool, Option("accept the licences: research and evaluation only")] = False
-    out: Annotated[
-        Path | None, Option("write Markdown, JSON and a page with examples there", metavar="DIR")
-    ] = None
-    plain_sources: Annotated[
-        Path | None, Option("write the plain sentences there, and do no more", metavar="DIR")
-    ] = None
+    out: Annotated[Path | None, Option("write Markdown, JSON and a page with examples there", metavar="DIR")] = None
+    plain_sources: Annotated[Path | None, Option("write the plain sentences there, and do no more", metavar="DIR")] = (
+        None
+    )
     json: Annotated[bool, Option("print JSON")] = False
     words: Words = ()
 
@@ -87,9 +81,7 @@ def run(arguments: ProofreadingOptions) -> int:
             print(f"{set.name}: {name}", file=sys.stderr)
             shown = arguments.examples
             results.append(
-                measured_kinds(set, name, shown)
-                if isinstance(set, MistakeSet)
-                else measured(set, name, shown)
+                measured_kinds(set, name, shown) if isinstance(set, MistakeSet) else measured(set, name, shown)
             )
     _tell(results, arguments, command)
     return int(bool(arguments.correctors) and any(result.missing for result in results))
@@ -147,9 +139,7 @@ def _write_lines(path: Path, lines: Sequence[str]) -> None:
 def _tell(results: Sequence[Result], arguments: ProofreadingOptions, command: str) -> None:
     facts = {"Command": command, **surroundings()}
     as_json = json.dumps(
-        {"provenance": facts, "results": [_figures(result) for result in results]},
-        ensure_ascii=False,
-        indent=1,
+        {"provenance": facts, "results": [_figures(result) for result in results]}, ensure_ascii=False, indent=1
     )
     print(as_json if arguments.json else summary(results), end="\n" if arguments.json else "")
     for result in results:

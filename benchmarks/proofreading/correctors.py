@@ -50,11 +50,7 @@ class Reviser:
     """A model that was trained to revise, as `reviser revise` uses it."""
 
     def __init__(
-        self,
-        name: str,
-        model: str | None,
-        confidence: float | None = None,
-        calibration: Path | None = None,
+        self, name: str, model: str | None, confidence: float | None = None, calibration: Path | None = None
     ) -> None:
         from reviser.proofreading.guard.calibration import read_calibration
         from reviser.proofreading.pipeline import Proofreader
@@ -108,18 +104,12 @@ class Harper:
 def _folder_of_harper(node: str) -> Path:
     """The folder of the package: where NODE_PATH, this folder or npm's global one has it."""
     npm = shutil.which("npm")
-    everywhere = (
-        subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False).stdout
-        if npm
-        else ""
-    )
+    everywhere = subprocess.run([npm, "root", "-g"], capture_output=True, text=True, check=False).stdout if npm else ""
     named = filter(None, os.environ.get("NODE_PATH", "").split(os.pathsep))
     for root in (*map(Path, named), Path("node_modules"), Path(everywhere.strip() or ".")):
         if (root / "harper.js" / "package.json").is_file():
             return (root / "harper.js").resolve()
-    raise NotInstalled(
-        f"Harper is not installed: npm install {HARPER}, here or in a folder that NODE_PATH names"
-    )
+    raise NotInstalled(f"Harper is not installed: npm install {HARPER}, here or in a folder that NODE_PATH names")
 
 
 class _OnFile:

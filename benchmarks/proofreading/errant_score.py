@@ -34,16 +34,11 @@ def check_installed() -> None:
 
 
 def errant_f(
-    sources: Sequence[Tokens],
-    outputs: Sequence[Tokens],
-    annotations: Sequence[Sequence[Sequence[Edit]]],
+    sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[Edit]]]
 ) -> FScore:
     """F0.5 with precision and recall over all sentences."""
     return f_score(
-        [
-            counts(source, output, several)
-            for source, output, several in zip(sources, outputs, annotations, strict=True)
-        ]
+        [counts(source, output, several) for source, output, several in zip(sources, outputs, annotations, strict=True)]
     )
 
 
@@ -57,20 +52,14 @@ def made_edits(source: Tokens, output: Tokens) -> list[Made]:
     annotator = _annotator()
     before, after = (annotator.parse(" ".join(tokens)) for tokens in (source, output))
     edits = annotator.annotate(before, after)
-    return [
-        (edit.o_start, edit.o_end, edit.c_str) for edit in edits if edit.type not in ("noop", "UNK")
-    ]
+    return [(edit.o_start, edit.o_end, edit.c_str) for edit in edits if edit.type not in ("noop", "UNK")]
 
 
-def counts(
-    source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]
-) -> list[tuple[int, int, int]]:
+def counts(source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
     """For each annotator: edits that are right, edits made, edits wanted."""
     made = made_edits(source, output)
     found = []
     for edits in annotations:
-        wanted = {
-            (edit.start, edit.end, edit.corrections[0]) for edit in edits if edit.kind != "UNK"
-        }
+        wanted = {(edit.start, edit.end, edit.corrections[0]) for edit in edits if edit.kind != "UNK"}
         found.append((len(wanted & set(made)), len(set(made)), len(wanted)))
     return found

@@ -54,8 +54,7 @@ def verdicts(source: str, made: str, references: Sequence[str]) -> set[Verdict]:
             found.add(Verdict.DAMAGED)
     # Missed is what every person changed and the corrector did not touch.
     if by_reference and all(
-        any(not any(_overlap(change, made) for made in corrections) for change in several)
-        for several in by_reference
+        any(not any(_overlap(change, made) for made in corrections) for change in several) for several in by_reference
     ):
         found.add(Verdict.MISSED)
     return found
@@ -66,10 +65,7 @@ def _overlap(one: Suggestion, other: Suggestion) -> bool:
 
 
 def examples(
-    sources: Sequence[str],
-    made: Sequence[str],
-    references: Sequence[Sequence[str]],
-    count: int,
+    sources: Sequence[str], made: Sequence[str], references: Sequence[Sequence[str]], count: int
 ) -> dict[Verdict, list[Example]]:
     """Up to `count` sentences of each verdict, drawn the same way every time."""
     order = list(range(len(sources)))

@@ -18,9 +18,7 @@ DRAWS = 500
 ORDERS = (1, 2, 3, 4)
 
 
-def gleu(
-    sources: Sequence[Tokens], outputs: Sequence[Tokens], references: Sequence[Sequence[Tokens]]
-) -> Interval:
+def gleu(sources: Sequence[Tokens], outputs: Sequence[Tokens], references: Sequence[Sequence[Tokens]]) -> Interval:
     """GLEU of all sentences together, 0 to 1; each has the same number of references."""
     rows = np.array(
         [

@@ -2,8 +2,8 @@
 
 python -m benchmarks lines bea-dev.txt jfleg-test.txt --correctors reviser,reviser@0.25 --out lines
 
-`--plain-sources` of the benchmark writes such files. What becomes of SET.txt is in OUT/CORRECTOR/SET.txt, which the benchmark
-scores as `file:CORRECTOR=OUT/CORRECTOR`.
+`--plain-sources` of the benchmark writes such files. What becomes of SET.txt is in OUT/CORRECTOR/SET.txt, which the
+benchmark scores as `file:CORRECTOR=OUT/CORRECTOR`.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ def run(options: LinesOptions) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(target, "".join(f"{line}\n" for line in lines).encode())
                 seconds = time.monotonic() - began
-                print(
-                    f"{target}: {counted(len(lines), 'line')} in {seconds:.0f} s", file=sys.stderr
-                )
+                print(f"{target}: {counted(len(lines), 'line')} in {seconds:.0f} s", file=sys.stderr)
 
 
 def _corrected(name: str, set_name: str, lines: Sequence[str]) -> list[str]:

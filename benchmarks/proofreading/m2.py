@@ -1,4 +1,5 @@
-"""MaxMatch (Dahlmeier and Ng 2012): the edits of a corrected sentence, read as kindly as can be, against an annotator's.
+"""MaxMatch (Dahlmeier and Ng 2012): the edits of a corrected sentence, read as kindly as can be, against an
+annotator's.
 
 A corrected sentence can be read as edits in many ways. Its alignments with the source (both with a
 substitution as dear as an insertion, and twice as dear, as the scorer of the CoNLL-2014 shared task has
@@ -20,23 +21,14 @@ Place = tuple[int, int]
 Steps = dict[Place, list[tuple[Place, bool]]]
 
 
-def m2(
-    sources: Sequence[Tokens],
-    outputs: Sequence[Tokens],
-    annotations: Sequence[Sequence[Sequence[Edit]]],
-) -> FScore:
+def m2(sources: Sequence[Tokens], outputs: Sequence[Tokens], annotations: Sequence[Sequence[Sequence[Edit]]]) -> FScore:
     """F0.5 with precision and recall over all sentences."""
     return f_score(
-        [
-            counts(source, output, several)
-            for source, output, several in zip(sources, outputs, annotations, strict=True)
-        ]
+        [counts(source, output, several) for source, output, several in zip(sources, outputs, annotations, strict=True)]
     )
 
 
-def counts(
-    source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]
-) -> list[tuple[int, int, int]]:
+def counts(source: Tokens, output: Tokens, annotations: Sequence[Sequence[Edit]]) -> list[tuple[int, int, int]]:
     """For each annotator: edits that are right, edits made, edits wanted."""
     if source == output:
         return [(0, 0, len(edits)) for edits in annotations]
@@ -122,10 +114,7 @@ def _arcs_from(start: Place, steps: Steps) -> list[tuple[Place, int, bool]]:
 
 
 def _best_edits(
-    source: Tokens,
-    output: Tokens,
-    arcs: dict[Place, list[tuple[Place, int, bool]]],
-    edits: Sequence[Edit],
+    source: Tokens, output: Tokens, arcs: dict[Place, list[tuple[Place, int, bool]]], edits: Sequence[Edit]
 ) -> list[Made]:
     wanted = {(edit.start, edit.end, option) for edit in edits for option in edit.corrections}
     spans = {(edit.start, edit.end) for edit in edits}
@@ -136,9 +125,7 @@ def _best_edits(
         for end, steps, same in leading:
             if same:
                 cost = (matched, length + 1, made)
-            elif (start[0], end[0]) in spans and (
-                (start[0], end[0], " ".join(output[start[1] : end[1]])) in wanted
-            ):
+            elif (start[0], end[0]) in spans and ((start[0], end[0], " ".join(output[start[1] : end[1]])) in wanted):
                 cost = (matched - 1, length, made + 1)
             else:
                 cost = (matched, length + steps, made + 1)

@@ -115,7 +115,5 @@ def measured_kinds(set: MistakeSet, name: str, shown: int) -> Result:
 
 def left_alone(texts: Sequence[str], made: Sequence[str]) -> Interval:
     """The share of finished sentences that were left as they are."""
-    same = np.array(
-        [old.split() == new.split() for old, new in zip(texts, made, strict=True)], np.float64
-    )
+    same = np.array([old.split() == new.split() for old, new in zip(texts, made, strict=True)], np.float64)
     return interval(float(same.mean()), same[resampled(len(same))].mean(1))

@@ -18,7 +18,9 @@ NOTES = (
     "MaxMatch on CoNLL-2014 and ERRANT on BEA-2019, and changes of words on sets of one's own. Left alone: finished "
     "sentences that were not changed."
 )
-NOT_TO_BE_PASSED_ON = "The sentences of the public sets are here to be looked at; their licences do not let you pass this page on."
+NOT_TO_BE_PASSED_ON = (
+    "The sentences of the public sets are here to be looked at; their licences do not let you pass this page on."
+)
 
 
 def scores_table(results: Sequence[Result]) -> Table:
@@ -54,15 +56,9 @@ def kinds_tables(results: Sequence[Result]) -> dict[str, Table]:
 
 
 def _kinds_table(results: Sequence[Result]) -> Table:
-    found = [
-        {entry.kind: entry for entry in result.kinds.kinds} for result in results if result.kinds
-    ]
+    found = [{entry.kind: entry for entry in result.kinds.kinds} for result in results if result.kinds]
     rows = tuple(
-        (
-            kind,
-            str(entry.wanted),
-            *(f"{100 * kinds[kind].right / kinds[kind].wanted:.0f}" for kinds in found),
-        )
+        (kind, str(entry.wanted), *(f"{100 * kinds[kind].right / kinds[kind].wanted:.0f}" for kinds in found))
         for kind, entry in found[0].items()
     )
     columns = ("kind", "mistakes", *(result.corrector for result in results))

@@ -54,9 +54,7 @@ def f_score(counts: list[list[tuple[int, int, int]]]) -> FScore:
     table = np.array([[*row, *[row[-1]] * (widest - len(row))] for row in counts], dtype=np.int64)
     found = _measures(_summed(table, np.arange(len(counts))[None, :]))
     drawn = _measures(_summed(table, resampled(len(counts))))
-    f, precision, recall = (
-        interval(value[0], draws) for value, draws in zip(found, drawn, strict=True)
-    )
+    f, precision, recall = (interval(value[0], draws) for value, draws in zip(found, drawn, strict=True))
     return FScore(f, precision if table[..., 1].any() else None, recall)
 
 

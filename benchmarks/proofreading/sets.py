@@ -118,8 +118,7 @@ def from_parallel(name: str, source: Path, references: Sequence[Path], style: St
     if len({len(column) for column in columns}) != 1:
         raise ReviserError(f"the files of {name} do not have the same number of lines")
     sentences = tuple(
-        Sentence(given, tuple(wanted), (), detokenise(given, style))
-        for given, *wanted in zip(*columns, strict=True)
+        Sentence(given, tuple(wanted), (), detokenise(given, style)) for given, *wanted in zip(*columns, strict=True)
     )
     return ProofSet(name, "gleu", style, sentences)
 
@@ -128,9 +127,7 @@ def _lines(path: Path) -> list[Tokens]:
     return [tuple(line.split()) for line in read_utf8(path).splitlines()]
 
 
-def from_m2(
-    name: str, path: Path, score: str, style: Style, written: str | None = None
-) -> ProofSet:
+def from_m2(name: str, path: Path, score: str, style: Style, written: str | None = None) -> ProofSet:
     """A set from an M2 file, scored by `score`: m2 or errant; `written` is all that the authors wrote."""
     authors = _Written(written) if written is not None else None
     sentences = []
@@ -216,9 +213,7 @@ def _bea(root: Path) -> ProofSet:
     folder = root / _BEA
     texts = (read_utf8(folder / f"json/{part}.dev.json").splitlines() for part in "ABCN")
     written = "\n".join(json.loads(line)["text"] for part in texts for line in part)
-    return from_m2(
-        "bea-dev", folder / "m2/ABCN.dev.gold.bea19.m2", "errant", Style(hyphens=True), written
-    )
+    return from_m2("bea-dev", folder / "m2/ABCN.dev.gold.bea19.m2", "errant", Style(hyphens=True), written)
 
 
 SETS: dict[str, Callable[[Path], ProofSet]] = {
@@ -228,11 +223,7 @@ SETS: dict[str, Callable[[Path], ProofSet]] = {
     "bea-dev": _bea,
 }
 _MEMBERS = (
-    *(
-        f"jfleg-{part}/{file}.txt"
-        for part in ("dev", "test")
-        for file in ("src", "ref0", "ref1", "ref2", "ref3")
-    ),
+    *(f"jfleg-{part}/{file}.txt" for part in ("dev", "test") for file in ("src", "ref0", "ref1", "ref2", "ref3")),
     f"{_CONLL}/official-2014.combined.m2",
     f"{_CONLL}/official-2014.0.sgml",
     f"{_BEA}/m2/ABCN.dev.gold.bea19.m2",

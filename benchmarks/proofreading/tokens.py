@@ -174,23 +174,15 @@ class _Region:
         first, last = head, len(self.given) - tail
         start = self.spans[head - 1][1] if head else 0
         stop = len(self.new) - (len(self.old) - self.spans[last][0] if tail else 0)
-        middle = tokenise(
-            self.new[start:stop], self.style, ends_sentence=self.ends_sentence and not tail
-        )
+        middle = tokenise(self.new[start:stop], self.style, ends_sentence=self.ends_sentence and not tail)
         shown = [self.old[slice(*span)] for span in self.spans[first:last]]
-        return [
-            *self.given[:first],
-            *_reuse(self.given[first:last], shown, middle, curly),
-            *self.given[last:],
-        ]
+        return [*self.given[:first], *_reuse(self.given[first:last], shown, middle, curly), *self.given[last:]]
 
     def _kept_in_front(self, edges: set[int]) -> int:
         """How many tokens the new text begins with, up to a place where a token of it ends."""
         common = _alike(self.old, self.new)
         ends = [end for _, end in self.spans]
-        return max(
-            (n for n, end in enumerate(ends, 1) if end <= common and end in edges), default=0
-        )
+        return max((n for n, end in enumerate(ends, 1) if end <= common and end in edges), default=0)
 
     def _kept_behind(self, edges: set[int], head: int) -> int:
         """How many tokens the new text ends with, from a place where a token of it begins."""
@@ -202,9 +194,7 @@ class _Region:
             (
                 len(starts) - n
                 for n, start in enumerate(starts)
-                if len(self.old) - start <= common
-                and start + longer >= taken
-                and start + longer in edges
+                if len(self.old) - start <= common and start + longer >= taken and start + longer in edges
             ),
             default=0,
         )
@@ -229,9 +219,7 @@ def _edges(tokens: Sequence[str], text: str) -> set[int]:
 def _reuse(given: list[str], shown: list[str], fresh: list[str], curly: bool) -> list[str]:
     """The fresh tokens, in the given spelling of those that were there before."""
     found: list[str] = []
-    for tag, low, high, start, end in SequenceMatcher(
-        None, shown, fresh, autojunk=False
-    ).get_opcodes():
+    for tag, low, high, start, end in SequenceMatcher(None, shown, fresh, autojunk=False).get_opcodes():
         found += given[low:high] if tag == "equal" else _quoted(fresh[start:end], curly)
     return found
 
@@ -241,18 +229,14 @@ def _quoted(tokens: list[str], curly: bool) -> list[str]:
     if not curly:
         return tokens
     return [
-        ("``" if after[:1].isalnum() else "''") if token == '"' else token
-        for token, after in pairwise([*tokens, ""])
+        ("``" if after[:1].isalnum() else "''") if token == '"' else token for token, after in pairwise([*tokens, ""])
     ]
 
 
 _ABBREVIATION = re.compile(
-    r"(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|[A-Za-z](?:\.[A-Za-z])*)\.",
-    re.IGNORECASE,
+    r"(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|etc|e\.g|i\.e|a\.m|p\.m|[A-Za-z](?:\.[A-Za-z])*)\.", re.IGNORECASE
 )
-_LEADING = re.compile(
-    r"\.{2,}|-{2,}|[\"“”‘«(\[{£$€#]|'(?!(?:s|m|re|ve|ll|d|t)\b)|[,;:!?](?=.)", re.IGNORECASE
-)
+_LEADING = re.compile(r"\.{2,}|-{2,}|[\"“”‘«(\[{£$€#]|'(?!(?:s|m|re|ve|ll|d|t)\b)|[,;:!?](?=.)", re.IGNORECASE)
 _TRAILING = re.compile(r"(?:\.{2,}|-{2,}|[\"“”»)\]},;:!?…%]|['’]|(?<=.)\.)$")
 _CLITIC = re.compile(r"(?<=.)(?:n't|'(?:s|m|re|ve|ll|d))$", re.IGNORECASE)
 _INFIX = re.compile(r"(?<=[^\W_])(-)(?=[^\W_])|(?<=[^\W\d_])(/)(?=[^\W\d_])")

@@ -98,9 +98,7 @@ class Contestant(Protocol):
     def fingerprint(self) -> str:
         """Changes with what makes it this model: its weights, and how they are used."""
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         """One generation for each prompt, in any order, each yielded as soon as it is known."""
 
 
@@ -138,9 +136,7 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
             try:
                 records.append(record_of(json.loads(line), kind))
             except (ValueError, TypeError):
-                raise ReviserError(
-                    f"{path}, line {number}: not a {kind.__name__.lower()}"
-                ) from None
+                raise ReviserError(f"{path}, line {number}: not a {kind.__name__.lower()}") from None
     return records
 
 
@@ -152,7 +148,5 @@ def record_of(data: Any, kind: type[R]) -> R:
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     if not needed <= data.keys() <= known:
         raise ValueError(f"the fields of a {kind.__name__} are {', '.join(sorted(known))}")
-    values: Any = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in data.items()
-    }
+    values: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     return kind(**values)

@@ -52,24 +52,19 @@ class Cache:
             self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
-            )
+            self._connection.execute("CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         except (OSError, sqlite3.Error) as error:
             raise ReviserError(f"{path} cannot be used as a cache: {error}") from None
 
     def get(self, key: str) -> Any | None:
         """The JSON value kept under `key`, or None."""
-        found = self._connection.execute(
-            "SELECT value FROM results WHERE key = ?", (key,)
-        ).fetchone()
+        found = self._connection.execute("SELECT value FROM results WHERE key = ?", (key,)).fetchone()
         return json.loads(found[0]) if found else None
 
     def put(self, key: str, value: Any) -> None:
         """Keep a JSON value; the same key always has the same value, so the last one written stays."""
         self._connection.execute(
-            "INSERT OR REPLACE INTO results VALUES (?, ?)",
-            (key, json.dumps(value, ensure_ascii=False)),
+            "INSERT OR REPLACE INTO results VALUES (?, ?)", (key, json.dumps(value, ensure_ascii=False))
         )
 
     def close(self) -> None:
@@ -79,10 +74,7 @@ class Cache:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -163,12 +155,7 @@ class Bars:
         from rich.progress import Progress as Display
 
         console = Console(stderr=True)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-        )
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         hidden = self._quiet or not console.is_terminal
         with Display(*columns, console=console, disable=hidden) as display:
             bar = display.add_task(label, total=total)
@@ -176,12 +163,7 @@ class Bars:
 
 
 def generations_of(
-    contestant: Contestant,
-    prompts: Sequence[Prompt],
-    seed: int,
-    setup: Setup,
-    cache: Cache,
-    progress: Progress,
+    contestant: Contestant, prompts: Sequence[Prompt], seed: int, setup: Setup, cache: Cache, progress: Progress
 ) -> list[Generation]:
     """What the contestant writes after each prompt, in their order; only what is new is generated."""
 
@@ -223,9 +205,7 @@ def measured_each(
     times = Counter(keys)
     found = {address: value for address in keys if (value := cache.get(address)) is not None}
     progress(sum(times[address] for address in found))
-    missing = {
-        address: item for address, item in zip(keys, items, strict=True) if address not in found
-    }
+    missing = {address: item for address, item in zip(keys, items, strict=True) if address not in found}
     addresses = list(missing)
     for start in range(0, len(addresses), chunk):
         part = addresses[start : start + chunk]

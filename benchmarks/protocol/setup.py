@@ -114,9 +114,7 @@ def prompts_by_seed(setup: Setup) -> dict[int, list[Prompt]]:
     """Each seed's prompts."""
     pool = eligible(texts_of(setup.data, setup), setup)
     if not pool:
-        raise ReviserError(
-            f"{setup.data} holds no text of {setup.shortest} to {setup.longest} GPT-2 tokens"
-        )
+        raise ReviserError(f"{setup.data} holds no text of {setup.shortest} to {setup.longest} GPT-2 tokens")
     return {seed: _drawn(pool, seed)[: setup.prompts] for seed in setup.seeds}
 
 

@@ -38,10 +38,7 @@ def colours_of(results: Results) -> dict[str, int]:
 
 
 def beside(
-    columns: tuple[str, ...],
-    rows: Sequence[tuple[str, ...]],
-    quoted: Sequence[tuple[str, ...]],
-    names: int,
+    columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], quoted: Sequence[tuple[str, ...]], names: int
 ) -> Table:
     """Measured rows, and below them the paper's."""
     places = frozenset(range(len(rows), len(rows) + len(quoted)))

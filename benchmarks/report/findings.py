@@ -43,17 +43,9 @@ def findings(results: Results) -> list[Finding]:
             )
     perplexities = results["perplexity"]
     for measure, measured, rising in (
-        (
-            "evalPPL",
-            [(row["evaluator"], row["contestant"], _mean(row)) for row in perplexities],
-            True,
-        ),
+        ("evalPPL", [(row["evaluator"], row["contestant"], _mean(row)) for row in perplexities], True),
         ("median evalPPL", _medians(perplexities), True),
-        (
-            "MAUVE",
-            [(row["features"], row["contestant"], _mauve(row)) for row in results["mauve"]],
-            False,
-        ),
+        ("MAUVE", [(row["features"], row["contestant"], _mauve(row)) for row in results["mauve"]], False),
     ):
         groups: dict[str, dict[str, _Spread]] = {}
         for by, contestant, spread in measured:

@@ -20,12 +20,7 @@ from benchmarks.report.sections.mauve import mauve_section
 from benchmarks.report.sections.perplexity import perplexity_section
 from benchmarks.report.sections.reproduction import reproduction_sections
 from benchmarks.report.sections.samples import samples_of
-from benchmarks.report.sections.summary import (
-    missing_section,
-    settings_section,
-    summary_note,
-    summary_table,
-)
+from benchmarks.report.sections.summary import missing_section, settings_section, summary_note, summary_table
 from benchmarks.report.sections.writing import writing_section
 from reviser.core.files import write_atomically
 
@@ -38,13 +33,9 @@ def write_report(folder: RunFolder) -> None:
     for section in sections:
         for block in section.blocks:
             if isinstance(block, Plot):
-                write_atomically(
-                    folder.file("plots", f"{block.name}.svg"), alone(block.svg).encode()
-                )
+                write_atomically(folder.file("plots", f"{block.name}.svg"), alone(block.svg).encode())
     write_atomically(folder.file("report.md"), as_markdown(title, sections).encode())
-    write_atomically(
-        folder.file("report.html"), as_page(title, results["provenance"], sections).encode()
-    )
+    write_atomically(folder.file("report.html"), as_page(title, results["provenance"], sections).encode())
 
 
 def sections_of(results: Results, samples: Sequence[Sample] = ()) -> list[Section]:

@@ -129,11 +129,7 @@ def intervals(
     left, right, row = 320, WIDTH - 80, 22
     height = 34 + row * len(marks) + 26
     known = [v for mark in marks for v in (mark.value, mark.low, mark.high) if v is not None]
-    scale = (
-        Scale(*limits, left, right, log=log)
-        if limits
-        else scale_around(known, left, right, log=log)
-    )
+    scale = Scale(*limits, left, right, log=log) if limits else scale_around(known, left, right, log=log)
     parts = [_grid(scale, 24, height - 26, show)]
     if at is not None:
         x = scale(at)
@@ -159,13 +155,7 @@ def _mark(mark: Mark, scale: Scale, left: float, y: float, show: Callable[[float
     return f'{text}<g class="{colour}">{span}{dot}</g>{value}'
 
 
-def bars(
-    title: str,
-    categories: Sequence[str],
-    series: Sequence[Bars],
-    *,
-    show: Callable[[float], str],
-) -> str:
+def bars(title: str, categories: Sequence[str], series: Sequence[Bars], *, show: Callable[[float], str]) -> str:
     """Groups of standing bars, one group for each category."""
     left, right, top = 60, WIDTH - 16, 24 + 18 * len(series)
     bottom = top + 200
@@ -178,9 +168,7 @@ def bars(
     for number, category in enumerate(categories):
         start = left + group * number + group * 0.1
         middle = left + group * (number + 0.5)
-        parts.append(
-            f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{escape(category)}</text>'
-        )
+        parts.append(f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{escape(category)}</text>')
         for place, entry in enumerate(series):
             value = entry.values[number]
             if value is None:
@@ -216,12 +204,10 @@ def curves(
     parts.append(_rungs(up, left, right, show_y))
     for tick in across_scale.ticks():
         parts.append(
-            f'<text x="{across_scale(tick):.1f}" y="{bottom + 16}" text-anchor="middle">'
-            f"{escape(show_x(tick))}</text>"
+            f'<text x="{across_scale(tick):.1f}" y="{bottom + 16}" text-anchor="middle">{escape(show_x(tick))}</text>'
         )
     parts.append(
-        f'<text class="quiet" x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">'
-        f"{escape(across)}</text>"
+        f'<text class="quiet" x="{(left + right) / 2}" y="{bottom + 34}" text-anchor="middle">{escape(across)}</text>'
     )
     for entry in series:
         colour = f"c{entry.colour % COLOURS}"

@@ -30,9 +30,7 @@ def _part(name: str) -> str:
 
 def _section_html(section: Section) -> str:
     blocks = "".join(_block_html(block) for block in section.blocks)
-    return (
-        f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n{blocks}</section>\n'
-    )
+    return f'<section id="{section.anchor}">\n<h2>{escape(section.title)}</h2>\n{blocks}</section>\n'
 
 
 def _block_html(block: Block) -> str:

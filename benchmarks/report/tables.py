@@ -22,10 +22,7 @@ class Table:
     def markdown(self) -> str:
         """A Markdown table whose columns line up."""
         cells = [tuple(text.replace("|", "\\|") for text in row) for row in self.rows]
-        widths = [
-            max(3, *(len(row[column]) for row in (self.columns, *cells)))
-            for column in range(len(self.columns))
-        ]
+        widths = [max(3, *(len(row[column]) for row in (self.columns, *cells))) for column in range(len(self.columns))]
         rule = tuple("-" * width for width in widths[: self.names]) + tuple(
             "-" * (width - 1) + ":" for width in widths[self.names :]
         )
@@ -42,15 +39,13 @@ class Table:
 
     def html(self) -> str:
         head = "".join(
-            f'<th class="{self._kind(column)}">{html.escape(name)}</th>'
-            for column, name in enumerate(self.columns)
+            f'<th class="{self._kind(column)}">{html.escape(name)}</th>' for column, name in enumerate(self.columns)
         )
         body = ""
         for number, row in enumerate(self.rows):
             kind = ' class="quoted"' if number in self.quoted else ""
             cells = "".join(
-                f'<td class="{self._kind(column)}">{html.escape(text)}</td>'
-                for column, text in enumerate(row)
+                f'<td class="{self._kind(column)}">{html.escape(text)}</td>' for column, text in enumerate(row)
             )
             body += f"<tr{kind}>{cells}</tr>\n"
         return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"

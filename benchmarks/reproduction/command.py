@@ -1,8 +1,10 @@
 """The stages of a reproduction, one by one or all: prepare, train, generate, judge, report; cut and join carry them.
 
-python -m benchmarks reproduce --scale bench --stage train --model AR --minutes 9 --data SHARDS --held-out TEXTS --out OUT
+python -m benchmarks reproduce --scale bench --stage train --model AR --minutes 9 --data SHARDS --held-out TEXTS
+--out OUT
 
-What was done is never done again: a stage goes on where it ended, on another machine too, once OUT was carried there.
+What was done is never done again: a stage goes on where it ended, on another machine too, once OUT was carried
+there.
 """
 
 from __future__ import annotations
@@ -71,9 +73,7 @@ def carry_out(options: StageOptions, scale: StagedScale, bars: Bars | None = Non
 class _Stages:
     """Each method is a stage; it says whether it is done."""
 
-    def __init__(
-        self, options: StageOptions, scale: StagedScale, bars: Bars, deadline: float | None
-    ) -> None:
+    def __init__(self, options: StageOptions, scale: StagedScale, bars: Bars, deadline: float | None) -> None:
         self._options = options
         self._scale = scale
         self._bars = bars
@@ -99,10 +99,7 @@ class _Stages:
                 return False
             options = self._options
             if not train(
-                *(name, self._scale, options.out, corpus),
-                init=options.init,
-                minutes=left,
-                say=self._bars.say,
+                *(name, self._scale, options.out, corpus), init=options.init, minutes=left, say=self._bars.say
             ):
                 return False
         return True
@@ -172,9 +169,7 @@ def _tokenizer_of(options: StageOptions) -> str:
     """The tokenizer of the model to start from, where that is a folder of ours."""
     found = Path(options.init or "") / "tokenizer.json"
     if options.init is None or not found.is_file():
-        raise ReviserError(
-            "name the tokenizer.json of the model to start from: --tokenizer (or give token shards)"
-        )
+        raise ReviserError("name the tokenizer.json of the model to start from: --tokenizer (or give token shards)")
     return str(found)
 
 

@@ -63,17 +63,10 @@ SCALES: dict[str, Scale] = {
     # Minutes on two processor cores: everything works, and nothing is learned to speak of.
     "smoke": Scale(
         dataclasses.replace(
-            preset_settings("tiny", steps=24, rows=8, peak_rate=3e-3, final_rate=3e-4),
-            model="tiny-paper",
+            preset_settings("tiny", steps=24, rows=8, peak_rate=3e-3, final_rate=3e-4), model="tiny-paper"
         ),
         Setup(
-            prompts=100,
-            seeds=(123,),
-            shortest=40,
-            prompt_tokens=16,
-            total_tokens=32,
-            max_actions=32,
-            diffusion_steps=8,
+            prompts=100, seeds=(123,), shortest=40, prompt_tokens=16, total_tokens=32, max_actions=32, diffusion_steps=8
         ),
         evaluators=("AR", "MDLM"),
         judges=("likelihood:AR",),
@@ -165,9 +158,7 @@ def train_diffusion(kind: Literal["sedd", "mdlm"], scale: Scale, corpus: Path, o
     kinds = frozenset({"insert", "stop"})
     vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=kinds, name=tokenizer.name)
     trunk = preset(settings.model, vocab_size=vocabulary.size, dropout=settings.dropout)
-    samples = Samples(
-        Corpus.open(corpus), vocabulary, Mixture.left_to_right(settings.history), settings.seed
-    )
+    samples = Samples(Corpus.open(corpus), vocabulary, Mixture.left_to_right(settings.history), settings.seed)
     torch.set_float32_matmul_precision("high")
     with join_world(settings.parallel) as world:
         made = fresh_diffusion(kind, trunk, vocabulary, tokenizer, seed=settings.seed)

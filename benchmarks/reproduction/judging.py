@@ -1,4 +1,5 @@
-"""What was written at a budget, measured: perplexities with medians and short texts apart, MAUVE, and arenas by two judges."""
+"""What was written at a budget, measured: perplexities with medians and short texts apart, MAUVE, and arenas by two
+judges."""
 
 from __future__ import annotations
 
@@ -14,13 +15,7 @@ from typing import cast
 from benchmarks.everyday.critic import Critic, Opinion, Preference
 from benchmarks.measures.arena import judge_matches, matches, score, wilson
 from benchmarks.protocol.records import Generation, Judgement, Scored, read_records, write_records
-from benchmarks.protocol.results import (
-    REAL,
-    ArenaRow,
-    ContestantFacts,
-    MissingEntry,
-    PerplexityRow,
-)
+from benchmarks.protocol.results import REAL, ArenaRow, ContestantFacts, MissingEntry, PerplexityRow
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, key_of
 from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.reproduction.results import AgreementRow, BesideRow, Judged
@@ -88,7 +83,8 @@ class Judges:
 
 
 def judge(scale: StagedScale, out: Path, budget: int, chosen: Judges, bars: Bars) -> Judged:
-    """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the folder."""
+    """Measure the texts of a budget; what was measured before is kept. Returns the results, which stay in the
+    folder."""
     folder = run_folder(out, budget)
     names = written_names(folder)
     if not names:
@@ -148,11 +144,7 @@ def _beside(folder: RunFolder, row: PerplexityRow, kept: Sequence[Written]) -> B
     (entry,) = (one for one in kept if one.name == row["contestant"])
     lengths = {(one.prompt_id, one.seed): _length(one) for one in entry.all}
     path = folder.path / "perplexities" / f"{file_name(row['evaluator'])}.jsonl"
-    scored = [
-        one
-        for one in read_records(path, Scored)
-        if one.contestant == row["contestant"] and one.tokens
-    ]
+    scored = [one for one in read_records(path, Scored) if one.contestant == row["contestant"] and one.tokens]
     each = [(math.exp(one.nats / one.tokens), lengths[one.prompt_id, one.seed]) for one in scored]
     long = [value for value, length in each if length >= SHORT]
     return {
@@ -167,11 +159,7 @@ def _length(one: Generation) -> int:
 
 
 def _critics_arenas(
-    scale: StagedScale,
-    suite: KeptSuite,
-    kept: Sequence[Written],
-    path: Path | None,
-    missing: list[MissingEntry],
+    scale: StagedScale, suite: KeptSuite, kept: Sequence[Written], path: Path | None, missing: list[MissingEntry]
 ) -> list[ArenaRow]:
     """All against all before the critic, in both orders, on some prompts of the first seed."""
     what = "an arena judged by the critic"

@@ -19,8 +19,7 @@ class KeptSuite(Suite):
         self.missing = []
         self._loaded = None
         self.prompts = {
-            int(path.stem): read_records(path, Prompt)
-            for path in sorted((folder.path / "prompts").glob("*.jsonl"))
+            int(path.stem): read_records(path, Prompt) for path in sorted((folder.path / "prompts").glob("*.jsonl"))
         }
         self._by_id = {prompt.id: prompt for part in self.prompts.values() for prompt in part}
 

@@ -32,11 +32,7 @@ def page(out: Path, scale: StagedScale, head: str) -> str:
 
 def _about(scale: StagedScale) -> str:
     settings = scale.settings
-    begin = (
-        "All start from the same pretrained weights."
-        if scale.warm
-        else "All start from random weights."
-    )
+    begin = "All start from the same pretrained weights." if scale.warm else "All start from random weights."
     return (
         f"{settings.model}, {settings.rows} rows of {settings.row_length} ids a step, learning rate {settings.peak_rate:g} "
         f"to {settings.final_rate:g}, constant until the last {settings.cooldown:.0%} of a run. {begin} "
@@ -74,10 +70,7 @@ def _of_budget(results: Judged) -> str:
     rows = [
         (
             *(row["contestant"], row["evaluator"], _number(row["mean"]), _number(row["median"])),
-            *(
-                _number(row["without_short"]),
-                f"{row['short']} of {results['texts'][row['contestant']]}",
-            ),
+            *(_number(row["without_short"]), f"{row['short']} of {results['texts'][row['contestant']]}"),
         )
         for row in results["perplexity"]
     ]
@@ -92,9 +85,7 @@ def _of_budget(results: Judged) -> str:
             ).markdown()
         )
     if results["mauve"]:
-        mauve = [
-            (row["contestant"], row["features"], f"{row['score']:.4f}") for row in results["mauve"]
-        ]
+        mauve = [(row["contestant"], row["features"], f"{row['score']:.4f}") for row in results["mauve"]]
         parts.append(Table(("contestant", "features", "MAUVE"), tuple(mauve)).markdown())
     if results["arena"]:
         arena = [
@@ -107,14 +98,8 @@ def _of_budget(results: Judged) -> str:
         columns = ("judge", "first", "second", "examples", "first wins", "same in both orders")
         parts.append(Table(columns, tuple(arena)).markdown())
     if results["agreement"]:
-        same = [
-            (row["judge"], row["first"], row["second"], _share(row)) for row in results["agreement"]
-        ]
-        parts.append(
-            Table(
-                ("the critic and", "first", "second", "prefer the same"), tuple(same), names=3
-            ).markdown()
-        )
+        same = [(row["judge"], row["first"], row["second"], _share(row)) for row in results["agreement"]]
+        parts.append(Table(("the critic and", "first", "second", "prefer the same"), tuple(same), names=3).markdown())
     return "\n\n".join(parts)
 
 
@@ -132,11 +117,7 @@ def over_budgets(judged: Sequence[Judged]) -> str:
         ]
         if rows:
             parts.append(f"Under {evaluator}:\n\n{Table(tuple(columns), tuple(rows)).markdown()}")
-        parts += [
-            f"{name}: {trend(points)}"
-            for name, points in ratios.items()
-            if name.startswith("Reviser")
-        ]
+        parts += [f"{name}: {trend(points)}" for name, points in ratios.items() if name.startswith("Reviser")]
     parts += _others_over_budgets(judged)
     return "\n\n".join(parts) or "There is no AR to compare with."
 
@@ -155,14 +136,8 @@ def _others_over_budgets(judged: Sequence[Judged]) -> list[str]:
             arena.setdefault(pair, {})[results["budget"]] = _share(met["win_rate"])
     tables = []
     columns: tuple[str, ...]
-    for columns, found in (
-        (("MAUVE", "features"), mauve),
-        (("how often", "wins against", "judge"), arena),
-    ):
-        rows = tuple(
-            (*key, *(values.get(budget, "–") for budget in _budgets(judged)))
-            for key, values in found.items()
-        )
+    for columns, found in ((("MAUVE", "features"), mauve), (("how often", "wins against", "judge"), arena)):
+        rows = tuple((*key, *(values.get(budget, "–") for budget in _budgets(judged))) for key, values in found.items())
         if rows:
             tables.append(Table((*columns, *budgets), rows, names=len(columns)).markdown())
     return tables
@@ -175,11 +150,7 @@ def _budgets(judged: Sequence[Judged]) -> list[int]:
 def _ratios(judged: Sequence[Judged], evaluator: str) -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {}
     for results in judged:
-        values = {
-            row["contestant"]: row["median"]
-            for row in results["perplexity"]
-            if row["evaluator"] == evaluator
-        }
+        values = {row["contestant"]: row["median"] for row in results["perplexity"] if row["evaluator"] == evaluator}
         if values.get("AR"):
             for name, value in values.items():
                 if name not in ("AR", REAL) and value:

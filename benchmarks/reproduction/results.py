@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from benchmarks.protocol.results import (
-    ArenaRow,
-    ContestantFacts,
-    MauveRow,
-    MissingEntry,
-    PerplexityRow,
-    Rate,
-)
+from benchmarks.protocol.results import ArenaRow, ContestantFacts, MauveRow, MissingEntry, PerplexityRow, Rate
 from benchmarks.reproduction.scales import Name
 
 

@@ -64,9 +64,7 @@ class StagedScale:
         for budget in budgets:
             if budget not in self.budgets:
                 known = ", ".join(map(label, self.budgets))
-                raise ReviserError(
-                    f"{label(budget)} is no budget of this scale: choose from {known}"
-                )
+                raise ReviserError(f"{label(budget)} is no budget of this scale: choose from {known}")
         return dataclasses.replace(self, budgets=tuple(sorted(set(budgets))))
 
     def settings_of(self, budget: int) -> Settings:
@@ -80,39 +78,19 @@ def label(budget: int) -> str:
 
 
 _LAB = preset_settings(
-    "paper-100m",
-    steps=1,
-    rows=256,
-    peak_rate=6e-4,
-    final_rate=6e-5,
-    warmup_steps=100,
-    dropout=0.0,
-    cooldown=COOLDOWN,
+    "paper-100m", steps=1, rows=256, peak_rate=6e-4, final_rate=6e-5, warmup_steps=100, dropout=0.0, cooldown=COOLDOWN
 )
 _TINY = dataclasses.replace(
-    preset_settings("tiny", steps=1, rows=2, row_length=64, history=64, cooldown=COOLDOWN),
-    model="tiny-paper",
+    preset_settings("tiny", steps=1, rows=2, row_length=64, history=64, cooldown=COOLDOWN), model="tiny-paper"
 )
 _TINY_SETUP = Setup(
-    prompts=4,
-    seeds=(1, 2),
-    shortest=40,
-    prompt_tokens=8,
-    total_tokens=16,
-    max_actions=12,
-    diffusion_steps=3,
+    prompts=4, seeds=(1, 2), shortest=40, prompt_tokens=8, total_tokens=16, max_actions=12, diffusion_steps=3
 )
 
 SCALES: dict[str, StagedScale] = {
     # A minute or two on a processor: every stage works, and nothing is learned.
     "bench-tiny": StagedScale(
-        _TINY,
-        (1280, 2560),
-        _TINY_SETUP,
-        evaluators=("AR",),
-        judges=("likelihood:AR",),
-        features=(),
-        critic_prompts=3,
+        _TINY, (1280, 2560), _TINY_SETUP, evaluators=("AR",), judges=("likelihood:AR",), features=(), critic_prompts=3
     ),
     # The paper's smaller trunk. About 754M ids are trained for each model: less than 25 minutes of one H200 each.
     "bench": StagedScale(
@@ -137,14 +115,7 @@ SCALES: dict[str, StagedScale] = {
     # A pretrained model turned into all five by as many ids each: less than 25 minutes of one H200 with all they write.
     "bench-warm": StagedScale(
         preset_settings(
-            "smol",
-            steps=1,
-            history=256,
-            row_length=512,
-            rows=128,
-            peak_rate=6e-4,
-            final_rate=6e-5,
-            cooldown=COOLDOWN,
+            "smol", steps=1, history=256, row_length=512, rows=128, peak_rate=6e-4, final_rate=6e-5, cooldown=COOLDOWN
         ),
         (50 * MILLION,),
         Setup(seeds=(123, 124)),

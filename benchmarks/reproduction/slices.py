@@ -32,7 +32,8 @@ class Sliced(TypedDict):
 
 
 def cut(folder: Path, out: Path, size: int = 15 * MEGABYTE) -> int:
-    """Write all files of `folder` as slices into `out`; returns how many. Slices that are there are left as they are."""
+    """Write all files of `folder` as slices into `out`; returns how many. Slices that are there are left as they
+    are."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     if not files:
         raise ReviserError(f"{folder} holds no files to cut")

@@ -44,9 +44,7 @@ class Start:
     mixture: Mixture
 
 
-def start(
-    name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World
-) -> Start:
+def start(name: Name, scale: StagedScale, settings: Settings, corpus: Path, init: str | None, world: World) -> Start:
     """The model of that name, untrained."""
     if scale.warm and init is None:
         raise ReviserError("name the pretrained model that all five start from: --init")
@@ -84,12 +82,7 @@ def _saves_own(trainer: Trainer, parts: Checkpoint) -> Save:
 
 
 def _diffusion(
-    kind: Literal["sedd", "mdlm"],
-    settings: Settings,
-    corpus: Corpus,
-    init: str | None,
-    world: World,
-    workers: int,
+    kind: Literal["sedd", "mdlm"], settings: Settings, corpus: Corpus, init: str | None, world: World, workers: int
 ) -> Start:
     """SEDD or MDLM, on the very rows of the left-to-right baseline."""
     # A vocabulary of inserts and Stop alone, as the baseline's.
@@ -114,9 +107,7 @@ def _diffusion(
     return Start(trainer, write, mixture)
 
 
-def _turned(
-    kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary
-) -> DiffusionModel:
+def _turned(kind: Literal["sedd", "mdlm"], parts: Checkpoint, vocabulary: Vocabulary) -> DiffusionModel:
     """A pretrained model as a diffusion model: one more id, the mask, behind all others."""
     resize_vocabulary(parts.model, vocabulary.size + 1)
     return DiffusionModel(

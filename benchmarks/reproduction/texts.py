@@ -26,9 +26,7 @@ def has_written(folder: RunFolder, name: str, count: int) -> bool:
     return path.exists() and len(read_records(path, Generation)) >= count
 
 
-def generate(
-    name: Name, scale: StagedScale, out: Path, prompts: Path, budget: int, bars: Bars
-) -> bool:
+def generate(name: Name, scale: StagedScale, out: Path, prompts: Path, budget: int, bars: Bars) -> bool:
     """Let a model of a budget continue all prompts, unless it did; False if it is not trained yet."""
     folder = run_folder(out, budget)
     places = Places(out, name)

@@ -80,7 +80,8 @@ def train(
     minutes: float | None = None,
     say: Say = print,
 ) -> bool:
-    """Train a model at all budgets, the smallest first; True once all are done, False if the minutes were over before."""
+    """Train a model at all budgets, the smallest first; True once all are done, False if the minutes were over
+    before."""
     places = Places(out, name)
     missing = [budget for budget in scale.budgets if not trained(places, budget, scale)]
     if not missing:
@@ -104,13 +105,7 @@ class _Stages:
     """One model's runs: the longest, and the ends of the shorter ones, which branch off it when it comes by."""
 
     def __init__(
-        self,
-        places: Places,
-        scale: StagedScale,
-        begun: Start,
-        init: str | None,
-        deadline: float | None,
-        say: Say,
+        self, places: Places, scale: StagedScale, begun: Start, init: str | None, deadline: float | None, say: Say
     ) -> None:
         self._places = places
         self._scale = scale
@@ -215,9 +210,7 @@ class _Stages:
             "parameters": parameters(trainer.model),
             "settings": cast("SettingsFacts", self._scale.settings_of(budget).to_dict()),
         }
-        write_atomically(
-            self._places.record(budget), (json.dumps(record, indent=1) + "\n").encode()
-        )
+        write_atomically(self._places.record(budget), (json.dumps(record, indent=1) + "\n").encode())
         # What is finished needs no state to go on from.
         if (state := folder / _LATEST / _STATE).exists():
             state.unlink()

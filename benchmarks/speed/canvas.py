@@ -89,9 +89,7 @@ def report(costs: list[Cost]) -> str:
         for cost in costs
     )
     first, last = costs[0], costs[-1]
-    growth = (last.apply + last.undo + last.mask + last.text) / (
-        first.apply + first.undo + first.mask + first.text
-    )
+    growth = (last.apply + last.undo + last.mask + last.text) / (first.apply + first.undo + first.mask + first.text)
     return (
         f"Microseconds for one action, best of {ROUNDS} rounds of {ACTIONS:,} actions.\n\n{head}{rows}\n"
         f"From {first.tokens:,} to {last.tokens:,} tokens the cost of all four together grows "
@@ -104,18 +102,12 @@ class CanvasOptions:
     """Where the costs are written."""
 
     json: Annotated[bool, Option("print JSON, nothing else")] = False
-    write: Annotated[
-        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
-    ] = None
+    write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        CanvasOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks canvas",
-        about=(__doc__ or "").splitlines()[0],
+        CanvasOptions, run, arguments, prog="python -m benchmarks canvas", about=(__doc__ or "").splitlines()[0]
     )
 
 

@@ -1,6 +1,7 @@
 """Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
 
-python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--profile] [--device cuda]
+python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--profile]
+[--device cuda]
 
 Contestants take turns in rounds, and medians are reported, so that a busy machine is fair to all. An
 action of ours is all of it: scores, mask, sampling, the canvas and its text. A token of llama.cpp is its
@@ -29,15 +30,7 @@ from benchmarks.report.provenance import cores, load, provenance
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
-from benchmarks.speed.contestants.page import (
-    CONTEXTS,
-    Facts,
-    Memory,
-    Shares,
-    SpeedResult,
-    report,
-    summary,
-)
+from benchmarks.speed.contestants.page import CONTEXTS, Facts, Memory, Shares, SpeedResult, report, summary
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
 from reviser.cli.arguments import run_with
@@ -122,9 +115,7 @@ decoder.prefill(range(500))
 decoder.decode(1)
 print(imported, resident())
 """
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if done.returncode:
         return Memory(rss_mb=float("nan"), rss_imports_mb=float("nan"))
     imported, all_of_it = map(float, done.stdout.split())
@@ -133,11 +124,7 @@ print(imported, resident())
 
 def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> Ours:
     """Ours as a contestant, with what the native library says of itself."""
-    return Ours(
-        *(decoder, vocabulary, tokenizer, name),
-        instructions=decoder.level,
-        step_bytes=decoder.step_bytes,
-    )
+    return Ours(*(decoder, vocabulary, tokenizer, name), instructions=decoder.level, step_bytes=decoder.step_bytes)
 
 
 def embedded(threads: int) -> Ours | None:
@@ -217,51 +204,33 @@ class SpeedOptions:
 
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     gguf: Annotated[
-        Path | None,
-        Option(f"the SmolLM2 weights; from the package {PACKAGE} if not given", metavar="FILE"),
+        Path | None, Option(f"the SmolLM2 weights; from the package {PACKAGE} if not given", metavar="FILE")
     ] = None
     llama: Annotated[
         Path | None,
-        Option(
-            "a folder with llama.cpp's shared libraries",
-            metavar="FOLDER",
-            default="those of llama-cpp-python",
-        ),
+        Option("a folder with llama.cpp's shared libraries", metavar="FOLDER", default="those of llama-cpp-python"),
     ] = None
     threads: Annotated[int | None, Option("2 by default, or as many as there are")] = None
     rounds: Annotated[int, Option("of each measurement")] = ROUNDS
     bits: Annotated[int, Option("of our weights", choices=("4", "8"))] = 4
-    write: Annotated[
-        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
-    ] = None
-    device: Annotated[
-        str | None,
-        Option("cuda: one history on a GPU beside transformers", default="the processor"),
-    ] = None
-    model: Annotated[
-        str | None, Option("which model, with --device", default="the default one")
-    ] = None
-    profile: Annotated[
-        bool, Option("say where an action's time goes, of the default model alone")
-    ] = False
+    write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
+    device: Annotated[str | None, Option("cuda: one history on a GPU beside transformers", default="the processor")] = (
+        None
+    )
+    model: Annotated[str | None, Option("which model, with --device", default="the default one")] = None
+    profile: Annotated[bool, Option("say where an action's time goes, of the default model alone")] = False
     words: Words = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        SpeedOptions,
-        run_command,
-        arguments,
-        prog="python -m benchmarks speed",
-        about=(__doc__ or "").splitlines()[0],
+        SpeedOptions, run_command, arguments, prog="python -m benchmarks speed", about=(__doc__ or "").splitlines()[0]
     )
 
 
 def run_command(chosen: SpeedOptions) -> None:
     if chosen.profile:
-        import_module("benchmarks.speed.profile").show(
-            chosen.threads or min(cores(), 2), chosen.json
-        )
+        import_module("benchmarks.speed.profile").show(chosen.threads or min(cores(), 2), chosen.json)
         return
     if chosen.device not in (None, "cpu"):
         _on_device(chosen, chosen.device or "")

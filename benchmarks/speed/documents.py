@@ -1,4 +1,5 @@
-"""How fast documents are proofread, as `reviser revise` does it: words a second of clean text and of text full of mistakes."""
+"""How fast documents are proofread, as `reviser revise` does it: words a second of clean text and of text full of
+mistakes."""
 
 from __future__ import annotations
 
@@ -67,10 +68,7 @@ def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) ->
     """Proofread the same paragraphs clean and with mistakes, by turns; the best of some rounds counts."""
     clean = paragraphs(words)
     spoilt = [with_mistakes(text, seed + number) for number, text in enumerate(clean)]
-    kinds = {
-        "clean": (clean, 0),
-        "full of mistakes": ([text for text, _ in spoilt], sum(count for _, count in spoilt)),
-    }
+    kinds = {"clean": (clean, 0), "full of mistakes": ([text for text, _ in spoilt], sum(count for _, count in spoilt))}
     proofreader = Proofreader(engine.policy, engine.tokenizer)
     best: dict[str, Proofreading] = {}
     for _ in range(rounds):
@@ -81,16 +79,12 @@ def measure_documents(engine: Engine, words: int, rounds: int, seed: int = 0) ->
     return [*best.values()]
 
 
-def _proofread(
-    proofreader: Proofreader, kind: str, texts: Sequence[str], mistakes: int
-) -> Proofreading:
+def _proofread(proofreader: Proofreader, kind: str, texts: Sequence[str], mistakes: int) -> Proofreading:
     began, used = time.perf_counter(), time.process_time()
     done = proofreader.proofread_all([Draft(text) for text in texts])
     clock, processor = time.perf_counter() - began, time.process_time() - used
     words = sum(len(text.split()) for text in texts)
-    return Proofreading(
-        kind, words, mistakes, sum(len(one.changes) for one in done), clock, processor
-    )
+    return Proofreading(kind, words, mistakes, sum(len(one.changes) for one in done), clock, processor)
 
 
 def documents_table(results: Sequence[Proofreading]) -> str:

@@ -58,9 +58,7 @@ def random_model(name: str, device: torch.device) -> tuple[Reviser, Vocabulary]:
     return model, Vocabulary(config.vocab_size - operators, kinds=PAPER_KINDS, name=name)
 
 
-def measure(
-    model: Reviser, vocabulary: Vocabulary, rows: int, batches: int, rounds: int = ROUNDS
-) -> Speed:
+def measure(model: Reviser, vocabulary: Vocabulary, rows: int, batches: int, rounds: int = ROUNDS) -> Speed:
     """Continue random prompts, `batches` times as many as rows, several times over."""
     chooser = random.Random(SEED)
     tokens = [id for id in range(vocabulary.base_size) if id not in vocabulary.never_inserted]
@@ -92,9 +90,7 @@ def measure(
     )
 
 
-def _replay(
-    vocabulary: Vocabulary, prompts: Sequence[list[int]], made: Sequence[GeneratedRun]
-) -> float:
+def _replay(vocabulary: Vocabulary, prompts: Sequence[list[int]], made: Sequence[GeneratedRun]) -> float:
     """Actions a second when runs are carried out on canvases, which refuse invalid ones."""
     started = time.perf_counter()
     for prompt, run in zip(prompts, made, strict=True):
@@ -129,9 +125,7 @@ def report(speeds: Sequence[Speed]) -> str:
 class GenerationOptions:
     """Which model writes, and how many runs at once."""
 
-    preset: Annotated[str, Option("the model's shape", choices=tuple(preset_names()))] = (
-        "paper-100m"
-    )
+    preset: Annotated[str, Option("the model's shape", choices=tuple(preset_names()))] = "paper-100m"
     model: Annotated[Path | None, Option("a model folder, in the place of random weights")] = None
     rows: Annotated[tuple[int, ...], Option("runs at once", together=True)] = (256, 512, 1024)
     batches: Annotated[int, Option("so many runs for each row")] = 2
@@ -142,11 +136,7 @@ class GenerationOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        GenerationOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks generation",
-        about=(__doc__ or "").splitlines()[0],
+        GenerationOptions, run, arguments, prog="python -m benchmarks generation", about=(__doc__ or "").splitlines()[0]
     )
 
 

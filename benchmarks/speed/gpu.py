@@ -2,9 +2,9 @@
 
 python -m benchmarks speed --device cuda [--model NAME] [--rounds 7] [--write FILE]
 
-All have the same weights, in bfloat16, and take turns in rounds; medians are reported. An action of ours is all of it: scores, their
-way to the host, mask, sampling, the canvas and its text. A token of transformers is `generate`, greedy, from which the
-reading of the prompt is counted out.
+All have the same weights, in bfloat16, and take turns in rounds; medians are reported. An action of ours is all of
+it: scores, their way to the host, mask, sampling, the canvas and its text. A token of transformers is `generate`,
+greedy, from which the reading of the prompt is counted out.
 """
 
 from __future__ import annotations
@@ -93,11 +93,7 @@ def bandwidth(device: torch.device) -> float:
 
 
 def summary(
-    contestants: list[Contestant],
-    times: list[Times],
-    model: str,
-    precision: torch.dtype,
-    rate: float,
+    contestants: list[Contestant], times: list[Times], model: str, precision: torch.dtype, rate: float
 ) -> GpuResult:
     rows = {
         one.name: Row(

@@ -2,9 +2,9 @@
 
 python -m benchmarks speed --profile [--threads 2] [--json]
 
-The bundled model makes full actions: scores, mask, sampling, the canvas and its text. Then it reads prompts, and texts
-together and one after the other. No other contestant runs. The processor's time is that of all threads; the clocks are those of
-the calling thread.
+The bundled model makes full actions: scores, mask, sampling, the canvas and its text. Then it reads prompts, and
+texts together and one after the other. No other contestant runs. The processor's time is that of all threads; the
+clocks are those of the calling thread.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ def profile(threads: int) -> ProfileResult:
     engine = load_engine(threads=threads)
     policy = engine.policy
     if not isinstance(policy, ModelPolicy) or not isinstance(policy.decoder, NativeDecoder):
-        raise ReviserError(
-            "only the native library has clocks inside, and this model runs in torch"
-        )
+        raise ReviserError("only the native library has clocks inside, and this model runs in torch")
     decoder = policy.decoder
     vocab = policy.vocabulary.base_size
     ours = Ours(decoder, policy.vocabulary, engine.tokenizer, engine.name)
@@ -131,10 +129,7 @@ def profile(threads: int) -> ProfileResult:
         action_us={name: us / STEPS for name, us in action.shares().items()},
         prompts={
             str(length): Prompt(
-                ms=one.wall * 1e3,
-                processor_ms=one.processor * 1e3,
-                tokens_per_s=length / one.wall,
-                us=one.shares(),
+                ms=one.wall * 1e3, processor_ms=one.processor * 1e3, tokens_per_s=length / one.wall, us=one.shares()
             )
             for length, one in prompts.items()
         },
@@ -170,8 +165,7 @@ def report(result: ProfileResult) -> str:
         f"{result.model}: {result.level}, {result.threads} threads, which can read "
         f"{result.memory_bandwidth_gb_s:.1f} GB/s",
         "",
-        f"One action: {total:.0f} µs ({result.actions_per_s:.1f} a second), "
-        f"{result.weights_mb:.1f} MB of weights",
+        f"One action: {total:.0f} µs ({result.actions_per_s:.1f} a second), {result.weights_mb:.1f} MB of weights",
     ]
     lines += [
         f"  {microseconds:8.1f} µs  {microseconds / total:6.1%}  {name}"

@@ -2,16 +2,17 @@
 
 python -m benchmarks reading [--model NAME] [--threads 2] [--sentences 32] [--words 800] [--rounds 5] [--write FILE]
 
-All ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to all.
-What is found depends on the model, its cost does not: the model computes all that it would, and the decisions are given. A clean
-sentence is read twice, as a draft and overtyped. A sentence full of mistakes has one in eight words, and
-each takes a Delete and three tokens. "Tokens" are the ids of the first reading, "actions" all that
-are read later: also the rest of the sentence, which is read again behind each correction. "Once" is a reading alone, in
-the products that overtyping takes, and only the scores behind a sentence are looked at. The processor's time is that of all threads,
-and counts the waiting of a thread for another one, too.
+All ways read the same sentences by turns, and the best of some rounds counts, so that a busy machine is fair to
+all. What is found depends on the model, its cost does not: the model computes all that it would, and the decisions
+are given. A clean sentence is read twice, as a draft and overtyped. A sentence full of mistakes has one in eight
+words, and each takes a Delete and three tokens. "Tokens" are the ids of the first reading, "actions" all that are
+read later: also the rest of the sentence, which is read again behind each correction. "Once" is a reading alone, in
+the products that overtyping takes, and only the scores behind a sentence are looked at. The processor's time is
+that of all threads, and counts the waiting of a thread for another one, too.
 
-The second table is of whole documents, as `reviser revise` reads them: paragraphs of about 90 words of public speeches, clean and with two
-letters exchanged in one of eight words. There the model decides, and sentences that it changed are read again.
+The second table is of whole documents, as `reviser revise` reads them: paragraphs of about 90 words of public
+speeches, clean and with two letters exchanged in one of eight words. There the model decides, and sentences that it
+changed are read again.
 """
 
 from __future__ import annotations
@@ -55,9 +56,7 @@ SURE = math.log(0.99)
 class ScriptedOvertyping(OvertypingReader):
     """A reader that is told what any is told, and then corrects the tokens at the given places; `read` counts ids."""
 
-    def __init__(
-        self, rules: OvertypingRules, passage: Sequence[int], mistakes: Sequence[int]
-    ) -> None:
+    def __init__(self, rules: OvertypingRules, passage: Sequence[int], mistakes: Sequence[int]) -> None:
         super().__init__(rules, passage, confidence=0.5, least=0.5, in_steps=True)
         self._mistakes = frozenset(mistakes)
         self._seen: list[int] = []
@@ -137,9 +136,7 @@ def overtype_alone(decoder: NativeDecoder, readers: Sequence[OvertypingReader]) 
         read_overtyping(decoder, [reader], rows=1)
 
 
-def measure(
-    decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int
-) -> list[Measured]:
+def measure(decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int) -> list[Measured]:
     """Measure clean sentences and such that are full of mistakes, and first a reading alone."""
     both = [measure_overtyping(decoder, vocabulary, given, rounds, full) for full in (False, True)]
     return [measure_once(decoder, given, rounds), *both]
@@ -164,29 +161,20 @@ def measure_once(decoder: NativeDecoder, given: Sequence[Sentence], rounds: int)
 
 
 def measure_overtyping(
-    decoder: NativeDecoder,
-    vocabulary: Vocabulary,
-    given: Sequence[Sentence],
-    rounds: int,
-    full: bool,
+    decoder: NativeDecoder, vocabulary: Vocabulary, given: Sequence[Sentence], rounds: int, full: bool
 ) -> Measured:
     # What it costs does not depend on what the model was trained for.
     rules = OvertypingRules(dataclasses.replace(vocabulary, overtypes=True))
 
     def readers() -> list[ScriptedOvertyping]:
-        return [
-            ScriptedOvertyping(rules, sentence.tokens, sentence.places() if full else [])
-            for sentence in given
-        ]
+        return [ScriptedOvertyping(rules, sentence.tokens, sentence.places() if full else []) for sentence in given]
 
     # The start, the draft behind its marker, and behind another marker the draft once more.
     tokens = sum(2 * len(sentence.tokens) + 3 for sentence in given)
     counted = readers()
     read_overtyping(decoder, counted, rows=len(given))
     together, alone = timed(
-        rounds,
-        lambda: read_overtyping(decoder, readers(), rows=len(given)),
-        lambda: overtype_alone(decoder, readers()),
+        rounds, lambda: read_overtyping(decoder, readers(), rows=len(given)), lambda: overtype_alone(decoder, readers())
     )
     actions = sum(reader.read for reader in counted) - tokens
     return _measured("overtyping", given, full, tokens, actions, together, alone)
@@ -200,19 +188,11 @@ class Seconds(NamedTuple):
 
 
 def _measured(
-    way: str,
-    given: Sequence[Sentence],
-    full: bool,
-    tokens: int,
-    actions: int,
-    together: Seconds,
-    alone: Seconds,
+    way: str, given: Sequence[Sentence], full: bool, tokens: int, actions: int, together: Seconds, alone: Seconds
 ) -> Measured:
     kind = "full of mistakes" if full else "clean"
     words = sum(sentence.words for sentence in given)
-    return Measured(
-        kind, way, words, tokens, actions, together.clock, alone.clock, together.processor
-    )
+    return Measured(kind, way, words, tokens, actions, together.clock, alone.clock, together.processor)
 
 
 def timed(rounds: int, *calls: Callable[[], None]) -> list[Seconds]:
@@ -223,10 +203,7 @@ def timed(rounds: int, *calls: Callable[[], None]) -> list[Seconds]:
             began, used = time.perf_counter(), time.process_time()
             call()
             times.append(Seconds(time.perf_counter() - began, time.process_time() - used))
-    return [
-        Seconds(min(one.clock for one in times), min(one.processor for one in times))
-        for times in found
-    ]
+    return [Seconds(min(one.clock for one in times), min(one.processor for one in times)) for times in found]
 
 
 def table(results: Sequence[Measured]) -> str:
@@ -257,9 +234,7 @@ def table(results: Sequence[Measured]) -> str:
 class ReadingOptions:
     """Which model reads, and how much."""
 
-    model: Annotated[
-        str | None, Option("a quantised model that revises", default="the default one")
-    ] = None
+    model: Annotated[str | None, Option("a quantised model that revises", default="the default one")] = None
     threads: Annotated[int, Option("of the library")] = 2
     sentences: Annotated[int, Option("read together")] = SENTENCES
     words: Annotated[int, Option("of the documents, at the least; 0 for none")] = WORDS
@@ -271,11 +246,7 @@ class ReadingOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        ReadingOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks reading",
-        about=(__doc__ or "").splitlines()[0],
+        ReadingOptions, run, arguments, prog="python -m benchmarks reading", about=(__doc__ or "").splitlines()[0]
     )
 
 

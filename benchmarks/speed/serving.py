@@ -1,12 +1,14 @@
 """How fast a server writes in many documents at once, beside the engine in this process.
 
-    python -m benchmarks serving [--documents 1 8 64] [--actions 40] [--rounds 2] [--vllm .venv-vllm/bin/python] [--url URL]
+    python -m benchmarks serving [--documents 1 8 64] [--actions 40] [--rounds 2] [--vllm .venv-vllm/bin/python]
+    [--url URL]
         [--write docs/results/serving.md]
 
-Every document is continued with the same number of actions, over HTTP from a thread of its own, one request for each action. The
-server is `reviser serve --http` in a process of its own, or the one at URL. With --vllm, vLLM serves the same model in turn with it:
-the program is a Python that has vLLM and Reviser. In turn with them, the
-engine of this process continues one document after the other. Processor time is that of the client and of all processes of the server.
+Every document is continued with the same number of actions, over HTTP from a thread of its own, one request for
+each action. The server is `reviser serve --http` in a process of its own, or the one at URL. With --vllm, vLLM
+serves the same model in turn with it: the program is a Python that has vLLM and Reviser. In turn with them, the
+engine of this process continues one document after the other. Processor time is that of the client and of all
+processes of the server.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ from reviser.remote.client import TIMEOUT_VARIABLE, Client
 from reviser.session.engine import Engine, load_engine
 
 _PROMPT = 48
-# As docs/serving.md has it. Blocks of 32 ids: with the 128 of vLLM on a processor, histories as short as these are never found again.
+# As docs/serving.md has it. Blocks of 32 ids: with the 128 of vLLM on a processor, histories as short as these are
+# never found again.
 VLLM: tuple[str, ...] = (
     *("-m", "vllm.entrypoints.openai.api_server", "--served-model-name", "reviser"),
     *("--host", "127.0.0.1", "--dtype", "float32", "--max-model-len", "512", "--block-size", "32"),
@@ -161,17 +164,13 @@ def processor_time(server: Server | None) -> float | None:
     return used / os.sysconf("SC_CLK_TCK") + time.process_time()
 
 
-def measure(
-    servers: Sequence[Server], documents: Sequence[int], actions: int, rounds: int, base: int
-) -> list[Tally]:
+def measure(servers: Sequence[Server], documents: Sequence[int], actions: int, rounds: int, base: int) -> list[Tally]:
     """Rounds of all ways in turn."""
     local = load_engine("default")
     remote = {server: load_engine(f"openai:{server.url}") for server in servers}
     prompts = _prompts(local, max(documents))
     tallies = [Tally("engine in this process", 1)]
-    tallies += [
-        Tally(server.name, count, server=server) for count in documents for server in servers
-    ]
+    tallies += [Tally(server.name, count, server=server) for count in documents for server in servers]
     # The first requests find nothing kept, and threads that are still to start.
     for engine in (*remote.values(), local):
         write(engine.policy, prompts[0], 4, 0)
@@ -183,10 +182,7 @@ def measure(
                 policy = remote[tally.server].policy
                 jobs = zip(prompts, range(first, first + tally.documents), strict=False)
                 with ThreadPoolExecutor(tally.documents) as pool:
-                    made = [
-                        pool.submit(write, copy.copy(policy), prompt, actions, number)
-                        for prompt, number in jobs
-                    ]
+                    made = [pool.submit(write, copy.copy(policy), prompt, actions, number) for prompt, number in jobs]
                     tally.actions += sum(run.result() for run in made)
             else:
                 for at in range(min(4, len(prompts))):
@@ -245,11 +241,7 @@ class ServingOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        ServingOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks serving",
-        about=(__doc__ or "").splitlines()[0],
+        ServingOptions, run, arguments, prog="python -m benchmarks serving", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -265,9 +257,7 @@ def run(chosen: ServingOptions) -> None:
         ]
         if chosen.vllm:
             servers.append(running.enter_context(served_by_vllm(chosen.vllm, chosen.rows)))
-        found = table(
-            measure(servers, chosen.documents, chosen.actions, chosen.rounds, chosen.seed)
-        )
+        found = table(measure(servers, chosen.documents, chosen.actions, chosen.rounds, chosen.seed))
     print(found.markdown())
     if chosen.write:
         head = provenance(

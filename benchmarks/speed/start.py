@@ -2,9 +2,10 @@
 
 python -m benchmarks start [--rounds 9] [--model NAME] [--write docs/results/start.md] [--json]
 
-Each round is a process of its own that reads a draft, loads the model, takes one action and prints the text; the time is that of all its
-threads, from its start to its end, so that a busy machine changes it little. Modules are compiled before, as they are when a package is
-installed, in a round that is not counted. Python with numpy alone, which every run needs, is measured by turns with it.
+Each round is a process of its own that reads a draft, loads the model, takes one action and prints the text; the
+time is that of all its threads, from its start to its end, so that a busy machine changes it little. Modules are
+compiled before, as they are when a package is installed, in a round that is not counted. Python with numpy alone,
+which every run needs, is measured by turns with it.
 """
 
 from __future__ import annotations
@@ -73,10 +74,7 @@ def spend(command: Sequence[str], compiled: Path) -> Spent:
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(compiled)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     launched = subprocess.run(
-        [sys.executable, "-S", "-c", _LAUNCHER, *command],
-        stdout=subprocess.PIPE,
-        env=environment,
-        check=True,
+        [sys.executable, "-S", "-c", _LAUNCHER, *command], stdout=subprocess.PIPE, env=environment, check=True
     )
     status, seconds, memory = launched.stdout.split()
     if int(status):
@@ -110,10 +108,7 @@ def table(starts: Sequence[Start]) -> str:
     lines = [
         "| | processor time, least (s) | median (s) | memory (MB) |",
         "| --- | ---: | ---: | ---: |",
-        *(
-            f"| {one.what} | {one.least:.3f} | {one.middle:.3f} | {one.megabytes:.0f} |"
-            for one in starts
-        ),
+        *(f"| {one.what} | {one.least:.3f} | {one.middle:.3f} | {one.megabytes:.0f} |" for one in starts),
     ]
     return "\n".join(lines) + "\n"
 
@@ -123,23 +118,15 @@ class StartOptions:
     """What is started, and how often."""
 
     rounds: Annotated[int, Option("processes of each kind", least=1)] = ROUNDS
-    model: Annotated[str | None, Option("name or folder of a model", default="the default one")] = (
-        None
-    )
+    model: Annotated[str | None, Option("name or folder of a model", default="the default one")] = None
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
-    write: Annotated[
-        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
-    ] = None
+    write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
     words: Words = ()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        StartOptions,
-        run_command,
-        arguments,
-        prog="python -m benchmarks start",
-        about=(__doc__ or "").splitlines()[0],
+        StartOptions, run_command, arguments, prog="python -m benchmarks start", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -148,9 +135,7 @@ def run_command(chosen: StartOptions) -> None:
     print(json.dumps([*map(asdict, starts)]) if chosen.json else table(starts))
     if chosen.write:
         facts = provenance(
-            shlex.join(
-                ["python", "-m", "benchmarks", "start", *(chosen.words or words_of(chosen))]
-            ),
+            shlex.join(["python", "-m", "benchmarks", "start", *(chosen.words or words_of(chosen))]),
             Rounds=chosen.rounds,
             Kernels="native" if available() else "none",
             Load=load(),

@@ -85,9 +85,7 @@ def trainer_of(settings: Settings, chosen: ThroughputOptions, world: World) -> T
     return Trainer(settings, parts.model, loader, world, moves=parts.vocabulary.move_ids)
 
 
-def measure(
-    preset: str, trainer: Trainer, steps: int, kernels: int
-) -> tuple[Throughput, list[Kernel]]:
+def measure(preset: str, trainer: Trainer, steps: int, kernels: int) -> tuple[Throughput, list[Kernel]]:
     device = trainer.world.device
     on_gpu = device.type == "cuda"
     taken = trainer.steps()
@@ -134,8 +132,7 @@ def profile(taken: Iterator[Measured], device: torch.device) -> list[Kernel]:
         if "CUDA" in str(event.device_type):
             times[event.name].append(event.time_range.elapsed_us())
     found = [
-        Kernel(name, sum(each) / 1000 / PROFILED_STEPS, len(each) / PROFILED_STEPS)
-        for name, each in times.items()
+        Kernel(name, sum(each) / 1000 / PROFILED_STEPS, len(each) / PROFILED_STEPS) for name, each in times.items()
     ]
     return sorted(found, key=lambda kernel: -kernel.milliseconds)
 
@@ -164,10 +161,7 @@ def table(results: Sequence[Throughput]) -> str:
 
 
 def kernel_table(kernels: Sequence[Kernel]) -> str:
-    rows = [
-        (kernel.name[:80], f"{kernel.milliseconds:.2f}", f"{kernel.calls:.0f}")
-        for kernel in kernels
-    ]
+    rows = [(kernel.name[:80], f"{kernel.milliseconds:.2f}", f"{kernel.calls:.0f}") for kernel in kernels]
     return Table(("kernel", "ms a step", "calls"), tuple(rows)).markdown()
 
 
@@ -177,17 +171,11 @@ class ThroughputOptions:
 
     preset: Annotated[str, Argument(choices=tuple(PRESETS))]
     data: Annotated[Path, Option("token shards")]
-    tokenizer: Annotated[
-        str | None, Option("gpt2, or the tokenizer.json the data was made with")
-    ] = None
-    init: Annotated[
-        str | None, Option("start from this model: a folder, a hub id or a GGUF file")
-    ] = None
+    tokenizer: Annotated[str | None, Option("gpt2, or the tokenizer.json the data was made with")] = None
+    init: Annotated[str | None, Option("start from this model: a folder, a hub id or a GGUF file")] = None
     mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
     history: Annotated[int | None, Option("longest history of a sample, in ids")] = None
-    rows: Annotated[
-        tuple[int, ...], Option("rows in a pass", default="as the preset", together=True)
-    ] = ()
+    rows: Annotated[tuple[int, ...], Option("rows in a pass", default="as the preset", together=True)] = ()
     dropout: Annotated[float | None, Option("share that is dropped")] = None
     steps: Annotated[int, Option("steps to measure")] = 40
     workers: Annotated[int, Option("threads that make batches")] = 8
@@ -198,11 +186,7 @@ class ThroughputOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        ThroughputOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks throughput",
-        about=(__doc__ or "").splitlines()[0],
+        ThroughputOptions, run, arguments, prog="python -m benchmarks throughput", about=(__doc__ or "").splitlines()[0]
     )
 
 

@@ -74,11 +74,7 @@ def costs(edit: Edit, tokenizer: Tokenizer) -> tuple[dict[str, int], int, int, C
         made[title] = len(actions) + 1
         kinds.update(f"{title}: {action.kind}" for action in actions)
     made[REWRITE] = len(after) + 1
-    for title, lean, sentences in (
-        (DIFF, False, False),
-        (LEAN, True, False),
-        (SENTENCES, True, True),
-    ):
+    for title, lean, sentences in ((DIFF, False, False), (LEAN, True, False), (SENTENCES, True, True)):
         text = written_diff(edit, context=not lean, sentences=sentences)
         made[title] = len(tokenizer.encode(text)) + 1
     edited = len(before) + len(after) - 2 * common_tokens(before, after)
@@ -97,8 +93,7 @@ class Figures(TypedDict):
 
 # One of its keys is a word of Python.
 LengthRow = TypedDict(
-    "LengthRow",
-    {"from": int, "to": int | None, "edits": int, "edited": float, "means": dict[str, float]},
+    "LengthRow", {"from": int, "to": int | None, "edits": int, "edited": float, "means": dict[str, float]}
 )
 
 
@@ -128,17 +123,14 @@ def measure(edits: Iterable[Edit], tokenizer: Tokenizer) -> EditCosts:
         "edited_tokens": int(edited.sum()),
         "mean_length": float(lengths.mean()),
         "means": {
-            title: _figures(made[:, at], made[:, titles.index(REWRITE)], edited)
-            for at, title in enumerate(titles)
+            title: _figures(made[:, at], made[:, titles.index(REWRITE)], edited) for at, title in enumerate(titles)
         },
         "by_length": list(_by_length(made, titles, edited, lengths)),
         "kinds": dict(kinds),
     }
 
 
-def _figures(
-    made: NDArray[np.int64], rewrite: NDArray[np.int64], edited: NDArray[np.int64]
-) -> Figures:
+def _figures(made: NDArray[np.int64], rewrite: NDArray[np.int64], edited: NDArray[np.int64]) -> Figures:
     return {
         "mean": float(made.mean()),
         "median": float(np.median(made)),
@@ -157,10 +149,7 @@ def _interval(made: NDArray[np.int64], edited: NDArray[np.int64]) -> tuple[float
 
 
 def _by_length(
-    made: NDArray[np.int64],
-    titles: list[str],
-    edited: NDArray[np.int64],
-    lengths: NDArray[np.int64],
+    made: NDArray[np.int64], titles: list[str], edited: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> Iterator[LengthRow]:
     for low, high in zip(LENGTHS, (*LENGTHS[1:], 1 << 60), strict=True):
         chosen = (lengths >= low) & (lengths < high)
@@ -221,18 +210,11 @@ def report(result: EditCosts) -> str:
 
 def _kinds_table(result: EditCosts, titles: Sequence[str]) -> Table:
     kinds = ("insert", "delete", "span_delete", "replace", "move")
-    counts = {
-        (title, kind): result["kinds"].get(f"{title}: {kind}", 0)
-        for title in titles
-        for kind in kinds
-    }
+    counts = {(title, kind): result["kinds"].get(f"{title}: {kind}", 0) for title in titles for kind in kinds}
     totals = {title: sum(counts[title, kind] for kind in kinds) for title in titles}
     return Table(
         ("means", *kinds),
-        tuple(
-            (title, *(f"{counts[title, kind] / totals[title]:.1%}" for kind in kinds))
-            for title in titles
-        ),
+        tuple((title, *(f"{counts[title, kind] / totals[title]:.1%}" for kind in kinds)) for title in titles),
     )
 
 
@@ -249,11 +231,7 @@ class EditCostOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        EditCostOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks edits",
-        about=(__doc__ or "").splitlines()[0],
+        EditCostOptions, run, arguments, prog="python -m benchmarks edits", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -269,9 +247,7 @@ def run(chosen: EditCostOptions) -> None:
             Data=f"{name}, {result['edits']:,} revisions of prose from the histories of documentation",
             Intervals=f"{RESAMPLES:,} bootstrap resamples of the edits, seed {SEED}",
         )
-        chosen.write.write_text(
-            f"# What an edit costs\n\n{facts}\n{_INTRODUCTION}\n{report(result)}"
-        )
+        chosen.write.write_text(f"# What an edit costs\n\n{facts}\n{_INTRODUCTION}\n{report(result)}")
 
 
 _INTRODUCTION = """\

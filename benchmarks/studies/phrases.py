@@ -1,10 +1,12 @@
 """How often the rules for sure mistakes are wrong: in texts that are right, and beside what people corrected.
 
-    python -m benchmarks phrases TEXTS … [--pairs bea-dev,jfleg-dev] [--most 1000000] [--seed 1] [--found FILE] [--write PAGE]
+    python -m benchmarks phrases TEXTS … [--pairs bea-dev,jfleg-dev] [--most 1000000] [--seed 1] [--found FILE]
+    [--write PAGE]
 
-TEXTS are good texts: JSON lines, or text files; of several, equally many words are taken, from documents in an order by chance. What rules find there is mostly wrong, or a
-mistake of the text, so all of it should be read (--found writes it down). Sets are those of `reviser bench proofreading`, or files of JSON
-lines with "before" and "after". There a change is right if one of the references makes it. No model is used.
+TEXTS are good texts: JSON lines, or text files; of several, equally many words are taken, from documents in an
+order by chance. What rules find there is mostly wrong, or a mistake of the text, so all of it should be read
+(--found writes it down). Sets are those of `reviser bench proofreading`, or files of JSON lines with "before" and
+"after". There a change is right if one of the references makes it. No model is used.
 """
 
 from __future__ import annotations
@@ -40,13 +42,8 @@ _NEAR: Final = 50
 class PhrasesOptions:
     """Which texts the rules are tried on, and where the page goes."""
 
-    texts: Annotated[
-        tuple[str, ...], Argument("good texts: JSON lines or text files", metavar="TEXTS")
-    ] = ()
-    pairs: Annotated[
-        str,
-        Option("sets, or JSON lines with before and after, with commas between", metavar="SETS"),
-    ] = ""
+    texts: Annotated[tuple[str, ...], Argument("good texts: JSON lines or text files", metavar="TEXTS")] = ()
+    pairs: Annotated[str, Option("sets, or JSON lines with before and after, with commas between", metavar="SETS")] = ""
     most: Annotated[int, Option("words of good text, at the most")] = MILLION
     seed: Annotated[int, Option("of the order of documents")] = 1
     found: Annotated[Path | None, Option("write all that was found to this file")] = None
@@ -67,9 +64,7 @@ class Tally:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        PhrasesOptions, run, arguments, prog="python -m benchmarks phrases", about=__doc__
-    )
+    return run_with(PhrasesOptions, run, arguments, prog="python -m benchmarks phrases", about=__doc__)
 
 
 def run(chosen: PhrasesOptions) -> None:
@@ -83,9 +78,7 @@ def run(chosen: PhrasesOptions) -> None:
     for path in (chosen.write, chosen.found):
         if path:
             check_output(path)
-    good = [
-        in_good_text(one, chosen.most // len(chosen.texts), chosen.seed) for one in chosen.texts
-    ]
+    good = [in_good_text(one, chosen.most // len(chosen.texts), chosen.seed) for one in chosen.texts]
     sets = {name: in_set(name) for name in names}
     text = page(dict(zip(chosen.texts, good, strict=True)), sets)
     print(text, end="")
@@ -129,9 +122,7 @@ def in_set(name: str) -> Tally:
     """What rules find in the sentences of a set, and how much of it is in a reference."""
     if _is_file(name):
         befores, afters = documents(name, "before"), documents(name, "after")
-        return among_pairs(
-            Path(name).name, ((one, [other]) for one, other in zip(befores, afters, strict=True))
-        )
+        return among_pairs(Path(name).name, ((one, [other]) for one, other in zip(befores, afters, strict=True)))
     given = read_set(name)
     return among_pairs(name, zip(given.sources, given.reference_texts, strict=True))
 
@@ -194,34 +185,19 @@ def _line(where: str, one: Found, sentence: str) -> str:
 def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
     """How often rules are found to apply, by texts and by rules."""
     words = sum(tally.words for tally in good.values())
-    parts = [
-        f"{len(RULES)} rules, {sum(len(rule.ways) for rule in RULES)} ways in which they match.\n"
-    ]
+    parts = [f"{len(RULES)} rules, {sum(len(rule.ways) for rule in RULES)} ways in which they match.\n"]
     rows: list[tuple[str, ...]]
     columns: tuple[str, ...]
     if good:
         rows = [
-            (
-                Path(name).name,
-                f"{tally.words:,}",
-                str(len(tally.lines)),
-                _rate(len(tally.lines), tally.words),
-            )
+            (Path(name).name, f"{tally.words:,}", str(len(tally.lines)), _rate(len(tally.lines), tally.words))
             for name, tally in good.items()
         ]
         columns = ("good text", "words", "found", "found in a million words")
         parts.append(Table(columns, tuple(rows)).markdown())
     if sets:
         rows = [(Path(name).name, *_shares(tally)) for name, tally in sets.items()]
-        columns = (
-            "set",
-            "sentences",
-            "found",
-            "in a reference",
-            "corrected otherwise",
-            "left",
-            "P",
-        )
+        columns = ("set", "sentences", "found", "in a reference", "corrected otherwise", "left", "P")
         parts.append(
             f'{Table(columns, tuple(rows)).markdown()}\nP is the share that is in a reference. "Otherwise" are changes where the references also '
             "change the words, but to others.\n"
@@ -240,9 +216,7 @@ def page(good: dict[str, Tally], sets: dict[str, Tally]) -> str:
     ]
     columns = ("rule", "in a million good words", "in sets", "in a reference", "otherwise", "P")
     never = len(RULES) - len(found)
-    parts.append(
-        f"## By rules\n\n{Table(columns, tuple(rows)).markdown()}\n{never} rules found nothing.\n"
-    )
+    parts.append(f"## By rules\n\n{Table(columns, tuple(rows)).markdown()}\n{never} rules found nothing.\n")
     return "\n".join(parts)
 
 

@@ -2,12 +2,12 @@
 
 python -m benchmarks reproduce --scale lab --data TRAIN… --held-out TEXTS --out runs/lab
 
-All four have the same trunk (layers, width, heads, MLP), see the same texts and as many ids, in batches
-of the same size under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include
-its moves, as in the paper. What is finished is kept in OUT, so a second call goes on where the first ended
-(`--train AR` does one part alone); `--measure OUT` measures what a run has written by further evaluators,
-without its models. `--scale bench`, `bench-small` and `bench-warm` are larger, with a fifth model and several budgets, and are carried
-out in stages, on any machines and days (`benchmarks.reproduction`).
+All four have the same trunk (layers, width, heads, MLP), see the same texts and as many ids, in batches of the same
+size under the same schedule; AR, SEDD and MDLM see the very same rows. A Reviser's ids include its moves, as in the
+paper. What is finished is kept in OUT, so a second call goes on where the first ended (`--train AR` does one part
+alone); `--measure OUT` measures what a run has written by further evaluators, without its models. `--scale bench`,
+`bench-small` and `bench-warm` are larger, with a fifth model and several budgets, and are carried out in stages, on
+any machines and days (`benchmarks.reproduction`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from benchmarks.protocol.records import (
-    Judgement,
-    read_records,
-    write_records,
-)
+from benchmarks.protocol.records import Judgement, read_records, write_records
 from benchmarks.protocol.results import (
     ArenaRow,
     MauveRow,
@@ -43,13 +39,7 @@ from benchmarks.report.findings import NAMES, Name, findings
 from benchmarks.report.page import tables_of, write_report
 from benchmarks.report.provenance import surroundings
 from benchmarks.reproduction.data import Texts
-from benchmarks.reproduction.four_models import (
-    SCALES,
-    Scale,
-    model_folder,
-    train_models,
-    write_json,
-)
+from benchmarks.reproduction.four_models import SCALES, Scale, model_folder, train_models, write_json
 from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.suite import Plan, Suite, Written, finite
 from reviser.cli.arguments import run_with
@@ -103,9 +93,7 @@ def reproduce(
     plan = Plan(
         setup=dataclasses.replace(chosen.setup, data=str(prompts)),
         models=tuple(f"{name}={model_folder(out, name)}" for name in NAMES),
-        evaluators=tuple(
-            _resolved(out, name) for name in (*chosen.evaluators, *further.evaluators)
-        ),
+        evaluators=tuple(_resolved(out, name) for name in (*chosen.evaluators, *further.evaluators)),
         judges=tuple(_resolved(out, name) for name in (*chosen.judges, *further.judges)),
         features=(*chosen.features, *further.features),
     )
@@ -151,9 +139,7 @@ def measure(out: Path, further: Measures, *, bars: Bars | None = None) -> Reprod
         suite = KeptSuite(plan, folder, cache, bars or PlainBars())
         kept = suite.written()
         new = Tables(
-            suite.perplexities(kept),
-            _further_arenas(suite, kept) if further.judges else [],
-            suite.mauve(kept),
+            suite.perplexities(kept), _further_arenas(suite, kept) if further.judges else [], suite.mauve(kept)
         )
     merged = merge(results, new, suite.missing)
     if new.perplexity or new.arena or new.mauve:
@@ -192,9 +178,7 @@ _Row = TypeVar("_Row", bound=Mapping[str, object])
 def merge(old: Results, new: Tables, missing: list[MissingEntry]) -> Results:
     """Old results with new rows added, or put in the place of the same rows; what was missing may not be now."""
     merged = old.copy()
-    merged["perplexity"] = _joined(
-        old["perplexity"], finite(new.perplexity), "contestant", "evaluator"
-    )
+    merged["perplexity"] = _joined(old["perplexity"], finite(new.perplexity), "contestant", "evaluator")
     merged["arena"] = _joined(old["arena"], finite(new.arena), "first", "second", "judge")
     merged["mauve"] = _joined(old["mauve"], finite(new.mauve), "contestant", "features")
     sources = (
@@ -243,18 +227,13 @@ def page(found: Reproduced) -> str:
 class ReproduceOptions:
     """How large a reproduction is, and what it is trained and measured on."""
 
-    scale: Annotated[str, Option("size of the models and data", choices=(*SCALES, *STAGED))] = (
-        "smoke"
-    )
+    scale: Annotated[str, Option("size of the models and data", choices=(*SCALES, *STAGED))] = "smoke"
     out: Annotated[Path | None, Option("folder of the reproduction")] = None
     data: Annotated[tuple[str, ...], Option("texts or token shards", together=True)] = (BUILTIN,)
-    held_out: Annotated[
-        str | None, Option("texts to be continued; by default a tenth of the data")
-    ] = None
+    held_out: Annotated[str | None, Option("texts to be continued; by default a tenth of the data")] = None
     steps: Annotated[int | None, Option("training steps of each model")] = None
     train: Annotated[
-        tuple[Name, ...],
-        Option("train these alone, as a part of the whole", choices=NAMES, together=True),
+        tuple[Name, ...], Option("train these alone, as a part of the whole", choices=NAMES, together=True)
     ] = ()
     prompts: Annotated[int | None, Option("prompts for each seed")] = None
     evaluator: Annotated[tuple[str, ...], Option("another evaluator")] = ()
@@ -262,20 +241,12 @@ class ReproduceOptions:
     features: Annotated[tuple[str, ...], Option("other features for MAUVE")] = ()
     measure: Annotated[Path | None, Option("measure what a run has written", metavar="OUT")] = None
     write: Annotated[Path | None, Option("also write the tables to this Markdown file")] = None
-    stage: Annotated[
-        tuple[str, ...],
-        Option("bench: these stages alone", choices=STAGES, together=True),
-    ] = ()
-    model: Annotated[
-        tuple[str, ...], Option("bench: these models alone", choices=STAGED_NAMES, together=True)
-    ] = ()
+    stage: Annotated[tuple[str, ...], Option("bench: these stages alone", choices=STAGES, together=True)] = ()
+    model: Annotated[tuple[str, ...], Option("bench: these models alone", choices=STAGED_NAMES, together=True)] = ()
     budgets: Annotated[
-        tuple[int, ...],
-        Option("bench: these budgets alone, in million ids", metavar="COUNT", together=True),
+        tuple[int, ...], Option("bench: these budgets alone, in million ids", metavar="COUNT", together=True)
     ] = ()
-    minutes: Annotated[
-        float | None, Option("bench: stop after so many minutes; the same command continues")
-    ] = None
+    minutes: Annotated[float | None, Option("bench: stop after so many minutes; the same command continues")] = None
     init: Annotated[str | None, Option("bench-warm: what all models start from")] = None
     tokenizer: Annotated[str | None, Option("bench-warm: its tokenizer.json, for texts")] = None
     critic: Annotated[Path | None, Option("bench: file of the critic, a GGUF")] = None
@@ -286,11 +257,7 @@ class ReproduceOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        ReproduceOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks reproduce",
-        about=(__doc__ or "").splitlines()[0],
+        ReproduceOptions, run, arguments, prog="python -m benchmarks reproduce", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -315,9 +282,7 @@ def run_stages(chosen: ReproduceOptions) -> None:
     )
     scale = scales.SCALES[chosen.scale]
     if chosen.prompts:
-        scale = dataclasses.replace(
-            scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts)
-        )
+        scale = dataclasses.replace(scale, setup=dataclasses.replace(scale.setup, prompts=chosen.prompts))
     if chosen.budgets:
         scale = scale.with_budgets([count * scales.MILLION for count in chosen.budgets])
     if chosen.steps or chosen.train or chosen.measure or chosen.judge:
@@ -330,9 +295,7 @@ def run(chosen: ReproduceOptions) -> None:
     if chosen.scale in STAGED:
         run_stages(chosen)
         return
-    if any(
-        (chosen.stage, chosen.model, chosen.budgets, chosen.minutes, chosen.init, chosen.critic)
-    ):
+    if any((chosen.stage, chosen.model, chosen.budgets, chosen.minutes, chosen.init, chosen.critic)):
         raise ReviserError(f"--stage and the like are for the scales {', '.join(STAGED)}")
     scale = SCALES[chosen.scale].changed(chosen.steps, chosen.prompts)
     out = chosen.out or Path("runs") / f"reproduce-{chosen.scale}"

@@ -1,7 +1,7 @@
 """Places in held-out texts, what a model suggests at each, and how the author went on there.
 
-An author is followed through short passages of texts: at every character, as an editor asks at every key. Some passages are
-written at the end of a text; others are put between what stands before and behind them.
+An author is followed through short passages of texts: at every character, as an editor asks at every key. Some
+passages are written at the end of a text; others are put between what stands before and behind them.
 """
 
 from __future__ import annotations
@@ -129,13 +129,12 @@ def ask(
 ) -> Iterator[Place]:
     """What a model suggests at every character of some passages.
 
-    At the end of a text, all is asked for that is likely enough to be looked at: what a higher confidence leaves of it is
-    known without asking again. Between two parts, what joins them depends on the length, so only what has that confidence is asked for.
+    At the end of a text, all is asked for that is likely enough to be looked at: what a higher confidence leaves of
+    it is known without asking again. Between two parts, what joins them depends on the length, so only what has
+    that confidence is asked for.
     """
     for number, passage in enumerate(passages):
-        request = SuggestionRequest(
-            tokens=_TOKENS, confidence=FLOOR if passage.where == "end" else confidence
-        )
+        request = SuggestionRequest(tokens=_TOKENS, confidence=FLOOR if passage.where == "end" else confidence)
         session = engine.session("")
         text = passage.text.text
         behind = "" if passage.where == "end" else text[passage.end : passage.end + _BEHIND]
@@ -159,9 +158,7 @@ def ask(
 
 def _rounded(suggestion: Suggestion) -> Suggestion:
     """Probabilities as they are kept in a file."""
-    return Suggestion(
-        tuple(Piece(piece.text, round(piece.chance, 5)) for piece in suggestion.pieces)
-    )
+    return Suggestion(tuple(Piece(piece.text, round(piece.chance, 5)) for piece in suggestion.pieces))
 
 
 def words_right(suggested: str, truth: str) -> tuple[int, int]:

@@ -3,13 +3,15 @@
     python -m benchmarks suggestions [MODEL …] [--texts CORPUS] [--each 12] [--characters 48]
         [--dials 0.1 0.2 …] [--seed 1] [--write docs/results/suggestions.md]
 
-MODEL is as for reviser continue --model, or NAME=MODEL; a GGUF file of a language model serves as well, which then appends. Mails and notes
-come with the measurement; --texts is a file of held-out texts with {"text", "source"} a line, of which documentation, essays
-and stories are taken. With --write, a JSON file of the same figures, and of every place, stands beside the page.
+MODEL is as for reviser continue --model, or NAME=MODEL; a GGUF file of a language model serves as well, which then
+appends. Mails and notes come with the measurement; --texts is a file of held-out texts with {"text", "source"} a
+line, of which documentation, essays and stories are taken. With --write, a JSON file of the same figures, and of
+every place, stands beside the page.
 
-At every character of a passage the model says how the text goes on, and how likely all of that is. The dial is how likely it must be
-to be shown. From the places alone, every value of the dial is worked out. Chosen is the lowest at which at least half of what is
-shown that has two words has both right, and at least half of all that is shown is right to its end.
+At every character of a passage the model says how the text goes on, and how likely all of that is. The dial is how
+likely it must be to be shown. From the places alone, every value of the dial is worked out. Chosen is the lowest at
+which at least half of what is shown that has two words has both right, and at least half of all that is shown is
+right to its end.
 """
 
 from __future__ import annotations
@@ -53,9 +55,9 @@ _WORD = re.compile(r"\w+(?:['’-]+\w+)*")
 class Figures:
     """What is shown at some places, how much of it is right, and what it saves of what was typed there.
 
-    `first`, `two` and `three` are the shares of those shown with so many words whose first words are right, `whole` of those that are
-    right to their end. `saved_whole` are the characters that a user saves who accepts what is right as a whole, `saved_words`
-    who accepts the right words one by one; a key to accept counts as a character.
+    `first`, `two` and `three` are the shares of those shown with so many words whose first words are right, `whole`
+    of those that are right to their end. `saved_whole` are the characters that a user saves who accepts what is
+    right as a whole, `saved_words` who accepts the right words one by one; a key to accept counts as a character.
     """
 
     places: int
@@ -84,8 +86,7 @@ def figures(places: Sequence[Place], dial: float) -> Figures:
         return _share([right >= words for right, having in counts if having >= words])
 
     whole = [
-        truth.startswith(text) and right == having
-        for (text, truth), (right, having) in zip(shown, counts, strict=True)
+        truth.startswith(text) and right == having for (text, truth), (right, having) in zip(shown, counts, strict=True)
     ]
     by_whole, by_words = (saved(places, dial, by_words=each) for each in (False, True))
     return Figures(
@@ -148,16 +149,7 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"
 
 
-_COLUMNS = (
-    "shown",
-    "words",
-    "first right",
-    "two right",
-    "three right",
-    "all right",
-    "saved whole",
-    "saved by words",
-)
+_COLUMNS = ("shown", "words", "first right", "two right", "three right", "all right", "saved whole", "saved by words")
 
 
 def _cells(found: Figures) -> tuple[str, ...]:
@@ -200,9 +192,7 @@ def calibration(places: Sequence[Place]) -> str:
             words = len(_WORD.findall(text))
             if words == 2:
                 right, _ = words_right(text, place.truth)
-                bins.setdefault(min(int(piece.chance * 10), 9), []).append(
-                    (piece.chance, right == 2)
-                )
+                bins.setdefault(min(int(piece.chance * 10), 9), []).append((piece.chance, right == 2))
                 break
     rows = [
         (
@@ -232,12 +222,7 @@ def measure(name: str, engine: Engine, given: Sequence[Passage], confidence: flo
     began = time.perf_counter()
 
     def tell(done: int) -> None:
-        print(
-            f"\r{name}: {done} of {counted(len(given), 'passage')}",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"\r{name}: {done} of {counted(len(given), 'passage')}", end="", file=sys.stderr, flush=True)
 
     places = list(ask(engine, given, confidence, tell))
     print(file=sys.stderr)
@@ -266,11 +251,7 @@ def page(measured: Sequence[Measured], dials: Sequence[float], confidence: float
     for one in measured:
         end, between = one.at("end"), one.at("between")
         dial = chosen_dial(end, dials)
-        told = (
-            f"Lowest dial at which half is right: {dial:g}."
-            if dial
-            else "At no dial is half right."
-        )
+        told = f"Lowest dial at which half is right: {dial:g}." if dial else "At no dial is half right."
         parts.append(
             f"## {one.name}\n\n{len(one.places)} places, {one.milliseconds:.0f} ms a suggestion. {told}\n\n{curve(end, dials)}\n"
             f"At {confidence:g}:\n\n{by_kind(end, confidence)}\n"
@@ -285,9 +266,7 @@ def page(measured: Sequence[Measured], dials: Sequence[float], confidence: float
     return "\n".join(parts)
 
 
-def as_data(
-    measured: Sequence[Measured], dials: Sequence[float], confidence: float
-) -> list[dict[str, object]]:
+def as_data(measured: Sequence[Measured], dials: Sequence[float], confidence: float) -> list[dict[str, object]]:
     """The same for programs, without the texts."""
     return [
         {
@@ -312,10 +291,7 @@ class SuggestionOptions:
     """Which models suggest, on which texts."""
 
     models: Annotated[
-        tuple[str, ...],
-        Argument(
-            "a model, a GGUF file, or NAME=MODEL", metavar="MODEL", default="the embedded one"
-        ),
+        tuple[str, ...], Argument("a model, a GGUF file, or NAME=MODEL", metavar="MODEL", default="the embedded one")
     ] = ()
     texts: Annotated[Path | None, Option("held-out texts: documentation, essays, stories")] = None
     each: Annotated[int, Option("texts of each kind")] = 12
@@ -339,18 +315,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(chosen: SuggestionOptions) -> None:
     if chosen.each < 1 or chosen.characters < 1:
         raise ReviserError("at least one text of each kind and one character of each is needed")
-    texts = [
-        text
-        for kind in ("mail", "notes")
-        for text in [t for t in own_texts() if t.kind == kind][: chosen.each]
-    ]
+    texts = [text for kind in ("mail", "notes") for text in [t for t in own_texts() if t.kind == kind][: chosen.each]]
     if chosen.texts:
         texts += corpus_texts(chosen.texts, chosen.each, chosen.seed)
     given = passages(texts, chosen.characters, chosen.seed)
-    measured = [
-        measure(*load_model(model), given, chosen.confidence)
-        for model in chosen.models or ["default"]
-    ]
+    measured = [measure(*load_model(model), given, chosen.confidence) for model in chosen.models or ["default"]]
     told = page(measured, chosen.dials, chosen.confidence)
     print(told)
     if chosen.write:
@@ -361,19 +330,14 @@ def run(chosen: SuggestionOptions) -> None:
             "Seed": str(chosen.seed),
         }
         command = f"python -m benchmarks suggestions {' '.join(_told(m) for m in chosen.models)}{corpus} --each {chosen.each} --characters {chosen.characters} --seed {chosen.seed}"
-        write_atomically(
-            chosen.write,
-            f"# Suggestions\n\n{provenance(command, **facts)}\n{_LEGEND}\n{told}".encode(),
-        )
+        write_atomically(chosen.write, f"# Suggestions\n\n{provenance(command, **facts)}\n{_LEGEND}\n{told}".encode())
         data = {
             "command": command,
             **surroundings(),
             **facts,
             "models": as_data(measured, chosen.dials, chosen.confidence),
         }
-        write_atomically(
-            chosen.write.with_suffix(".json"), (json.dumps(data, indent=1) + "\n").encode()
-        )
+        write_atomically(chosen.write.with_suffix(".json"), (json.dumps(data, indent=1) + "\n").encode())
 
 
 def _told(model: str) -> str:

@@ -97,9 +97,7 @@ class Completer:
         for request in self._requests:
             request.work.cancel()
 
-    async def suggest(
-        self, kind: Kind, document: Document, offset: int, count: int, *, invoked: bool
-    ) -> list[str]:
+    async def suggest(self, kind: Kind, document: Document, offset: int, count: int, *, invoked: bool) -> list[str]:
         """Up to `count` texts for the cursor; none if a newer request has taken this one's place."""
         self._supersede(kind, document)
         work = asyncio.ensure_future(self._suggest(kind, document, offset, count, invoked))
@@ -122,9 +120,7 @@ class Completer:
                 self.superseded += 1
                 request.work.cancel()
 
-    async def _suggest(
-        self, kind: Kind, document: Document, offset: int, count: int, invoked: bool
-    ) -> list[str]:
+    async def _suggest(self, kind: Kind, document: Document, offset: int, count: int, invoked: bool) -> list[str]:
         settings = self._settings().completion
         if settings.confidence != self._confidence:
             self._cache.forget()
@@ -171,9 +167,7 @@ class Completer:
         inside = bool(word.strip())
         place = (document.uri, offset - len(word) if inside else offset, invoked)
         if not inside or place != self._last_place:
-            self._last_belongs = is_prose(
-                text, offset, format_of_document(document), invoked=invoked
-            )
+            self._last_belongs = is_prose(text, offset, format_of_document(document), invoked=invoked)
             self._last_place = place
         return self._last_belongs
 

@@ -1,7 +1,7 @@
 """Where suggestions belong: in prose, as the format of a document has it.
 
-The text at a place does not tell whether it is prose: it may be a blank line. So a word is inserted there in a copy, and the
-format's reader says whether that word is prose.
+The text at a place does not tell whether it is prose: it may be a blank line. So a word is inserted there in a
+copy, and the format's reader says whether that word is prose.
 """
 
 from __future__ import annotations

@@ -119,9 +119,7 @@ def _find_whole(text: str, part: str) -> int | None:
 
 def _parts_words(text: str, at: int, after: str, size: int) -> bool:
     """Whether an overlap is more than a letter in common: it starts or ends where a word does."""
-    return not _inside_word(text, at) or (
-        not _inside_word(after, size) and any(map(str.isalnum, after[:size]))
-    )
+    return not _inside_word(text, at) or (not _inside_word(after, size) and any(map(str.isalnum, after[:size])))
 
 
 def _inside_word(text: str, at: int) -> bool:

@@ -27,9 +27,7 @@ class Place:
 class Document:
     """One open document."""
 
-    def __init__(
-        self, uri: str, language: str, version: int, text: str, encoding: Encoding = "utf-16"
-    ) -> None:
+    def __init__(self, uri: str, language: str, version: int, text: str, encoding: Encoding = "utf-16") -> None:
         self.uri = uri
         self.language = language
         self.version = version

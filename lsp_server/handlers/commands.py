@@ -223,11 +223,7 @@ def _changes(ls: ReviserServer, arguments: tuple[Any, ...]) -> tuple[Document, l
 
 def _in_line(document: Document, hunks: list[Hunk], offset: int) -> list[Hunk]:
     line = document.place(offset).line
-    return [
-        hunk
-        for hunk in hunks
-        if document.place(hunk.start).line <= line <= document.place(hunk.end).line
-    ]
+    return [hunk for hunk in hunks if document.place(hunk.start).line <= line <= document.place(hunk.end).line]
 
 
 def _nearest_to(offset: int) -> Callable[[Hunk], int]:

@@ -141,9 +141,7 @@ def closed(ls: ReviserServer, params: types.DidCloseTextDocumentParams) -> None:
 
 
 @feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())
-async def inline_completion(
-    ls: ReviserServer, params: types.InlineCompletionParams
-) -> types.InlineCompletionList:
+async def inline_completion(ls: ReviserServer, params: types.InlineCompletionParams) -> types.InlineCompletionList:
     document = ls.document(params.text_document.uri)
     offset = document.offset(place(params.position))
     invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
@@ -224,21 +222,15 @@ async def _suggest(
         ls.report(str(error))
         return []
     taken = 1000 * (time.perf_counter() - started)
-    ls.trace(
-        f"{counted(len(texts), 'suggestion')} for version {document.version} in {taken:.0f} ms"
-    )
+    ls.trace(f"{counted(len(texts), 'suggestion')} for version {document.version} in {taken:.0f} ms")
     return texts
 
 
 @feature(
     types.TEXT_DOCUMENT_DIAGNOSTIC,
-    types.DiagnosticOptions(
-        identifier=SECTION, inter_file_dependencies=False, workspace_diagnostics=False
-    ),
+    types.DiagnosticOptions(identifier=SECTION, inter_file_dependencies=False, workspace_diagnostics=False),
 )
-async def diagnostics(
-    ls: ReviserServer, params: types.DocumentDiagnosticParams
-) -> types.DocumentDiagnosticReport:
+async def diagnostics(ls: ReviserServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
     document = ls.document(params.text_document.uri)
     return await ls.diagnostics.answer(document, params.previous_result_id)
 
@@ -255,9 +247,7 @@ def hover(ls: ReviserServer, params: types.HoverParams) -> types.Hover | None:
 
 @feature(
     types.TEXT_DOCUMENT_CODE_ACTION,
-    types.CodeActionOptions(
-        [types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, FIX_ALL]
-    ),
+    types.CodeActionOptions([types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite, FIX_ALL]),
 )
 def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     document = ls.document(params.text_document.uri)
@@ -277,9 +267,7 @@ def code_actions(ls: ReviserServer, params: types.CodeActionParams) -> list[type
     return actions
 
 
-def _rewrites(
-    ls: ReviserServer, document: Document, params: types.CodeActionParams
-) -> list[types.CodeAction]:
+def _rewrites(ls: ReviserServer, document: Document, params: types.CodeActionParams) -> list[types.CodeAction]:
     if not ls.allows(document) or not ls.client.applies_edits:
         return []
     invoked = params.context.trigger_kind != types.CodeActionTriggerKind.Automatic
@@ -301,9 +289,7 @@ def _is_under(kind: str, wanted: str) -> bool:
     return kind == wanted or kind.startswith(f"{wanted}.") or not wanted
 
 
-def _offers(
-    ls: ReviserServer, document: Document, range: types.Range, invoked: bool
-) -> list[tuple[str, str, Any]]:
+def _offers(ls: ReviserServer, document: Document, range: types.Range, invoked: bool) -> list[tuple[str, str, Any]]:
     """What can be done here. Unasked, an editor is told only of a run that there is."""
     about = {"uri": document.uri}
     run = ls.runs.last(document.uri)
@@ -311,10 +297,7 @@ def _offers(
         return [("Reviser: stop", "reviser.stop", about)]
     offers = _change_offers(ls, document, range)
     if run and run.state in ("finished", "stopped") and run.kind != "revise":
-        offers += [
-            ("Reviser: accept", "reviser.accept", about),
-            ("Reviser: reject", "reviser.reject", about),
-        ]
+        offers += [("Reviser: accept", "reviser.accept", about), ("Reviser: reject", "reviser.reject", about)]
     if invoked:
         here = about | {"range": ls.protocol._converter.unstructure(range)}
         selected = range.start != range.end
@@ -323,16 +306,11 @@ def _offers(
             offers.append(("Reviser: revise the selection", "reviser.revise", here))
         elif format_of_document(document) is not Format.UNKNOWN:
             offers.append(("Reviser: revise this paragraph", "reviser.reviseParagraph", here))
-        offers += [
-            (title, "reviser.infill", here),
-            ("Reviser: continue at the end", "reviser.continue", about),
-        ]
+        offers += [(title, "reviser.infill", here), ("Reviser: continue at the end", "reviser.continue", about)]
     return offers
 
 
-def _change_offers(
-    ls: ReviserServer, document: Document, range: types.Range
-) -> list[tuple[str, str, Any]]:
+def _change_offers(ls: ReviserServer, document: Document, range: types.Range) -> list[tuple[str, str, Any]]:
     """What can be done about the changes of a revision: about each that is touched, and about all."""
     about = {"uri": document.uri}
     start, end = document.offset(place(range.start)), document.offset(place(range.end))

@@ -299,8 +299,6 @@ class Checking:
         return [one for one in found if start <= one.start and one.end <= end]
 
 
-def _suggestion(
-    low: int, start: int, old: str, new: str, confidence: float, kind: str
-) -> Suggestion:
+def _suggestion(low: int, start: int, old: str, new: str, confidence: float, kind: str) -> Suggestion:
     """What the worker tells of a suggestion in a part of the document that begins at `low`."""
     return Suggestion(Edit(low + start, old, new), Kind(kind), confidence)

@@ -26,8 +26,8 @@ _PUSH_AFTER = 0.05
 _REFRESH_AFTER = 0.3
 # Seconds without a key, after which an editor is told where findings have moved to.
 _PAUSE = 0.5
-# Protocols have no word for a part of a document's diagnostics. What it takes to put all of them together, times this, passes
-# before it is done again.
+# Protocols have no word for a part of a document's diagnostics. What it takes to put all of them together, times
+# this, passes before it is done again.
 _REST = 4
 
 
@@ -40,27 +40,18 @@ def diagnostic(document: Document, finding: Suggestion, *, related: bool) -> typ
         code=finding.kind,
         source=SOURCE,
         related_information=_related(document, finding) if related else None,
-        data={
-            "old": finding.old,
-            "new": finding.new,
-            "kind": finding.kind,
-            "confidence": round(finding.confidence, 4),
-        },
+        data={"old": finding.old, "new": finding.new, "kind": finding.kind, "confidence": round(finding.confidence, 4)},
     )
 
 
-def _related(
-    document: Document, finding: Suggestion
-) -> list[types.DiagnosticRelatedInformation] | None:
+def _related(document: Document, finding: Suggestion) -> list[types.DiagnosticRelatedInformation] | None:
     """The sentence as it would be, where the words alone do not say it."""
     words = [len(text.split()) for text in (finding.old, finding.new)]
     if words == [1, 1]:
         return None
     text = document.text
     low = max(finding.start - _LONGEST_SENTENCE, 0)
-    start = max(
-        (found.end() for found in _SENTENCE_END.finditer(text, low, finding.start)), default=low
-    )
+    start = max((found.end() for found in _SENTENCE_END.finditer(text, low, finding.start)), default=low)
     found = _SENTENCE_END.search(text, finding.end, finding.end + _LONGEST_SENTENCE)
     end = found.start() + 1 if found else min(finding.end + _LONGEST_SENTENCE, len(text))
     whole = text[start : finding.start] + finding.new + text[finding.end : end]
@@ -69,11 +60,7 @@ def _related(
 
 
 def hover(document: Document, finding: Suggestion) -> types.Hover:
-    lines = [
-        finding.says,
-        f"kind: {finding.kind}",
-        f"confidence: {round(100 * finding.confidence)} %",
-    ]
+    lines = [finding.says, f"kind: {finding.kind}", f"confidence: {round(100 * finding.confidence)} %"]
     content = types.MarkupContent(types.MarkupKind.PlainText, "\n".join(lines))
     return types.Hover(content, range_of(document, *finding.shown(document.slice)))
 
@@ -103,7 +90,8 @@ class _Told:
 class Diagnostics:
     """Answers editors that ask for diagnostics, and tells the others; news that come together are told once.
 
-    Editors move what they show with the text. So where typing has only moved findings, an editor is told when it pauses.
+    Editors move what they show with the text. So where typing has only moved findings, an editor is told when it
+    pauses.
     """
 
     def __init__(self, server: Sender) -> None:
@@ -198,7 +186,8 @@ class Diagnostics:
             self._tell_later(document, pause)
 
     def _is_news(self, document: Document, *, moves: bool) -> bool:
-        """Whether there is something that the editor does not know; where findings have moved, that is news if it `moves`."""
+        """Whether there is something that the editor does not know; where findings have moved, that is news if it
+        `moves`."""
         now = self._now(document, self._server.checking.findings(document))
         told = self._told.get(document.uri, _Told([], 0))
         if now.texts != told.texts:

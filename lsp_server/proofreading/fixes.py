@@ -30,10 +30,7 @@ def _text_edit(document: Document, change: Edit) -> types.TextEdit:
 
 
 def quick_fixes(
-    document: Document,
-    here: Sequence[Suggestion],
-    everywhere: Sequence[Suggestion],
-    edit: WorkspaceEdit,
+    document: Document, here: Sequence[Suggestion], everywhere: Sequence[Suggestion], edit: WorkspaceEdit
 ) -> Iterator[types.CodeAction]:
     """What can be done about the findings here: about each, then about more of them."""
     for one in here:
@@ -49,9 +46,7 @@ def quick_fixes(
         yield _fix(document, title, everywhere, edit)
 
 
-def fix_all(
-    document: Document, everywhere: Sequence[Suggestion], edit: WorkspaceEdit
-) -> Iterator[types.CodeAction]:
+def fix_all(document: Document, everywhere: Sequence[Suggestion], edit: WorkspaceEdit) -> Iterator[types.CodeAction]:
     if everywhere:
         yield types.CodeAction(
             title=f"Reviser: fix all ({len(everywhere)})",

@@ -69,13 +69,9 @@ class LspEditor:
         edit = types.TextEdit(range_of(document, change.start, change.end), change.new)
         return await self.apply_all(label, document, [edit])
 
-    async def apply_all(
-        self, label: str, document: Document, edits: Sequence[types.TextEdit]
-    ) -> bool:
+    async def apply_all(self, label: str, document: Document, edits: Sequence[types.TextEdit]) -> bool:
         """Ask for several edits at once."""
-        params = types.ApplyWorkspaceEditParams(
-            edit=self.workspace_edit(document, edits), label=label
-        )
+        params = types.ApplyWorkspaceEditParams(edit=self.workspace_edit(document, edits), label=label)
         reply = self._server.workspace_apply_edit_async(params)
         # A reply to a request that was given up would be an error inside pygls: it is let come.
         try:
@@ -85,18 +81,12 @@ class LspEditor:
             return False
         return bool(result.applied)
 
-    def workspace_edit(
-        self, document: Document, edits: Sequence[types.TextEdit]
-    ) -> types.WorkspaceEdit:
+    def workspace_edit(self, document: Document, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
         """Edits of a document's present version, if the client can tell versions apart."""
         if not self._server.client.versions_edits:
             return types.WorkspaceEdit(changes={document.uri: [*edits]})
-        versioned = types.OptionalVersionedTextDocumentIdentifier(
-            uri=document.uri, version=document.version
-        )
-        return types.WorkspaceEdit(
-            document_changes=[types.TextDocumentEdit(text_document=versioned, edits=[*edits])]
-        )
+        versioned = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(text_document=versioned, edits=[*edits])])
 
     def show(self, run: LiveRun) -> None:
         self._server.show_status()

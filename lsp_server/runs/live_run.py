@@ -1,8 +1,8 @@
 """A run of the model inside a document that its user may be editing: where its text stands, whose it is.
 
-The run writes one region, or revises the passages of it one by one. An edit on its way to the editor is expected back as a change; any change
-that comes is therefore either that edit, or the user's. The user's changes elsewhere move the region;
-one inside it ends the run. Nothing here talks to a model or to an editor.
+The run writes one region, or revises the passages of it one by one. An edit on its way to the editor is expected
+back as a change; any change that comes is therefore either that edit, or the user's. The user's changes elsewhere
+move the region; one inside it ends the run. Nothing here talks to a model or to an editor.
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ class Passage:
 class LiveRun:
     """One run: where it writes, what the editor shows of it, and what was there before."""
 
-    def __init__(
-        self, id: str, uri: str, region: Region, *, ending: str = "\n", kind: Kind = "infill"
-    ) -> None:
+    def __init__(self, id: str, uri: str, region: Region, *, ending: str = "\n", kind: Kind = "infill") -> None:
         self.id = id
         self.uri = uri
         self.kind = kind

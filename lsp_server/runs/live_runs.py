@@ -12,12 +12,7 @@ from typing import Protocol
 
 from lsp_server.documents.document import Document, Documents, joined_change
 from lsp_server.documents.hunks import Hunk
-from lsp_server.documents.surroundings import (
-    Surroundings,
-    line_ending,
-    offset_before,
-    surroundings,
-)
+from lsp_server.documents.surroundings import Surroundings, line_ending, offset_before, surroundings
 from lsp_server.proofreading.checking import format_of_document, source_of
 from lsp_server.runs.live_run import Kind, LiveRun, Region
 from lsp_server.runs.restoring import Restorer
@@ -40,7 +35,8 @@ _RETRIES = 50
 
 
 class Written:
-    """What the model has written in the place of a text, or of a passage of it that it revises, followed edit by edit."""
+    """What the model has written in the place of a text, or of a passage of it that it revises, followed edit by
+    edit."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
@@ -109,9 +105,7 @@ class LiveRuns:
         self._changed = asyncio.Event()
         self._seeds = itertools.count(1)
         self._started = 0.0
-        self._restorer = Restorer(
-            documents, editor.apply, lambda: self._await_change(_ECHO_PATIENCE)
-        )
+        self._restorer = Restorer(documents, editor.apply, lambda: self._await_change(_ECHO_PATIENCE))
 
     @property
     def current(self) -> LiveRun | None:
@@ -121,9 +115,7 @@ class LiveRuns:
 
     def last(self, uri: str) -> LiveRun | None:
         """The latest run of a document that has not been taken back."""
-        return next(
-            (run for run in reversed(self._runs.get(uri, ())) if run.state != "rejected"), None
-        )
+        return next((run for run in reversed(self._runs.get(uri, ())) if run.state != "rejected"), None)
 
     def find(self, uri: str | None, id: str | None) -> LiveRun | None:
         """The run of that id; else the latest of a document, or of the document written in last."""
@@ -267,11 +259,7 @@ class LiveRuns:
         around = surroundings(text, start, end, 0 if kind == "continue" else _AFTER)
         revises = kind == "revise"
         run = LiveRun(
-            str(next(self._seeds)),
-            document.uri,
-            Region(start, text[start:end]),
-            ending=line_ending(text),
-            kind=kind,
+            str(next(self._seeds)), document.uri, Region(start, text[start:end]), ending=line_ending(text), kind=kind
         )
         if revises and not settings.revise.temperature:
             around = _whole_paragraphs(document, start, end)
@@ -386,9 +374,7 @@ class LiveRuns:
         version = document.version
         run.sent(change)
         try:
-            applied = await asyncio.wait_for(
-                self._editor.apply(run.label, document, change), _REPLY_PATIENCE
-            )
+            applied = await asyncio.wait_for(self._editor.apply(run.label, document, change), _REPLY_PATIENCE)
         except TimeoutError:
             run.halt("stopped", "the editor does not answer")
             return
@@ -421,9 +407,7 @@ def _whole_paragraphs(document: Document, start: int, end: int) -> Surroundings:
     """What is between two places, and enough around it to tell prose from what is not."""
     text = document.text
     low, high = excerpt(text, start, _format(document))
-    return Surroundings.of(
-        text[min(low, start) : start], text[start:end], text[end : max(high, end)]
-    )
+    return Surroundings.of(text[min(low, start) : start], text[start:end], text[end : max(high, end)])
 
 
 def _passage(run: LiveRun, event: Event) -> tuple[int, int] | None:

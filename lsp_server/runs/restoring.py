@@ -58,11 +58,7 @@ class Restorer:
     def expects(self, document: Document) -> bool:
         """Whether a document has become what the edit on its way is to make of it."""
         restoring = self._restoring
-        return (
-            restoring is not None
-            and restoring.run.uri == document.uri
-            and restoring.wanted == document.text
-        )
+        return restoring is not None and restoring.run.uri == document.uri and restoring.wanted == document.text
 
     def settle(self, document: Document) -> LiveRun | None:
         """If the edit on its way has just been carried out: the run whose changes it put back."""

@@ -174,8 +174,7 @@ async def start_process() -> Connection:
     """An engine of this server's own."""
     # It finds modules where this process does, and not in the folder that the user is in.
     program = (
-        f"import sys; sys.path[:] = {sys.path!r}; "
-        "from lsp_server.worker.process import serve_streams; serve_streams()"
+        f"import sys; sys.path[:] = {sys.path!r}; from lsp_server.worker.process import serve_streams; serve_streams()"
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -21,15 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from lsp_server.worker.readers import Readers, evaluated_by
-from lsp_server.worker.tasks import (
-    Event,
-    ModelKey,
-    Order,
-    Suggesting,
-    Task,
-    decode_order,
-    encode_event,
-)
+from lsp_server.worker.tasks import Event, ModelKey, Order, Suggesting, Task, decode_order, encode_event
 from reviser.core.edits import Edit, within
 from reviser.core.errors import ReviserError
 
@@ -178,9 +170,7 @@ class Worker:
             if not peer.wants(task):
                 break
         used = evaluated_by(engine) - used
-        peer.send(
-            Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused)
-        )
+        peer.send(Event(task.id, "done", ending=ending, evaluated=used, before=before, reused=reused))
 
     def _suggest(self, peer: Peer, task: Suggesting, engine: Engine) -> None:
         from reviser.session.suggesting import SuggestionRequest, Suggestions
@@ -249,17 +239,11 @@ def generations(session: Session, task: Task) -> Iterator[tuple[Generation, int,
     sampler = Sampler(task.temperature, task.top_k or None, seed=task.seed)
     if not task.revises:
         run = session.infill(
-            task.start,
-            task.end,
-            sampler,
-            max_actions=task.max_actions,
-            check_steps_back=task.checks_steps_back,
+            task.start, task.end, sampler, max_actions=task.max_actions, check_steps_back=task.checks_steps_back
         )
         yield run, 0, 0
         return
-    runs = session.revise_all(
-        task.start, task.end, sampler, max_actions=task.max_actions, margin=task.margin
-    )
+    runs = session.revise_all(task.start, task.end, sampler, max_actions=task.max_actions, margin=task.margin)
     for run, first, last in runs:
         yield run, first - task.start, last - task.start
 
@@ -307,7 +291,8 @@ def serve_streams() -> None:
 
 
 def serve_socket(path: Path, *, stays: bool = False) -> None:
-    """Serve every language server of this user that connects to `path`, and end with the last, or when interrupted if it `stays`."""
+    """Serve every language server of this user that connects to `path`, and end with the last, or when interrupted
+    if it `stays`."""
     listener, lock = _listening(path)
     with listener:
         worker = Worker(load)

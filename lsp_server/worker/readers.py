@@ -34,13 +34,7 @@ class Readers:
     def forget(self) -> None:
         self._checkers.clear()
 
-    def read(
-        self,
-        task: Reading,
-        engine: Engine,
-        send: Callable[[Event], None],
-        wanted: Callable[[], bool],
-    ) -> None:
+    def read(self, task: Reading, engine: Engine, send: Callable[[Event], None], wanted: Callable[[], bool]) -> None:
         """Send what is found, as long as it is wanted."""
         from reviser.proofreading.document import Draft
         from reviser.proofreading.project.words import Words
@@ -58,8 +52,7 @@ class Readers:
                         "found",
                         spans=[[*span] for span in checked.spans],
                         changes=[
-                            (one.start, one.old, one.new, one.confidence, one.kind.value)
-                            for one in checked.changes
+                            (one.start, one.old, one.new, one.confidence, one.kind.value) for one in checked.changes
                         ],
                         fresh=checked.fresh,
                     )
@@ -69,13 +62,7 @@ class Readers:
             ending = "cancelled"
         send(Event(task.id, "done", ending=ending))
 
-    def revise(
-        self,
-        task: Task,
-        engine: Engine,
-        send: Callable[[Event], None],
-        wanted: Callable[[], bool],
-    ) -> None:
+    def revise(self, task: Task, engine: Engine, send: Callable[[Event], None], wanted: Callable[[], bool]) -> None:
         """Proofread a part of a text, and send what changes in its passages, edit by edit."""
         from reviser.proofreading.document import Draft
         from reviser.proofreading.editing.revising import revise
@@ -130,15 +117,10 @@ class Readers:
         checker = self._checkers.pop(place, None)
         if checker is None:
             proofreader = Proofreader(
-                engine.policy,
-                engine.tokenizer,
-                confidence=task.confidence,
-                kinds=[Kind(kind) for kind in task.kinds],
+                engine.policy, engine.tokenizer, confidence=task.confidence, kinds=[Kind(kind) for kind in task.kinds]
             )
             checker = Checker(
-                lambda draft: proofreader.proofread(draft, self._go_on),
-                task.confidence,
-                proofreader.known,
+                lambda draft: proofreader.proofread(draft, self._go_on), task.confidence, proofreader.known
             )
         self._checkers[place] = checker
         while len(self._checkers) > _CHECKERS:

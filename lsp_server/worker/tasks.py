@@ -1,7 +1,8 @@
 """What the server and the worker process say to each other: one JSON object a line.
 
-The server sends a `Task` to write, a `Reading`, a `Suggesting`, the id of a task to cancel, or a model to load ahead of time. The
-engine answers each task with one event for each action, or for what was found in a part of a text, and a last one.
+The server sends a `Task` to write, a `Reading`, a `Suggesting`, the id of a task to cancel, or a model to load
+ahead of time. The engine answers each task with one event for each action, or for what was found in a part of a
+text, and a last one.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ class ModelKey:
 class Task:
     """Write between characters `start` and `end` of `text`, in place of what stands there, or revise that.
 
-    When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document called `name` the
-    places that are `ignored`. At another, `max_actions` are for each passage, and a change must be `margin` times as likely as
-    leaving the text. Else it goes back to insert something only where the text reads as well with it, if it `checks_steps_back`.
+    When it revises at temperature 0 it proofreads: `format`, `words` that stay, `confidence`, and in a document
+    called `name` the places that are `ignored`. At another, `max_actions` are for each passage, and a change must
+    be `margin` times as likely as leaving the text. Else it goes back to insert something only where the text reads
+    as well with it, if it `checks_steps_back`.
     """
 
     id: int
@@ -96,13 +98,13 @@ class Event:
     """What became of a task.
 
     `begun` says how many characters before `start` are the model's to write again (see
-    `reviser.session.windows.Window.trailing_space`). A `step` carries its `edits` of what is written, those characters
-    included, one after the other, and the model's cursor in it; when the task is to revise, it is about the characters
-    from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the last. `done` counts ids: `evaluated`
-    went through the model; it needed to know `before` of the text before `start`, and knew `reused` of them.
-    What was to be suggested says a `step` for each of its tokens, and its `texts` when it is `done`.
-    A reading answers with `found`: `changes` are all there are in some stretches of its text, `spans`, which were read just now if
-    they are `fresh`.
+    `reviser.session.windows.Window.trailing_space`). A `step` carries its `edits` of what is written, those
+    characters included, one after the other, and the model's cursor in it; when the task is to revise, it is about
+    the characters from `first` to `last` after `start`, and those behind it come later. `done` and `failed` are the
+    last. `done` counts ids: `evaluated` went through the model; it needed to know `before` of the text before
+    `start`, and knew `reused` of them. What was to be suggested says a `step` for each of its tokens, and its
+    `texts` when it is `done`. A reading answers with `found`: `changes` are all there are in some stretches of its
+    text, `spans`, which were read just now if they are `fresh`.
     """
 
     id: int
@@ -161,10 +163,7 @@ def decode_order(line: bytes) -> Order | ModelKey | int:
     message = json.loads(line)
     if "write" in message:
         fields = message["write"]
-        lists = {
-            "words": tuple(fields["words"]),
-            "ignored": tuple(map(tuple, fields["ignored"])),
-        }
+        lists = {"words": tuple(fields["words"]), "ignored": tuple(map(tuple, fields["ignored"]))}
         return Task(**(fields | lists | {"key": ModelKey(**fields["key"])}))
     if "read" in message:
         fields = message["read"]

@@ -35,17 +35,7 @@ CREATE INDEX IF NOT EXISTS results_by_use ON results (used);
 CREATE TABLE IF NOT EXISTS digests (file TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID;
 """
 # What of the program has a say in what is found.
-_PARTS: Final = (
-    "checking",
-    "checkpoints",
-    "core",
-    "decoding",
-    "model",
-    "native",
-    "proofreading",
-    "prose",
-    "session",
-)
+_PARTS: Final = ("checking", "checkpoints", "core", "decoding", "model", "native", "proofreading", "prose", "session")
 
 _Answer = TypeVar("_Answer")
 
@@ -78,11 +68,7 @@ class Cache:
 
     def get(self, key: str, text: str) -> Result | None:
         """The result for a key, if it is one that a text can have."""
-        row = self._ask(
-            lambda base: base.execute(
-                "SELECT value, used FROM results WHERE key = ?", (key,)
-            ).fetchone()
-        )
+        row = self._ask(lambda base: base.execute("SELECT value, used FROM results WHERE key = ?", (key,)).fetchone())
         if row is None:
             return None
         result = _decoded(row[0], text)
@@ -110,18 +96,12 @@ class Cache:
         """The digest of a large file, which is read again only if its size or time is another."""
         about = path.stat()
         key = f"{path.resolve()} {about.st_size} {about.st_mtime_ns}"
-        row = self._ask(
-            lambda base: base.execute(
-                "SELECT digest FROM digests WHERE file = ?", (key,)
-            ).fetchone()
-        )
+        row = self._ask(lambda base: base.execute("SELECT digest FROM digests WHERE file = ?", (key,)).fetchone())
         if row is not None:
             return str(row[0])
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()
-        self._write(
-            lambda base: base.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest))
-        )
+        self._write(lambda base: base.execute("INSERT OR REPLACE INTO digests VALUES (?, ?)", (key, digest)))
         return digest
 
     def close(self) -> None:
@@ -131,9 +111,7 @@ class Cache:
         now = time.time()
         if self._used:
             used = [(now, key) for key in self._used]
-            self._write(
-                lambda base: base.executemany("UPDATE results SET used = ? WHERE key = ?", used)
-            )
+            self._write(lambda base: base.executemany("UPDATE results SET used = ? WHERE key = ?", used))
         self._database.close()
         self._database = None
 
@@ -169,16 +147,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _size(base: sqlite3.Connection) -> int:
     """The bytes that are in use; deleted ones are written over later."""
     pages, free, size = (
-        int(base.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_count", "freelist_count", "page_size")
+        int(base.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
     )
     return (pages - free) * size
 
 
 def _encoded(result: Result) -> str:
-    changes = [
-        [one.start, one.old, one.new, one.confidence, one.kind.value] for one in result.changes
-    ]
+    changes = [[one.start, one.old, one.new, one.confidence, one.kind.value] for one in result.changes]
     return json.dumps([result.sentences, changes])
 
 
@@ -186,8 +161,7 @@ def _decoded(value: str, text: str) -> Result | None:
     try:
         sentences, rows = json.loads(value)
         changes = tuple(
-            Suggestion(Edit(start, old, new), Kind(kind), confidence)
-            for start, old, new, confidence, kind in rows
+            Suggestion(Edit(start, old, new), Kind(kind), confidence) for start, old, new, confidence, kind in rows
         )
         result = Result(changes, int(sentences))
         fits = all(text[one.start : one.end] == one.old for one in changes)
@@ -225,15 +199,9 @@ def program() -> str:
     """What makes the program the one it is: its version, and the code that has a say in what is found."""
     home = Path(reviser.__file__).parent
     files = sorted(
-        path
-        for part in _PARTS
-        for path in (home / part).rglob("*")
-        if path.suffix in (".py", ".json", ".xz")
+        path for part in _PARTS for path in (home / part).rglob("*") if path.suffix in (".py", ".json", ".xz")
     )
-    digests = {
-        path.relative_to(home).as_posix(): hashlib.blake2b(path.read_bytes()).hexdigest()
-        for path in files
-    }
+    digests = {path.relative_to(home).as_posix(): hashlib.blake2b(path.read_bytes()).hexdigest() for path in files}
     return _joined({"version": reviser.__version__} | digests)
 
 

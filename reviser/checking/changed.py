@@ -12,7 +12,8 @@ from reviser.core.files import STREAM
 
 
 def changed_files(paths: Iterable[Path], since: str | None = None) -> set[Path]:
-    """The files that differ from the last commit, in the repositories that some paths are in: staged or not, or new to git.
+    """The files that differ from the last commit, in the repositories that some paths are in: staged or not, or new
+    to git.
 
     With `since`, those that differ from where this branch left that revision.
     """
@@ -42,9 +43,7 @@ def _changed(root: Path, since: str | None) -> set[Path]:
 def _base(root: Path, since: str | None) -> str:
     """What the files are compared with."""
     if since is not None:
-        commit = _git(
-            root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{since}^{{commit}}"
-        )
+        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{since}^{{commit}}")
         if commit is None:
             raise ReviserError(f"there is no revision {since} in {root}")
         known = commit.decode().strip()
@@ -58,9 +57,7 @@ def _base(root: Path, since: str | None) -> str:
 def _git(folder: Path, *words: str) -> bytes | None:
     """What git prints; None if it fails, or there is none."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, check=False, timeout=60
-        )
+        done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return None if done.returncode else done.stdout

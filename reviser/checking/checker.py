@@ -8,13 +8,7 @@ from pathlib import Path
 
 from reviser.checking.cache import Cache, Keys, model_digest
 from reviser.checking.findings import Checked, Failed, Result, Source
-from reviser.checking.workers import (
-    Outcome,
-    Reading,
-    Tell,
-    proofread_in_batches,
-    usual_jobs,
-)
+from reviser.checking.workers import Outcome, Reading, Tell, proofread_in_batches, usual_jobs
 from reviser.checkpoints.library import find_model
 from reviser.core.errors import ReviserError
 from reviser.proofreading.document import Draft
@@ -24,7 +18,8 @@ from reviser.session.documents import Document
 
 @dataclass(frozen=True)
 class Checker:
-    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache, `encoding` to let the bytes tell."""
+    """What to look for, with which model, in how many processes; `cache_folder` is None for no cache, `encoding` to
+    let the bytes tell."""
 
     request: Request
     model: str | None = None

@@ -14,9 +14,7 @@ from reviser.checking.findings import Checked, Failed, Finding
 from reviser.checking.reports import message, shown
 from reviser.proofreading.suggestion import Kind
 
-_SCHEMA: Final = (
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-)
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KINDS: Final = list(Kind)
 
 
@@ -29,10 +27,7 @@ def sarif_report(outcomes: Sequence[Checked | Failed]) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [
-            {
-                "executionSuccessful": not failed,
-                "toolExecutionNotifications": list(map(_notification, failed)),
-            }
+            {"executionSuccessful": not failed, "toolExecutionNotifications": list(map(_notification, failed))}
         ],
         "artifacts": [{"location": _location(one.source.name)} for one in checked],
         "results": [_result(finding) for one in checked for finding in one.findings],

@@ -43,7 +43,8 @@ class Reading:
     threads: int | None = None
 
     def shared(self, jobs: int) -> Reading:
-        """The same in each of several processes, which share the cores unless the user says how many threads they have."""
+        """The same in each of several processes, which share the cores unless the user says how many threads they
+        have."""
         if self.threads is not None or os.environ.get("REVISER_THREADS"):
             return self
         return replace(self, threads=max(1, min(usable_cores() // jobs, _MOST_THREADS)))
@@ -53,9 +54,7 @@ class Reading:
         from reviser.session.engine import load_engine
 
         engine = load_engine(self.model, threads=self.threads)
-        return Proofreader(
-            engine.policy, engine.tokenizer, confidence=self.confidence, kinds=self.kinds
-        )
+        return Proofreader(engine.policy, engine.tokenizer, confidence=self.confidence, kinds=self.kinds)
 
 
 def usable_cores() -> int:
@@ -91,7 +90,8 @@ def proofread_in_batches(
 
 
 def _batches(drafts: Sequence[Draft], jobs: int) -> list[list[int]]:
-    """Drafts by their numbers, in parts that are small enough for all workers to get some and large enough to read together."""
+    """Drafts by their numbers, in parts that are small enough for all workers to get some and large enough to read
+    together."""
     total = sum(len(draft.text) for draft in drafts)
     size = min(max(total // (jobs * _BATCHES_OF_WORKER), _LEAST_BATCH), _MOST_BATCH)
     batches: list[list[int]] = []
@@ -120,11 +120,7 @@ def _outcomes(proofreader: Proofreader, drafts: Sequence[Draft], tell: Tell) -> 
 
 
 def _by_workers(
-    drafts: Sequence[Draft],
-    batches: Sequence[Sequence[int]],
-    reading: Reading,
-    jobs: int,
-    tell: Tell,
+    drafts: Sequence[Draft], batches: Sequence[Sequence[int]], reading: Reading, jobs: int, tell: Tell
 ) -> Iterator[dict[int, Outcome]]:
     waiting = list(reversed(batches))
     with ExitStack() as stack:

@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING, Any
 from reviser.checkpoints.library import find_model, list_models
 
 if TYPE_CHECKING:
-    from reviser.checkpoints.home import (
-        Checkpoint,
-        load,
-        save,
-        save_checkpoint,
-    )
+    from reviser.checkpoints.home import Checkpoint, load, save, save_checkpoint
     from reviser.checkpoints.importing import import_model
     from reviser.checkpoints.summary import Summary, inspect
 

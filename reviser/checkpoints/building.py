@@ -54,7 +54,5 @@ def build_model(
     if dtype is None:
         dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
     model = empty_model(config)
-    model.load_state_dict(
-        {name: tensor.to(device, dtype) for name, tensor in tensors.items()}, assign=True
-    )
+    model.load_state_dict({name: tensor.to(device, dtype) for name, tensor in tensors.items()}, assign=True)
     return model.to(device, dtype).eval().requires_grad_(True)

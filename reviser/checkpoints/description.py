@@ -79,9 +79,7 @@ def describe(folder: Path) -> Description:
     vocabulary = _read_vocabulary(data["vocabulary"], path)
     check_vocabulary(vocabulary, config, path)
     quantisation = _read_quantisation(data.get("quantisation"), config, path)
-    return Description(
-        folder, config, vocabulary, data["tokenizer"], data["metadata"], quantisation
-    )
+    return Description(folder, config, vocabulary, data["tokenizer"], data["metadata"], quantisation)
 
 
 def digest_of(folder: Path) -> str:
@@ -105,13 +103,9 @@ def digest_of(folder: Path) -> str:
 def _read_config(path: Path) -> ConfigJson:
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ReviserError(
-            f"{path} does not describe a Reviser model; `reviser models import` may read it"
-        )
+        raise ReviserError(f"{path} does not describe a Reviser model; `reviser models import` may read it")
     if data.get("version") != VERSION:
-        raise ReviserError(
-            f"{path} has the format version {data.get('version')}, and this program knows {VERSION}"
-        )
+        raise ReviserError(f"{path} has the format version {data.get('version')}, and this program knows {VERSION}")
     data["metadata"] = data.get("metadata") or {}
     kinds = {"model": dict, "vocabulary": dict, "tokenizer": str, "metadata": dict}
     for key, kind in kinds.items():
@@ -131,15 +125,12 @@ def make_config(settings: Mapping[str, Any], source: Path) -> ModelConfig:
 def check_declared(config: ModelConfig, tensors: int, file_bytes: int, source: Path) -> None:
     """Refuse a configuration of a far larger model than the file, before anything is made for it."""
     if config.layers > tensors:
-        raise ReviserError(
-            f"{source} says that it has {config.layers} layers, and holds {tensors} tensors"
-        )
+        raise ReviserError(f"{source} says that it has {config.layers} layers, and holds {tensors} tensors")
     # The sines and cosines of all positions are made when a model is.
     tables = 8 * config.context * config.head_dim
     if tables > max(_SMALL_TABLES, 4 * file_bytes):
         raise ReviserError(
-            f"{source} says that its context is {config.context} ids, "
-            "which is far too many for a model of its size"
+            f"{source} says that its context is {config.context} ids, which is far too many for a model of its size"
         )
 
 
@@ -152,9 +143,7 @@ def _read_vocabulary(data: VocabularyJson, path: Path) -> Vocabulary:
 
 def check_vocabulary(vocabulary: Vocabulary, config: ModelConfig, source: Path) -> None:
     if vocabulary.size != config.vocab_size:
-        raise ReviserError(
-            f"the vocabulary in {source} has {vocabulary.size} ids and the model {config.vocab_size}"
-        )
+        raise ReviserError(f"the vocabulary in {source} has {vocabulary.size} ids and the model {config.vocab_size}")
 
 
 def _read_quantisation(data: object, config: ModelConfig, path: Path) -> Quantisation | None:

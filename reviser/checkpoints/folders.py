@@ -26,9 +26,7 @@ def made_whole(target: Path, *, replace: bool = False) -> Iterator[Path]:
     temporary: Path | None = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(
-            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-        )
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
         temporary.chmod(0o777 & ~_umask())
         yield temporary
         _finish(temporary)

@@ -78,9 +78,7 @@ def save(
     else:
         tokenizer = PACKED_FILE
         tokenizer_json = pack_tokenizer_json(tokenizer_json)
-    description = Description(
-        folder, model.config, vocabulary, tokenizer, metadata or {}, quantisation
-    )
+    description = Description(folder, model.config, vocabulary, tokenizer, metadata or {}, quantisation)
     with made_whole(folder, replace=replace) as temporary:
         text = json.dumps(description.to_dict(), ensure_ascii=False, indent=2) + "\n"
         (temporary / CONFIG_FILE).write_text(text, "utf-8")
@@ -132,20 +130,13 @@ def quantised_weights_of(model: Reviser, quantisation: Quantisation) -> dict[str
     if model.config.uses_canvas:
         raise ReviserError("a model that sees the canvas cannot be quantised")
     tensors = quantise_model(model, quantisation.bits, quantisation.table_bits, thorough=True)
-    short = {
-        name
-        for name, part in quantised_tensors(model.config, quantisation).items()
-        if part.dtype == "BF16"
-    }
+    short = {name for name, part in quantised_tensors(model.config, quantisation).items() if part.dtype == "BF16"}
     return {
-        name: tensor.to("cpu", torch.bfloat16 if name in short else tensor.dtype)
-        for name, tensor in tensors.items()
+        name: tensor.to("cpu", torch.bfloat16 if name in short else tensor.dtype) for name, tensor in tensors.items()
     }
 
 
-def load(
-    folder: Path, *, device: torch.device | str = "cpu", dtype: torch.dtype | None = None
-) -> Checkpoint:
+def load(folder: Path, *, device: torch.device | str = "cpu", dtype: torch.dtype | None = None) -> Checkpoint:
     """Load a checkpoint, by default in the precision it is stored in; single, if it is quantised.
 
     On the CPU and in that precision, weights are mapped from the file: loading reads none of them,

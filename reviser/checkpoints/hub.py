@@ -55,9 +55,7 @@ def _plain_errors(repository: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        raise ReviserError(
-            "the hub needs huggingface_hub; install it with: pip install 'reviser[torch]'"
-        ) from None
+        raise ReviserError("the hub needs huggingface_hub; install it with: pip install 'reviser[torch]'") from None
     except Exception as error:  # the client also lets through whatever its transport raises
         if type(error).__name__ == "RepositoryNotFoundError":
             raise ReviserError(f"the hub has no model {repository}, or not for you") from None

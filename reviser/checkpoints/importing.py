@@ -16,18 +16,14 @@ from reviser.checkpoints.summary import is_home
 from reviser.core.errors import ReviserError
 
 
-def import_model(
-    source: str, *, name: str | None = None, progress: Progress = no_progress
-) -> Checkpoint:
+def import_model(source: str, *, name: str | None = None, progress: Progress = no_progress) -> Checkpoint:
     """Read a model from wherever `source` points; only a hub id goes to the network."""
     if is_hub_id(source):
         return import_path(fetch_from_hub(source), name or source.rpartition("/")[2], progress)
     return import_path(Path(source), name, progress)
 
 
-def import_path(
-    path: Path, name: str | None = None, progress: Progress = no_progress
-) -> Checkpoint:
+def import_path(path: Path, name: str | None = None, progress: Progress = no_progress) -> Checkpoint:
     """Read a model from a file or folder, whichever of the known kinds it is; its weights are numbers."""
     checkpoint = _read(path, name, progress)
     check_finite(checkpoint, path)
@@ -38,9 +34,7 @@ def check_finite(checkpoint: Checkpoint, source: Path) -> None:
     """Refuse weights that are infinite or not numbers, with which nothing could be computed."""
     for name, weight in checkpoint.model.named_parameters():
         if not weight.isfinite().all():
-            raise ReviserError(
-                f"the weights in {source} are damaged: {name} has values that are not finite numbers"
-            )
+            raise ReviserError(f"the weights in {source} are damaged: {name} has values that are not finite numbers")
 
 
 def _read(path: Path, name: str | None, progress: Progress) -> Checkpoint:

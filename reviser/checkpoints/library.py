@@ -71,9 +71,7 @@ def find_model(name_or_path: str | Path | None = None) -> Path:
     if text in known:
         return known[text]
     if path.exists():
-        raise ReviserError(
-            f"{text} is not a model folder; `reviser models import` reads files of other kinds"
-        )
+        raise ReviserError(f"{text} is not a model folder; `reviser models import` reads files of other kinds")
     raise ReviserError(f"there is no model {text}; {_what_exists(list(known))}")
 
 
@@ -92,8 +90,7 @@ def default_model() -> Path:
     if DEFAULT in known:
         return known[DEFAULT]
     raise ReviserError(
-        "no model comes with this installation, so name one with --model or REVISER_MODEL; "
-        f"{_what_exists(list(known))}"
+        f"no model comes with this installation, so name one with --model or REVISER_MODEL; {_what_exists(list(known))}"
     )
 
 
@@ -106,9 +103,7 @@ def _what_exists(names: list[str]) -> str:
 def place_for(name: str) -> Path:
     """Where a new model of this name goes."""
     if not _NAME.fullmatch(name):
-        raise ReviserError(
-            f"'{name}' cannot name a model: use letters, digits, dots, dashes and underscores"
-        )
+        raise ReviserError(f"'{name}' cannot name a model: use letters, digits, dots, dashes and underscores")
     return user_folder() / name
 
 

@@ -21,9 +21,7 @@ def base_vocabulary(base_size: int, tokenizer: Tokenizer, name: str) -> Vocabula
     rows stand for no text and are never inserted.
     """
     if tokenizer.size > base_size:
-        raise ReviserError(
-            f"the tokenizer has {tokenizer.size} ids and the model only {base_size} rows for them"
-        )
+        raise ReviserError(f"the tokenizer has {tokenizer.size} ids and the model only {base_size} rows for them")
     textless = {token for token in range(base_size) if not tokenizer.token_bytes(token)}
     return Vocabulary(base_size, tokenizer.markers | textless, name=name)
 

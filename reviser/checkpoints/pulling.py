@@ -58,8 +58,7 @@ def pull(name: str, progress: Progress = no_progress) -> Checkpoint:
     if is_hub_id(name):
         return import_path(fetch_from_hub(name), name.rpartition("/")[2], progress)
     raise ReviserError(
-        f"there is nothing called {name} to pull: give a hub id (owner/name) or one of "
-        f"{', '.join(SOURCES)}"
+        f"there is nothing called {name} to pull: give a hub id (owner/name) or one of {', '.join(SOURCES)}"
     )
 
 

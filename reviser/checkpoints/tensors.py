@@ -86,9 +86,7 @@ def _read_header(path: Path) -> dict[str, Stored]:
     # Opening checks the whole header. To ask for each tensor takes longer than to read the header once more.
     with _open(path, "np"), path.open("rb") as file:
         places = _places(file)
-    return {
-        name: Stored(path, tuple(place["shape"]), place["dtype"]) for name, place in places.items()
-    }
+    return {name: Stored(path, tuple(place["shape"]), place["dtype"]) for name, place in places.items()}
 
 
 def _places(file: BinaryIO) -> dict[str, _Entry]:
@@ -115,9 +113,7 @@ def read_tensors(stored: Mapping[str, Stored]) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for path in {place.file for place in stored.values()}:
         with _open(path, "pt") as file:
-            tensors |= {
-                name: file.get_tensor(name) for name, place in stored.items() if place.file == path
-            }
+            tensors |= {name: file.get_tensor(name) for name, place in stored.items() if place.file == path}
     return tensors
 
 
@@ -193,9 +189,7 @@ def _by(shape: Iterable[int]) -> str:
     return "×".join(map(str, shape)) or "of a single number"
 
 
-def write_tensors(
-    folder: Path, tensors: Mapping[str, Tensor], shard_bytes: int = SHARD_BYTES
-) -> None:
+def write_tensors(folder: Path, tensors: Mapping[str, Tensor], shard_bytes: int = SHARD_BYTES) -> None:
     """Write one file, or shards of at most `shard_bytes` (but at least one tensor) and their index."""
     shards = _split(tensors, shard_bytes)
     if len(shards) == 1:

@@ -6,22 +6,12 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
-from reviser.checkpoints.bounded import (
-    LARGEST_TOKENIZER,
-    pack_gzip,
-    read_bounded,
-    unpack_gzip,
-)
+from reviser.checkpoints.bounded import LARGEST_TOKENIZER, pack_gzip, read_bounded, unpack_gzip
 from reviser.checkpoints.operators import operator_names
 from reviser.core.encoding.pieces import byte_of_character
 from reviser.core.encoding.table import TokenTable, table_bytes
 from reviser.core.errors import ReviserError
-from reviser.core.tokenizer import (
-    Gpt2Tokenizer,
-    HuggingFaceTokenizer,
-    Tokenizer,
-    gpt2_ranks,
-)
+from reviser.core.tokenizer import Gpt2Tokenizer, HuggingFaceTokenizer, Tokenizer, gpt2_ranks
 from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson
 from reviser.core.vocabulary import GPT2_END_OF_TEXT, Vocabulary
 
@@ -121,12 +111,7 @@ def byte_level_bpe(
 
 
 def byte_level(*, use_regex: bool = True) -> Component:
-    return {
-        "type": "ByteLevel",
-        "add_prefix_space": False,
-        "trim_offsets": True,
-        "use_regex": use_regex,
-    }
+    return {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
 
 
 def added_token(id: int, content: str, *, special: bool = True) -> AddedToken:
@@ -151,14 +136,9 @@ def gpt2_tokenizer_data() -> TokenizerJson:
 
     vocabulary = {text(token): rank for token, rank in ranks.items() if rank != GPT2_END_OF_TEXT}
     end = "<|endoftext|>"
-    merges = [
-        " ".join(map(text, _halves(token, ranks))) for token in ranks if _is_merged(token, ranks)
-    ]
+    merges = [" ".join(map(text, _halves(token, ranks))) for token in ranks if _is_merged(token, ranks)]
     return byte_level_bpe(
-        vocabulary | {end: GPT2_END_OF_TEXT},
-        merges,
-        [added_token(GPT2_END_OF_TEXT, end)],
-        byte_level(),
+        vocabulary | {end: GPT2_END_OF_TEXT}, merges, [added_token(GPT2_END_OF_TEXT, end)], byte_level()
     )
 
 
@@ -176,9 +156,7 @@ def _halves(token: bytes, ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
     return parts[0], parts[1]
 
 
-def with_operators(
-    data: TokenizerJson, vocabulary: Vocabulary, tokenizer_size: int
-) -> TokenizerJson:
+def with_operators(data: TokenizerJson, vocabulary: Vocabulary, tokenizer_size: int) -> TokenizerJson:
     """The same tokenizer with the operators as special tokens, each under its own id.
 
     Encoding a text then also writes the start marker first, as every history does. Rows between the
@@ -188,15 +166,9 @@ def with_operators(
     names |= operator_names(vocabulary)
     taken = {*data["model"]["vocab"], *(token["content"] for token in data["added_tokens"])}
     if clash := sorted(taken.intersection(names.values())):
-        raise ReviserError(
-            f"the tokenizer has a token {clash[0]} of its own, so it cannot be named"
-        )
+        raise ReviserError(f"the tokenizer has a token {clash[0]} of its own, so it cannot be named")
     added = [*data["added_tokens"], *(added_token(id, name) for id, name in names.items())]
-    extended: TokenizerJson = {
-        **data,
-        "added_tokens": added,
-        "post_processor": _start_first(vocabulary),
-    }
+    extended: TokenizerJson = {**data, "added_tokens": added, "post_processor": _start_first(vocabulary)}
     _check_ids(extended, names)
     return extended
 
@@ -221,9 +193,7 @@ def _check_ids(data: TokenizerJson, names: dict[int, str]) -> None:
         raise ReviserError("the ids of this tokenizer have gaps, so operators cannot follow them")
 
 
-def without_operators(
-    data: TokenizerJson, tokenizer_size: int, post_processor: Component | None
-) -> TokenizerJson:
+def without_operators(data: TokenizerJson, tokenizer_size: int, post_processor: Component | None) -> TokenizerJson:
     """Undo `with_operators`."""
     kept = [token for token in data["added_tokens"] if token["id"] < tokenizer_size]
     return {**data, "added_tokens": kept, "post_processor": post_processor}

@@ -66,10 +66,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
-        ),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -99,7 +96,8 @@ def _complain_about_words(error: Any) -> int:
 
 
 def _reason_of_validator(error: Any) -> str | None:
-    """Why pydantic, which newer versions of Typer use, refuses a value; None if another error, or none, is behind it."""
+    """Why pydantic, which newer versions of Typer use, refuses a value; None if another error, or none, is behind
+    it."""
     if not hasattr(error, "errors"):
         return None
     first = error.errors()[0]

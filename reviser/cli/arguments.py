@@ -39,13 +39,9 @@ def run_with(
         return complain(error)
 
 
-def parsed(
-    options: type[_Made], words: Sequence[str] | None, *, prog: str, about: str | None
-) -> _Made:
+def parsed(options: type[_Made], words: Sequence[str] | None, *, prog: str, about: str | None) -> _Made:
     """The options that the words of a command name, by default those of this process."""
-    parser = Parser(
-        prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser, options)
     given = list(sys.argv[1:] if words is None else words)
     if any(entry.placed and entry.several for entry in entries(options)):
@@ -56,11 +52,7 @@ def parsed(
 
 
 def parsed_command(
-    commands: Mapping[str, tuple[type, str]],
-    words: Sequence[str] | None,
-    *,
-    prog: str,
-    about: str | None,
+    commands: Mapping[str, tuple[type, str]], words: Sequence[str] | None, *, prog: str, about: str | None
 ) -> Any:
     """The options of one of several commands, each with a sentence on what it does."""
     parser = Parser(prog=prog, description=about)

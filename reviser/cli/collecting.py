@@ -1,4 +1,5 @@
-"""Garbage collection is off while a command loads: nearly everything that is made then stays in use, so collecting it only costs time."""
+"""Garbage collection is off while a command loads: nearly everything that is made then stays in use, so collecting
+it only costs time."""
 
 from __future__ import annotations
 

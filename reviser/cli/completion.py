@@ -38,15 +38,7 @@ def complete_format(incomplete: str) -> Offers:
 
 def complete_encoding(incomplete: str) -> Offers:
     """The encodings that texts are most often in."""
-    usual = (
-        "utf-8",
-        "utf-16",
-        "windows-1252",
-        "latin-1",
-        "windows-1250",
-        "windows-1251",
-        "shift_jis",
-    )
+    usual = ("utf-8", "utf-16", "windows-1252", "latin-1", "windows-1250", "windows-1251", "shift_jis")
     return _beginning(incomplete, usual)
 
 

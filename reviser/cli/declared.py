@@ -17,9 +17,7 @@ _Result = TypeVar("_Result")
 class Declared:
     """What `typer.Option` or `typer.Argument` will be called with."""
 
-    def __init__(
-        self, kind: Literal["Option", "Argument"], flags: tuple[str, ...], settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, kind: Literal["Option", "Argument"], flags: tuple[str, ...], settings: dict[str, Any]) -> None:
         self.kind = kind
         self.flags = flags
         self.settings = settings
@@ -62,10 +60,7 @@ def _by_typer(mark: Any) -> Any:
 
 def readable_by_typer(function: Callable[..., _Result]) -> Callable[..., _Result]:
     """A function some of whose arguments are declared here, as one from which Typer makes a command."""
-    hints = {
-        name: for_typer(hint)
-        for name, hint in get_type_hints(function, include_extras=True).items()
-    }
+    hints = {name: for_typer(hint) for name, hint in get_type_hints(function, include_extras=True).items()}
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> _Result:

@@ -67,9 +67,7 @@ class _Deferred(TyperCommand):
 
         parameters = [_parameter(entry) for entry in entries(options)]
         # Typer passes the context to the argument of this type.
-        context = inspect.Parameter(
-            "context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context
-        )
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         every = [context, *parameters]
         call.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         call.__annotations__ = {one.name: one.annotation for one in every}
@@ -152,8 +150,5 @@ def _parameter(entry: Entry) -> inspect.Parameter:
         default = list(default)
     info = typer.Argument(**said) if entry.placed else typer.Option(entry.flag, **said)
     return inspect.Parameter(
-        entry.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, info],
+        entry.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )

@@ -62,9 +62,7 @@ def write_result(document: Document, text: str, output: Path) -> None:
             update_file(document, text)
         except FileChanged as error:
             beside = write_beside(document.path, document.encode(text))
-            raise FileChanged(
-                f"{error}; it stays as it is, and the result is in {beside}"
-            ) from None
+            raise FileChanged(f"{error}; it stays as it is, and the result is in {beside}") from None
     else:
         linked = _has_other_names(output)
         write_output(output, document.encode(text))

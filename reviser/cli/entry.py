@@ -54,7 +54,8 @@ class _Messages(io.FileIO):
 
 @cache
 def started_by() -> int:
-    """The process that started this command, as it was in the command's first moment: later another may have adopted it."""
+    """The process that started this command, as it was in the command's first moment: later another may have
+    adopted it."""
     return os.getppid()
 
 

@@ -69,9 +69,7 @@ class LiveView:
         top = max(0, min(here - height // 2, len(rows) - height))
         for start, end in rows[top : top + height]:
             yield self._row(start, end, has_cursor=(start, end) == rows[here])
-        yield Text(
-            f"{self._steps:4}  {self._label}", style=_GIVEN, no_wrap=True, overflow="ellipsis"
-        )
+        yield Text(f"{self._steps:4}  {self._label}", style=_GIVEN, no_wrap=True, overflow="ellipsis")
 
     def _row(self, start: int, end: int, *, has_cursor: bool) -> Text:
         row = Text(_printable(self.text[start:end]), no_wrap=True)

@@ -113,9 +113,7 @@ def _described(options: type) -> Iterator[Entry]:
                     kind, several = _kind(inner_hint)
                     default = _default(inner)[1]
                     meaning = Option(
-                        mark.help.get(inner.name, ""),
-                        metavar="X" if preset else None,
-                        default="" if preset else None,
+                        mark.help.get(inner.name, ""), metavar="X" if preset else None, default="" if preset else None
                     )
                     yield Entry(inner.name, meaning, kind, several, False, default)
 
@@ -193,9 +191,7 @@ def words_of(options: object) -> tuple[str, ...]:
 def _changed(held: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
     every = dataclasses.fields(held)
-    return {
-        one.name: getattr(held, one.name) for one in every if getattr(held, one.name) != one.default
-    }
+    return {one.name: getattr(held, one.name) for one in every if getattr(held, one.name) != one.default}
 
 
 def _fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], Any, Any]]:

@@ -72,10 +72,6 @@ def counting(what: str, total: int) -> Iterator[Counting]:
 
     # What is printed must go where it goes without a bar.
     with Progress(
-        *Progress.get_default_columns(),
-        console=console,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
+        *Progress.get_default_columns(), console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as bar:
         yield Counting(bar, what, total)

@@ -1,4 +1,5 @@
-"""A fast path for `continue` and `infill`: their plain words are read here, because building the whole command line takes as long as loading a model.
+"""A fast path for `continue` and `infill`: their plain words are read here, because building the whole command line
+takes as long as loading a model.
 
 All other words, such as `--help`, are left to Typer.
 """

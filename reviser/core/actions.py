@@ -109,10 +109,7 @@ class SpanInsert:
         return None if board.room >= len(self.tokens) else "the canvas is full"
 
     def plan(self, board: Board) -> Plan:
-        return Plan(
-            (Splice(board.cursor, (), self.tokens),),
-            board.cursor + len(self.tokens),
-        )
+        return Plan((Splice(board.cursor, (), self.tokens),), board.cursor + len(self.tokens))
 
     def inverse(self, board: Board) -> tuple[Action, ...]:
         return (SpanDelete(len(self.tokens)),)
@@ -180,9 +177,7 @@ class Replace:
     kind: ClassVar[str] = "replace"
 
     def objection(self, board: Board) -> str | None:
-        return (
-            None if board.cursor - board.low >= 1 else "no editable token stands left of the cursor"
-        )
+        return None if board.cursor - board.low >= 1 else "no editable token stands left of the cursor"
 
     def plan(self, board: Board) -> Plan:
         u = board.cursor

@@ -52,9 +52,7 @@ class Canvas:
         self._left = array("I")
         self._left.extend(tokens)
         if max_length is not None and len(self._left) > max_length:
-            raise ReviserError(
-                f"{counted(len(self._left), 'token')} do not fit on a canvas of {max_length}"
-            )
+            raise ReviserError(f"{counted(len(self._left), 'token')} do not fit on a canvas of {max_length}")
         self._right = array("I")
         self._done: list[_Done] = []
         self._undone: list[_Done] = []
@@ -63,16 +61,12 @@ class Canvas:
     def protect(self, prefix: int, suffix: int = 0, cursor: int | None = None) -> None:
         """Protect the first `prefix` and last `suffix` tokens; history so far can no longer be undone."""
         if prefix < 0 or suffix < 0 or prefix + suffix > self.length:
-            raise ReviserError(
-                f"cannot protect {prefix} and {suffix} tokens of a canvas of {self.length}"
-            )
+            raise ReviserError(f"cannot protect {prefix} and {suffix} tokens of a canvas of {self.length}")
         self.low = prefix
         self._suffix = suffix
         place = self.high if cursor is None else cursor
         if not self.low <= place <= self.high:
-            raise ReviserError(
-                f"cursor {place} is outside the editable text ({self.low} to {self.high})"
-            )
+            raise ReviserError(f"cursor {place} is outside the editable text ({self.low} to {self.high})")
         self._cursor = place
         self._bring_gap(place)
         self._done.clear()

@@ -24,7 +24,8 @@ class Edit:
 
     @classmethod
     def at_cursor(cls, old: str, new: str, cursor: int) -> Edit:
-        """What turns `old` into `new`; where that could be in several places, the one that the cursor behind it tells."""
+        """What turns `old` into `new`; where that could be in several places, the one that the cursor behind it
+        tells."""
         change = cls.between(old, new)
         if change.old and change.new:
             return change

@@ -30,6 +30,4 @@ def missing_package(
     smallest = next((name for name, packages in EXTRAS.items() if package in packages), None)
     if smallest is None and not (extra and package.startswith("tree_sitter_")):
         return None
-    return ReviserError(
-        f"{needed_by} needs {package}; install it with: pip install 'reviser[{extra or smallest}]'"
-    )
+    return ReviserError(f"{needed_by} needs {package}; install it with: pip install 'reviser[{extra or smallest}]'")

@@ -46,7 +46,8 @@ def input_name(path: Path | str) -> str:
 
 @contextlib.contextmanager
 def open_input(path: Path) -> Iterator[io.BufferedReader]:
-    """The file at `path`, or standard input for `-`, open for reading; it raises `ReviserError` for what cannot be read."""
+    """The file at `path`, or standard input for `-`, open for reading; it raises `ReviserError` for what cannot be
+    read."""
     try:
         with contextlib.ExitStack() as open_files:
             if path == STREAM:
@@ -63,9 +64,7 @@ def open_input(path: Path) -> Iterator[io.BufferedReader]:
     except PermissionError:
         raise ReviserError(f"{path} may not be read by you") from None
     except OSError as error:
-        raise ReviserError(
-            f"{input_name(path)} cannot be read: {error.strerror or error}"
-        ) from None
+        raise ReviserError(f"{input_name(path)} cannot be read: {error.strerror or error}") from None
 
 
 def _is_endless(file: BinaryIO) -> bool:
@@ -175,9 +174,7 @@ def _temporary_file(folder: Path) -> Iterator[tuple[Path, io.FileIO]]:
     import tempfile  # it loads much, and reading needs none of it
 
     while True:
-        handle, name = tempfile.mkstemp(
-            prefix=_TEMPORARY_PREFIX, suffix=_TEMPORARY_SUFFIX, dir=folder
-        )
+        handle, name = tempfile.mkstemp(prefix=_TEMPORARY_PREFIX, suffix=_TEMPORARY_SUFFIX, dir=folder)
         with contextlib.suppress(OSError):
             lock(handle, wait=True)
         # Another process may have swept it away before it was locked.

@@ -232,9 +232,7 @@ class TextLayer:
         return self._left[-1].unfinished if self._left else b""
 
     def _minimal_edit(self, removed: str, inserted: str) -> TextEdit:
-        after = (
-            next((e.text[0] for e in reversed(self._right) if e.text), "") if self._right else ""
-        )
+        after = next((e.text[0] for e in reversed(self._right) if e.text), "") if self._right else ""
         if not removed and after != "\n":  # by far the most edits, and minimal as they are
             place = self._position()
             return TextEdit(place, place, "", inserted)

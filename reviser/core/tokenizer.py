@@ -29,13 +29,9 @@ if TYPE_CHECKING:
     from reviser.core.encoding.table import TokenTable
     from reviser.core.tokenizer_json import AddedToken, Component, TokenizerJson, TokenizerModel
 
-GPT2_PATTERN = (
-    r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
-)
+GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 # The regular expressions of tiktoken give up on a very long run of white space before a word.
-_LONG_SPACE = re.compile(
-    r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]{4096,}"
-)
+_LONG_SPACE = re.compile(r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]{4096,}")
 
 _BPE_OPTIONS = (
     "dropout",
@@ -123,9 +119,7 @@ def gpt2_ranks() -> dict[bytes, int]:
 def _tiktoken_gpt2() -> tiktoken.Encoding:
     import tiktoken
 
-    return tiktoken.Encoding(
-        "gpt2", pat_str=GPT2_PATTERN, mergeable_ranks=gpt2_ranks(), special_tokens={}
-    )
+    return tiktoken.Encoding("gpt2", pat_str=GPT2_PATTERN, mergeable_ranks=gpt2_ranks(), special_tokens={})
 
 
 class HuggingFaceTokenizer:
@@ -136,13 +130,11 @@ class HuggingFaceTokenizer:
     _plain: TokenizerJson
     _starts: Callable[[], str]
 
-    def __init__(
-        self, source: Path | bytes, name: str | None = None, *, late: bool = False
-    ) -> None:
+    def __init__(self, source: Path | bytes, name: str | None = None, *, late: bool = False) -> None:
         """From a tokenizer.json at a path, or from its content, which has to be given a name.
 
-        With `late`, the encoder for long texts is made when there is one, if the tokenizer is of a kind for which that is
-        possible: a file of one's own, whose mistakes need not be found at once.
+        With `late`, the encoder for long texts is made when there is one, if the tokenizer is of a kind for which
+        that is possible: a file of one's own, whose mistakes need not be found at once.
         """
         if isinstance(source, Path):
             self.name, self._described = name or source.parent.name, str(source)
@@ -152,20 +144,17 @@ class HuggingFaceTokenizer:
             content = source.read_bytes() if isinstance(source, Path) else source
             data = json.loads(content.decode("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise ReviserError(
-                f"{self._described} is not a readable tokenizer.json: {error}"
-            ) from None
+            raise ReviserError(f"{self._described} is not a readable tokenizer.json: {error}") from None
         with self._usable():
             self._take(data, late)
             kept = decode(self, self.encode(_SAMPLE)) == _SAMPLE
         if not kept:
-            raise ReviserError(
-                f"{self._described} does not keep text as it is, so it cannot hold a document"
-            )
+            raise ReviserError(f"{self._described} does not keep text as it is, so it cannot hold a document")
 
     @classmethod
     def from_table(cls, table: TokenTable, name: str, whole: Callable[[], bytes]) -> Self:
-        """From a table of its tokens; `whole` gives the tokenizer.json, from which an encoder for long texts is made."""
+        """From a table of its tokens; `whole` gives the tokenizer.json, from which an encoder for long texts is
+        made."""
         made = cls.__new__(cls)
         made.name, made._described = name, f"the tokenizer of {name}"
         made._read_model = lambda: json.loads(whole())["model"]
@@ -246,9 +235,7 @@ class HuggingFaceTokenizer:
         except BaseException as error:
             # The backend raises bare Exception for any fault in the file, and a panic that is none.
             reason = str(error).partition("\n")[0] or type(error).__name__
-            raise ReviserError(
-                f"{self._described} is not a usable tokenizer.json: {reason}"
-            ) from None
+            raise ReviserError(f"{self._described} is not a usable tokenizer.json: {reason}") from None
 
     def _take(self, data: TokenizerJson, late: bool) -> None:
         model = data["model"]
@@ -280,9 +267,7 @@ class HuggingFaceTokenizer:
         self._bytes: dict[int, bytes] = {
             _id(token): token["content"].encode() for token in added if not token.get("special")
         }
-        self.size = max(
-            len(texts), *(1 + max(ids, default=0) for ids in (self._bytes, self.markers))
-        )
+        self.size = max(len(texts), *(1 + max(ids, default=0) for ids in (self._bytes, self.markers)))
         if self.size > LARGEST_BASE:
             raise ValueError(f"it has ids up to {self.size - 1}")
         self._texts = texts
@@ -329,9 +314,7 @@ def _model(model: TokenizerModel) -> BPE:
     """The encoder of pieces that a tokenizer.json for byte pairs describes."""
     from tokenizers.models import BPE
 
-    pairs: Any = [
-        tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]
-    ]
+    pairs: Any = [tuple(merge.split(" ") if isinstance(merge, str) else merge) for merge in model["merges"]]
     given: Mapping[str, Any] = model
     options = {key: given[key] for key in _BPE_OPTIONS if given.get(key) is not None}
     return BPE(vocab=model["vocab"], merges=pairs, **options)
@@ -342,9 +325,7 @@ def _components(data: TokenizerJson) -> Iterable[Component]:
     for found in (data.get("normalizer"), data.get("pre_tokenizer"), data.get("decoder")):
         part = found or {}
         yield part
-        yield from (
-            part.get("normalizers") or part.get("pretokenizers") or part.get("decoders") or ()
-        )
+        yield from (part.get("normalizers") or part.get("pretokenizers") or part.get("decoders") or ())
 
 
 def _is_byte_level(data: TokenizerJson) -> bool:

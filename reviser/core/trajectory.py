@@ -66,9 +66,7 @@ class Trajectory:
         return self.prefix_tokens + self.suffix_tokens + back + draft
 
     @classmethod
-    def record(
-        cls, run: RecordableRun, tokenizer: Tokenizer, model: str | None = None
-    ) -> Trajectory:
+    def record(cls, run: RecordableRun, tokenizer: Tokenizer, model: str | None = None) -> Trajectory:
         """The run so far."""
         canvas = run.canvas
         tokens = canvas.tokens
@@ -133,9 +131,7 @@ class Trajectory:
         # The tokens are counted first: the moves back over a long suffix would be many.
         written = trajectory.prefix_tokens + trajectory.suffix_tokens
         if written > len(ids) or trajectory.seed_actions > len(ids):
-            raise BadTrajectory(
-                f"the trajectory has {counted(len(ids), 'action')}, too few to have written its prompt"
-            )
+            raise BadTrajectory(f"the trajectory has {counted(len(ids), 'action')}, too few to have written its prompt")
         return trajectory
 
 

@@ -48,17 +48,7 @@ LARGEST_BASE = 1 << 24
 
 MOVES = tuple(sign * 2**power for power in range(10) for sign in (1, -1))
 RESERVED = 10
-KINDS = (
-    "insert",
-    "move",
-    "stop",
-    "delete",
-    "swap",
-    "span_delete",
-    "span_move",
-    "span_copy",
-    "replace",
-)
+KINDS = ("insert", "move", "stop", "delete", "swap", "span_delete", "span_move", "span_copy", "replace")
 PAPER_KINDS = frozenset({"insert", "move", "stop"})
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")
 
@@ -90,12 +80,7 @@ def _extension_operators(extension: str) -> list[_Operator]:
             kind, jumps = SpanCopy, (0, *_SPAN_JUMPS)
         case _:
             return []
-    return [
-        _span(kind, k, jump, right)
-        for right in (False, True)
-        for k in _SPAN_LENGTHS
-        for jump in jumps
-    ]
+    return [_span(kind, k, jump, right) for right in (False, True) for k in _SPAN_LENGTHS for jump in jumps]
 
 
 class VocabularyJson(TypedDict):
@@ -136,13 +121,7 @@ class Vocabulary:
     @classmethod
     def gpt2(cls, extensions: Iterable[str] = (), kinds: Iterable[str] = KINDS) -> Vocabulary:
         """The layout of the released models, 50291 ids, plus any extensions after it."""
-        return cls(
-            GPT2_BASE_SIZE,
-            frozenset({GPT2_END_OF_TEXT}),
-            tuple(extensions),
-            frozenset(kinds),
-            name="gpt2",
-        )
+        return cls(GPT2_BASE_SIZE, frozenset({GPT2_END_OF_TEXT}), tuple(extensions), frozenset(kinds), name="gpt2")
 
     @property
     def cursor_id(self) -> int:
@@ -283,11 +262,7 @@ class Vocabulary:
             self,
             "insert" in self.kinds and board.room >= 1,
             "replace" in self.kinds and "replace" in self.extensions and board.cursor > board.low,
-            tuple(
-                id
-                for id, operator in self._used_operators
-                if operator(board.cursor).objection(board) is None
-            ),
+            tuple(id for id, operator in self._used_operators if operator(board.cursor).objection(board) is None),
         )
 
     def to_dict(self) -> VocabularyJson:
@@ -326,10 +301,7 @@ class Vocabulary:
 
     @cached_property
     def _operators(self) -> dict[int, _Operator]:
-        layout: dict[int, _Operator] = {
-            self.delete_id: _fixed(Delete()),
-            self.stop_id: _fixed(Stop()),
-        }
+        layout: dict[int, _Operator] = {self.delete_id: _fixed(Delete()), self.stop_id: _fixed(Stop())}
         for offset, delta in enumerate(MOVES):
             layout[self.first_move_id + offset] = _fixed(Move(delta))
         id = self.first_extension_id
@@ -341,18 +313,12 @@ class Vocabulary:
 
     @cached_property
     def _used_operators(self) -> tuple[tuple[int, _Operator], ...]:
-        return tuple(
-            (id, operator)
-            for id, operator in self._operators.items()
-            if operator(0).kind in self.kinds
-        )
+        return tuple((id, operator) for id, operator in self._operators.items() if operator(0).kind in self.kinds)
 
     @cached_property
     def _has_jumps(self) -> bool:
         """Whether actions in use go to a boundary of their own, whose validity is no matter of distance alone."""
-        return any(
-            isinstance(operator(0), SpanMove | SpanCopy) for _, operator in self._used_operators
-        )
+        return any(isinstance(operator(0), SpanMove | SpanCopy) for _, operator in self._used_operators)
 
     @cached_property
     def _cases(self) -> dict[tuple[bool, int, int], ValidIds]:
@@ -364,9 +330,7 @@ class Vocabulary:
 
     @cached_property
     def _replace_start(self) -> int:
-        return self.first_extension_id + sum(
-            len(_extension_operators(extension)) for extension in self.extensions
-        )
+        return self.first_extension_id + sum(len(_extension_operators(extension)) for extension in self.extensions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,9 +355,7 @@ class ValidIds(Set[int]):
 
     def __iter__(self) -> Iterator[int]:
         insertable = [
-            token
-            for token in range(self.vocabulary.base_size)
-            if token not in self.vocabulary.never_inserted
+            token for token in range(self.vocabulary.base_size) if token not in self.vocabulary.never_inserted
         ]
         if self.inserts:
             yield from insertable
@@ -416,9 +378,7 @@ class ValidIds(Set[int]):
 
 
 @lru_cache(maxsize=256)
-def _mask(
-    vocabulary: Vocabulary, inserts: bool, replaces: bool, operators: tuple[int, ...]
-) -> NDArray[np.bool_]:
+def _mask(vocabulary: Vocabulary, inserts: bool, replaces: bool, operators: tuple[int, ...]) -> NDArray[np.bool_]:
     import numpy as np
 
     tokens = np.ones(vocabulary.base_size, dtype=bool)

@@ -24,8 +24,8 @@ Begin = Callable[[Canvas, Sampler], Rollout]
 class BestRollout(Rollout):
     """A rollout that writes the best of several tries; after a caller's own action it goes on without them.
 
-    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again. `fits` says whether
-    the tokens of a filling may stand before what follows.
+    `guided` is the policy that the tries ask, where they are guided: what it has read need not be read again.
+    `fits` says whether the tokens of a filling may stand before what follows.
     """
 
     def __init__(

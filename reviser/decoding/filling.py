@@ -1,12 +1,12 @@
 """A search for the filling of a gap that best joins what stands behind it.
 
-Where a filling ends decides how well it joins. So every place where a run could have been ended is a possible end, not only the one
-where the model ends it. A possible end is priced by the model's reading from left to right: how likely the first tokens behind
-the gap are after it. The search writes a few fillings from the start. Then it keeps a part of the best one, writes the
-rest anew, and goes on with whichever is better.
+Where a filling ends decides how well it joins. So every place where a run could have been ended is a possible end,
+not only the one where the model ends it. A possible end is priced by the model's reading from left to right: how
+likely the first tokens behind the gap are after it. The search writes a few fillings from the start. Then it keeps
+a part of the best one, writes the rest anew, and goes on with whichever is better.
 
-The search itself runs no model. It is a generator that asks for actions (`Write`) and log-probabilities (`Read`), so one run here and
-a batch of many on a GPU take the same decisions.
+The search itself runs no model. It is a generator that asks for actions (`Write`) and log-probabilities (`Read`),
+so one run here and a batch of many on a GPU take the same decisions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ _CHUNK: Final = 16
 _PATIENCE: Final = 2
 # Possible ends of a chunk that are read on from, of those after which the first token is likeliest.
 _SHORTLIST: Final = 3
-# Tokens that are read first: an end after which they are less likely by so many nats than after the best is not read on from.
+# Tokens that are read first: an end after which they are less likely by so many nats than after the best is not read
+# on from.
 _GLANCE: Final = 5
 _BEHIND_BY: Final = 0.5
 # A filling of fewer tokens is taken only if the model ended it itself.
@@ -47,8 +48,8 @@ _LEAST: Final = 3
 # What a price gains if the model ended the filling itself, and loses with each token of it.
 _ENDED: Final = 0.05
 _LENGTH: Final = 0.001
-# A filling whose tokens are less likely on average than those of most text, read from left to right, loses this share of what is missing;
-# so does one whose first token hardly follows what stands before the gap.
+# A filling whose tokens are less likely on average than those of most text, read from left to right, loses this share
+# of what is missing; so does one whose first token hardly follows what stands before the gap.
 _TYPICAL: Final = -3.0
 _FIRST: Final = -5.0
 _UNLIKELY: Final = 0.25
@@ -70,7 +71,8 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Asks for log-probabilities of the `last` ids of a text; with a `token`, of that after each of the last ids instead."""
+    """Asks for log-probabilities of the `last` ids of a text; with a `token`, of that after each of the last ids
+    instead."""
 
     ids: list[int]
     last: int

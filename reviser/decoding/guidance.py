@@ -1,8 +1,9 @@
 """Guidance: tokens are preferred that what stands behind the gap makes likelier.
 
-A model that fills a gap has read both sides of it. Read from left to right, the same model knows only what stands before. By the rule
-of Bayes, a filling makes what follows likelier by as much as what follows makes the filling likelier. So the difference between the
-two log-probabilities of a token, times `GUIDANCE`, is added to its score. It is classifier-free guidance, as image models have it.
+A model that fills a gap has read both sides of it. Read from left to right, the same model knows only what stands
+before. By the rule of Bayes, a filling makes what follows likelier by as much as what follows makes the filling
+likelier. So the difference between the two log-probabilities of a token, times `GUIDANCE`, is added to its score.
+It is classifier-free guidance, as image models have it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ class Guided:
 
 
 def guided_scores(seeing: Scores, unseeing: NDArray[np.float32]) -> Scores:
-    """Scores of tokens from those of a model that has seen what follows and the log-probabilities of one that has not."""
+    """Scores of tokens from those of a model that has seen what follows and the log-probabilities of one that has
+    not."""
     finite = np.isfinite(seeing)
     if not finite.any():
         return seeing

@@ -1,7 +1,7 @@
 """A text read from left to right: how likely the model finds each token of it after those before.
 
-A run leaves the text in a history of inserts and moves. Read so, a text that was written in any order can be compared with
-another one.
+A run leaves the text in a history of inserts and moves. Read so, a text that was written in any order can be
+compared with another one.
 """
 
 from __future__ import annotations

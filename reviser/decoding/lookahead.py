@@ -67,17 +67,13 @@ class LookaheadPolicy:
     """A policy that looks ahead in another, and says Stop where that is best.
 
     It may be asked about any history, as other policies are: away from what it has looked at, it looks ahead anew.
-    After the first history that it is asked about at most `limit` actions follow, and a change that takes more than are left is
-    not begun, unless it takes more than the `horizon`. `ahead` counts how often the other policy was asked about what had not happened yet.
+    After the first history that it is asked about at most `limit` actions follow, and a change that takes more than
+    are left is not begun, unless it takes more than the `horizon`. `ahead` counts how often the other policy was
+    asked about what had not happened yet.
     """
 
     def __init__(
-        self,
-        policy: Policy,
-        margin: float = MARGIN,
-        *,
-        horizon: int = HORIZON,
-        limit: int | None = None,
+        self, policy: Policy, margin: float = MARGIN, *, horizon: int = HORIZON, limit: int | None = None
     ) -> None:
         if not 0 < margin <= MOST_MARGIN:
             raise ReviserError(f"sureness must be above 0 and at most {MOST_MARGIN:.0f}")
@@ -142,11 +138,7 @@ class LookaheadPolicy:
 
 
 def look_ahead(
-    policy: Policy,
-    history: Sequence[int],
-    canvas: Canvas,
-    first: Scores | None = None,
-    context: int | None = None,
+    policy: Policy, history: Sequence[int], canvas: Canvas, first: Scores | None = None, context: int | None = None
 ) -> Iterator[tuple[int, LookaheadStep, Scores]]:
     """The likeliest actions, one after the other, on a canvas of their own; Stop is the last.
 

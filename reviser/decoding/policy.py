@@ -39,10 +39,10 @@ class LoadedModel:
 class ModelPolicy:
     """Scores by a model that reads the history alone.
 
-    The decoder keeps what it has computed. Asked about another history, the policy rewinds it to what
-    the two share, so an undone action, a branch, or one more typed word cost only what differs.
-    `evaluated` counts the ids that went through the model. `digest` tells its weights from others, where it is known; given as a
-    function, it is worked out when it is asked for.
+    The decoder keeps what it has computed. Asked about another history, the policy rewinds it to what the two
+    share, so an undone action, a branch, or one more typed word cost only what differs. `evaluated` counts the ids
+    that went through the model. `digest` tells its weights from others, where it is known; given as a function, it
+    is worked out when it is asked for.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class ModelPolicy:
     def _go_to(self, history: Sequence[int]) -> None:
         """Read all ids of a history but the last.
 
-        At least that must go through the model by itself, or there are no scores to return. Reading many at once rounds a little
-        otherwise, and the same run asked for again finds all but the last id read already.
+        At least that must go through the model by itself, or there are no scores to return. Reading many at once
+        rounds a little otherwise, and the same run asked for again finds all but the last id read already.
         """
         shared = min(shared_length(self._seen, history), len(history) - 1)
         self._decoder.truncate(shared)

@@ -76,12 +76,7 @@ class Run:
     """
 
     def __init__(
-        self,
-        canvas: Canvas,
-        history: Sequence[int],
-        sampler: Sampler | None = None,
-        *,
-        max_actions: int = 256,
+        self, canvas: Canvas, history: Sequence[int], sampler: Sampler | None = None, *, max_actions: int = 256
     ) -> None:
         self.canvas = canvas
         self.history = list(history)
@@ -149,7 +144,8 @@ class Run:
 class Rollout(Run, Iterator[Step]):
     """Lets a policy act on a canvas, one action for each `next`, until the run is over.
 
-    Rules say what it may do. An action may be decided together with those that follow it: these are then done without asking the policy.
+    Rules say what it may do. An action may be decided together with those that follow it: these are then done
+    without asking the policy.
     """
 
     def __init__(
@@ -245,10 +241,6 @@ def seed(
     if draft is not None:
         history += [vocabulary.draft_id, *map(vocabulary.id, map(Insert, draft))]
     canvas = Canvas(
-        vocabulary,
-        [*prefix, *(draft or ()), *suffix],
-        prefix=len(prefix),
-        suffix=len(suffix),
-        max_length=max_length,
+        vocabulary, [*prefix, *(draft or ()), *suffix], prefix=len(prefix), suffix=len(suffix), max_length=max_length
     )
     return canvas, history

@@ -44,10 +44,10 @@ class Choice(NamedTuple):
 class Sampler:
     """Picks an id from logits: the mask first, then temperature, top-k, top-p and min-p.
 
-    Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which
-    move is chosen, and after a move whether another one follows. It does not change how likely the first move is: its
-    odds are `move_odds` times those that the model gives. A `move_temperature` of None means one temperature for all, and the
-    model's own odds, as in the paper. The same seed makes the same choices from the same logits.
+    Temperature 0 is greedy. Moves may have a lower temperature than text, `move_temperature`. It changes which move
+    is chosen, and after a move whether another one follows. It does not change how likely the first move is: its
+    odds are `move_odds` times those that the model gives. A `move_temperature` of None means one temperature for
+    all, and the model's own odds, as in the paper. The same seed makes the same choices from the same logits.
     """
 
     def __init__(

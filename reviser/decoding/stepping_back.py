@@ -1,13 +1,14 @@
 """Checked steps back: a run goes back to insert something only where the text reads as well with it.
 
-A step back is a move backward and what is changed there, up to the next move. Before the first of its actions is taken, all
-of them are chosen, as they would be anyway. Then the model reads the sentence that they change from left to right, as it was
-and as it would be. The step is made if the tokens from there on are about as likely on average as they were, and what stands
-behind it about as likely as without it. Else the run goes on as if no move backward had been possible.
+A step back is a move backward and what is changed there, up to the next move. Before the first of its actions is
+taken, all of them are chosen, as they would be anyway. Then the model reads the sentence that they change from left
+to right, as it was and as it would be. The step is made if the tokens from there on are about as likely on average
+as they were, and what stands behind it about as likely as without it. Else the run goes on as if no move backward
+had been possible.
 
-Small models know what they want to insert better than how many tokens back its place is. So what is inserted may be put a few tokens
-beside the place that the moves lead to: a sentence between two sentences, anything else where it reads best. From there the
-run goes straight back to the end.
+Small models know what they want to insert better than how many tokens back its place is. So what is inserted may be
+put a few tokens beside the place that the moves lead to: a sentence between two sentences, anything else where it
+reads best. From there the run goes straight back to the end.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ _LEAST_BEFORE: Final = 20
 _BEFORE: Final = 40
 # Tokens that are read behind it: to the end of their sentence, but so many at the most.
 _BEHIND: Final = 16
-# How much less likely a text may become by a step back, in nats: a token on average, and what stands behind it altogether. What
-# is inserted in training makes about as little difference to what stands behind it (`training.data.optional_pieces`). A phrase
-# may make less of a difference than a sentence: within a sentence it is easier to break something.
+# How much less likely a text may become by a step back, in nats: a token on average, and what stands behind it
+# altogether. What is inserted in training makes about as little difference to what stands behind it
+# (`training.data.optional_pieces`). A phrase may make less of a difference than a sentence: within a sentence it is
+# easier to break something.
 ON_AVERAGE: Final = 0.8
 BEHIND: Final = 2.5
 OF_PHRASES: Final = 0.4
@@ -96,9 +98,7 @@ class Comparing:
             sum(made[len(made) - shared :]) - sum(without[len(without) - shared :]),
         )
 
-    def insertions(
-        self, old: Sequence[int], piece: Sequence[int], places: Sequence[int]
-    ) -> list[Comparison]:
+    def insertions(self, old: Sequence[int], piece: Sequence[int], places: Sequence[int]) -> list[Comparison]:
         """Compare a text with what it would be with a piece in each of some places, all near each other."""
         start = self._sentence_start(old, min(places))
         end = self._sentence_end(old, max(places))
@@ -114,12 +114,11 @@ class Comparing:
             found.append(Comparison(on_average, gained, tolerance))
         return found
 
-    def places(
-        self, tokens: Sequence[int], piece: Sequence[int], at: int, room: range
-    ) -> list[int]:
+    def places(self, tokens: Sequence[int], piece: Sequence[int], at: int, room: range) -> list[int]:
         """Where in `room` a piece may be put that was written at `at`, the nearest place first.
 
-        What ends a sentence belongs between two sentences, if there is such a place nearby. A phrase is short, and within a sentence.
+        What ends a sentence belongs between two sentences, if there is such a place nearby. A phrase is short, and
+        within a sentence.
         """
         if self._ends_sentence(piece[-1]):
             nearby = range(-_BESIDE_FOR_SENTENCES, _BESIDE_FOR_SENTENCES + 1)
@@ -144,12 +143,11 @@ class Comparing:
         ]
 
     def _is_apart(self, tokens: Sequence[int], place: int, piece: Sequence[int]) -> bool:
-        """Whether a sentence that is put there begins like one and has room on both sides, and what follows begins one, too."""
+        """Whether a sentence that is put there begins like one and has room on both sides, and what follows begins
+        one, too."""
         if self._is_glued(tokens[:place], piece[0]) or self._goes_on(piece[0]):
             return False
-        return place >= len(tokens) or not (
-            self._is_glued(piece, tokens[place]) or self._goes_on(tokens[place])
-        )
+        return place >= len(tokens) or not (self._is_glued(piece, tokens[place]) or self._goes_on(tokens[place]))
 
     def _goes_on(self, token: int) -> bool:
         """Whether a token begins with a small letter or a mark that goes on, as within a sentence."""
@@ -157,7 +155,8 @@ class Comparing:
         return first.islower() or first in (",", ";", ":", ")")
 
     def _starts_within(self, before: Sequence[int], piece: Sequence[int]) -> bool:
-        """Whether a piece would start a sentence where none has ended: with a word such as "The" behind another word."""
+        """Whether a piece would start a sentence where none has ended: with a word such as "The" behind another
+        word."""
         if not before or not self._word(before[-1])[-1:].isalnum():
             return False
         text = b"".join(map(self._tokenizer.token_bytes, piece)).decode("utf-8", "ignore")
@@ -220,7 +219,8 @@ def _difference(old: Sequence[int], new: Sequence[int]) -> tuple[int, int]:
 class CheckedRollout(Rollout):
     """A rollout that makes a step back only if the text reads as well with it.
 
-    `made` and `refused` count steps back. What is chosen depends on the seed alone, as ever. The sampler's odds of moves are raised.
+    `made` and `refused` count steps back. What is chosen depends on the seed alone, as ever. The sampler's odds of
+    moves are raised.
     """
 
     def __init__(
@@ -240,9 +240,7 @@ class CheckedRollout(Rollout):
         vocabulary = policy.vocabulary
         reading = reading or left_to_right(policy)
         self._comparing = Comparing(reading, vocabulary.start_id, tokenizer)
-        self._backward = frozenset(
-            id for id, delta in zip(vocabulary.move_ids, MOVES, strict=True) if delta < 0
-        )
+        self._backward = frozenset(id for id, delta in zip(vocabulary.move_ids, MOVES, strict=True) if delta < 0)
         self.made = 0
         self.refused = 0
 
@@ -280,20 +278,14 @@ class CheckedRollout(Rollout):
         way = next(at for at, choice in enumerate(plan) if choice.id not in moves)
         piece = [choice.id for choice in plan[way:]]
         landed = imagined.cursor - len(piece)
-        if imagined.tokens[:landed] + piece + imagined.tokens[
-            imagined.cursor :
-        ] != imagined.tokens or (len(imagined.tokens) != len(tokens) + len(piece)):
+        if imagined.tokens[:landed] + piece + imagined.tokens[imagined.cursor :] != imagined.tokens or (
+            len(imagined.tokens) != len(tokens) + len(piece)
+        ):
             # It does not only insert: as it is, or not at all.
             return plan if self._comparing.compare(tokens, imagined.tokens).reads_as_well else None
-        places = self._comparing.places(
-            tokens, piece, landed, range(self.canvas.low, self.canvas.high)
-        )
+        places = self._comparing.places(tokens, piece, landed, range(self.canvas.low, self.canvas.high))
         found = self._comparing.insertions(tokens, piece, places) if places else []
-        fitting = [
-            (one.behind, place)
-            for one, place in zip(found, places, strict=True)
-            if one.reads_as_well
-        ]
+        fitting = [(one.behind, place) for one, place in zip(found, places, strict=True) if one.reads_as_well]
         if not fitting:
             return None
         vocabulary, place = self.canvas.vocabulary, max(fitting)[1]

@@ -34,14 +34,7 @@ Strategy = Callable[[Beginning, Sampler | None], Rollout]
 
 def plain(begun: Beginning, sampler: Sampler | None) -> Rollout:
     """A run that does what it draws."""
-    return Rollout(
-        begun.policy,
-        begun.canvas,
-        begun.history,
-        sampler,
-        rules=begun.rules,
-        max_actions=begun.max_actions,
-    )
+    return Rollout(begun.policy, begun.canvas, begun.history, sampler, rules=begun.rules, max_actions=begun.max_actions)
 
 
 @dataclass(frozen=True)
@@ -89,9 +82,7 @@ class BestOf:
             begun.canvas,
             begun.history,
             sampler,
-            lambda canvas, drawing: self.each(
-                replace(begun, policy=guided, canvas=canvas), drawing
-            ),
+            lambda canvas, drawing: self.each(replace(begun, policy=guided, canvas=canvas), drawing),
             self.reading,
             rules=begun.rules,
             guided=guided,

@@ -1,9 +1,9 @@
 """Suggestions: how a text probably goes on at a cursor, word by word, with the probability that it goes on so.
 
 A suggestion is read off the model's probabilities from left to right: moves are left out, and what is likeliest is
-written. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So the
-model is asked from that word's start on, and only tokens that agree with its letters count. The probability of a suggestion is the
-probability of all its words together, given what is typed, and that its last word ends there.
+written. The word before the cursor may be unfinished, and its letters are seldom tokens of the finished word. So
+the model is asked from that word's start on, and only tokens that agree with its letters count. The probability of
+a suggestion is the probability of all its words together, given what is typed, and that its last word ends there.
 """
 
 from __future__ import annotations
@@ -45,10 +45,7 @@ class _Tokens:
     """The tokens of a tokenizer, sorted by their bytes, and what they begin with."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        texts = [
-            b"" if token in tokenizer.markers else tokenizer.token_bytes(token)
-            for token in range(tokenizer.size)
-        ]
+        texts = [b"" if token in tokenizer.markers else tokenizer.token_bytes(token) for token in range(tokenizer.size)]
         self.ids = {text: token for token, text in enumerate(texts) if text}
         self._order = np.array(sorted(range(len(texts)), key=texts.__getitem__))
         self._sorted = [texts[token] for token in self._order]
@@ -122,22 +119,19 @@ class Suggester:
     ) -> Iterator[Suggestion]:
         """Up to `count` suggestions after `begun`, likeliest first word first, each of so many tokens at the most.
 
-        `history` and `canvas` end where `begun` begins; `opens` says what begins there. A suggestion ends with its line, where it is less likely than `least`,
-        and where `goes_on`, told what is written so far after each token, says so.
+        `history` and `canvas` end where `begun` begins; `opens` says what begins there. A suggestion ends with its
+        line, where it is less likely than `least`, and where `goes_on`, told what is written so far after each
+        token, says so.
         """
         floor = math.log(max(least, _NEXT_TO_NOTHING))
         for path in self._beginnings(history, canvas, begun, count, opens):
             if path.chance < floor:
                 break
-            found = self._follow(
-                history, canvas, path, len(begun.encode("utf-8", "replace")), tokens, floor, goes_on
-            )
+            found = self._follow(history, canvas, path, len(begun.encode("utf-8", "replace")), tokens, floor, goes_on)
             if found.pieces:
                 yield found
 
-    def _chances(
-        self, history: Sequence[int], canvas: Canvas, ids: Sequence[int]
-    ) -> NDArray[np.float64] | None:
+    def _chances(self, history: Sequence[int], canvas: Canvas, ids: Sequence[int]) -> NDArray[np.float64] | None:
         """The log-probabilities of tokens after `ids`, and as the last that of Stop."""
         scores = self._policy.scores([*history, *ids], canvas)
         return None if scores is None else self._normalised(scores)
@@ -155,17 +149,12 @@ class Suggester:
         return chosen - math.log(np.exp(chosen).sum())
 
     def _beginnings(
-        self,
-        history: Sequence[int],
-        canvas: Canvas,
-        given: str,
-        count: int,
-        opens: Opens | None,
+        self, history: Sequence[int], canvas: Canvas, given: str, count: int, opens: Opens | None
     ) -> list[_Path]:
         """The likeliest ways to write what is given and go on, with their probabilities if it is given.
 
-        The likeliest tokens that what is given begins with are followed one by one. At each place, one token may say all
-        the rest and more; behind the last, anything may come.
+        The likeliest tokens that what is given begins with are followed one by one. At each place, one token may
+        say all the rest and more; behind the last, anything may come.
         """
         total = -math.inf
         found: list[_Path] = []
@@ -257,10 +246,7 @@ class Suggester:
 
 def _highest(chances: NDArray[np.float64], count: int) -> list[int]:
     """The places of the highest probabilities, highest first."""
-    if count < len(chances):
-        places = np.argpartition(-chances, count)[:count]
-    else:
-        places = np.arange(len(chances))
+    places = np.argpartition(-chances, count)[:count] if count < len(chances) else np.arange(len(chances))
     found: list[int] = places[np.argsort(-chances[places], kind="stable")].tolist()
     return found
 

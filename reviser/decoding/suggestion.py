@@ -1,4 +1,5 @@
-"""What a suggestion is, when it is worth showing, and which word at a cursor it may finish. Nothing here needs a model."""
+"""What a suggestion is, when it is worth showing, and which word at a cursor it may finish. Nothing here needs a
+model."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Suggestion:
 
 
 def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) -> bool:
-    """Whether a suggestion saves more than it disturbs: two words, or some letters of one; two letters, if it was asked for.
+    """Whether a suggestion saves more than it disturbs: two words, or some letters of one; two letters, if it was
+    asked for.
 
     `after_letter` says whether it follows a letter, so that it may be the rest of a word.
     """
@@ -67,7 +69,8 @@ def is_worth_showing(text: str, after_letter: bool, *, invoked: bool = False) ->
 
 
 def ends_too_soon(text: str, behind: str) -> bool:
-    """Whether a suggestion ends its sentence, or puts a mark, though the line goes on in that sentence with `behind`."""
+    """Whether a suggestion ends its sentence, or puts a mark, though the line goes on in that sentence with
+    `behind`."""
     following = behind.lstrip()[:1]
     if following.islower() or following.isdigit():
         return _SENTENCE_END.search(text) is not None

@@ -68,10 +68,7 @@ def run_batch(model: Reviser, runs: Sequence[Run]) -> Iterator[tuple[int, Step]]
     device = model.cos.device
     cache = model.new_cache(batch=len(active))
     counts = [len(runs[number].history) for number in active]
-    padded = [
-        runs[n].history + [0] * (max(counts) - count)
-        for n, count in zip(active, counts, strict=True)
-    ]
+    padded = [runs[n].history + [0] * (max(counts) - count) for n, count in zip(active, counts, strict=True)]
     logits = model.prefill(torch.tensor(padded, device=device), cache, counts=counts)
     while True:
         scores = to_scores(logits)

@@ -50,19 +50,11 @@ class Follower:
         body = _after_start(vocabulary, prompt)
         seeded = _leading_inserts(vocabulary, body) if prefix is None else prefix + suffix
         if not 0 <= suffix <= seeded <= _leading_inserts(vocabulary, body):
-            raise ReviserError(
-                "the prompt does not start with as many tokens as are to be protected"
-            )
+            raise ReviserError("the prompt does not start with as many tokens as are to be protected")
         back = [vocabulary.id(move) for move in vocabulary.moves(-suffix)]
         if body[seeded : seeded + len(back)] != back:
             raise ReviserError("the prompt does not move the cursor back before its suffix")
-        self.canvas = Canvas(
-            vocabulary,
-            body[:seeded],
-            prefix=seeded - suffix,
-            suffix=suffix,
-            max_length=max_length,
-        )
+        self.canvas = Canvas(vocabulary, body[:seeded], prefix=seeded - suffix, suffix=suffix, max_length=max_length)
         self.take(body[seeded + len(back) :])
 
     def take(self, ids: Iterable[int]) -> None:

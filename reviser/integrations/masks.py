@@ -21,14 +21,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.integrations.following import Follower, exported_vocabulary
 from reviser.integrations.vllm import VllmMask, VllmRequestMask
 
-__all__ = [
-    "Follower",
-    "LlamaCppMask",
-    "TransformersMask",
-    "VllmMask",
-    "VllmRequestMask",
-    "exported_vocabulary",
-]
+__all__ = ["Follower", "LlamaCppMask", "TransformersMask", "VllmMask", "VllmRequestMask", "exported_vocabulary"]
 
 
 def _masked(scores: Tensor, masks: Sequence[NDArray[np.bool_]]) -> Tensor:
@@ -65,8 +58,7 @@ class TransformersMask:
         else:
             if not torch.equal(input_ids[:, :-1], self._seen):
                 raise ReviserError(
-                    "the rows are not those of the last step: make a new mask for each generate, "
-                    "and use no beam search"
+                    "the rows are not those of the last step: make a new mask for each generate, and use no beam search"
                 )
             for follower, id in zip(self._followers, input_ids[:, -1].tolist(), strict=True):
                 follower.take([id])
@@ -76,9 +68,7 @@ class TransformersMask:
     def _start(self, rows: list[list[int]]) -> list[Follower]:
         given = self._prefix
         prefixes = list(given) if isinstance(given, Sequence) else [given] * len(rows)
-        return [
-            self._follow(row, prefix=prefix) for row, prefix in zip(rows, prefixes, strict=True)
-        ]
+        return [self._follow(row, prefix=prefix) for row, prefix in zip(rows, prefixes, strict=True)]
 
 
 class LlamaCppMask:
@@ -88,22 +78,13 @@ class LlamaCppMask:
     """
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        *,
-        prefix: int | None = None,
-        suffix: int = 0,
-        max_length: int | None = None,
+        self, vocabulary: Vocabulary, *, prefix: int | None = None, suffix: int = 0, max_length: int | None = None
     ) -> None:
-        self._follow = partial(
-            Follower, vocabulary, prefix=prefix, suffix=suffix, max_length=max_length
-        )
+        self._follow = partial(Follower, vocabulary, prefix=prefix, suffix=suffix, max_length=max_length)
         self._follower: Follower | None = None
         self._seen = 0
 
-    def __call__(
-        self, input_ids: NDArray[np.intc], scores: NDArray[np.single]
-    ) -> NDArray[np.single]:
+    def __call__(self, input_ids: NDArray[np.intc], scores: NDArray[np.single]) -> NDArray[np.single]:
         if self._follower is None:
             self._follower = self._follow(input_ids.tolist())
         else:

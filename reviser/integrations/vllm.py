@@ -3,10 +3,11 @@
 vLLM has two model runners, each with an interface of its own, and chooses between them by itself. `VllmMask` is a
 processor for both: the runner says which by how it makes one.
 
-The first runner keeps a batch of requests that come, go and change places, and tells a processor so before each step
-(`update_state`); then it hands over the scores of the whole batch (`apply`). `RowMask` keeps five numbers for
-each request: cursor, length, the two protected ends and the greatest length. All that the mask asks follows from them,
-so the mask of a batch is a few comparisons of tensors, whatever the number of requests. The second runner: `vllm_slots`.
+The first runner keeps a batch of requests that come, go and change places, and tells a processor so before each
+step (`update_state`); then it hands over the scores of the whole batch (`apply`). `RowMask` keeps five numbers for
+each request: cursor, length, the two protected ends and the greatest length. All that the mask asks follows from
+them, so the mask of a batch is a few comparisons of tensors, whatever the number of requests. The second runner:
+`vllm_slots`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,10 @@ from reviser.decoding.batch.validity import NEVER, Rules
 from reviser.integrations.following import Follower, exported_vocabulary
 from reviser.integrations.vllm_slots import SlotMask
 
-# vLLM accepts subclasses of its own classes alone, of one for each runner; older versions have the first runner only, and
-# without vLLM nobody asks.
+# vLLM accepts subclasses of its own classes alone, of one for each runner; older versions have the first runner only,
+# and without vLLM nobody asks.
 try:
-    from vllm.v1.sample.logits_processor import (  # type: ignore[import-not-found]
-        LogitsProcessor as _FirstRunners,
-    )
+    from vllm.v1.sample.logits_processor import LogitsProcessor as _FirstRunners  # type: ignore[import-not-found]
 except ImportError:
 
     class _FirstRunners:  # type: ignore[no-redef]
@@ -39,9 +38,7 @@ except ImportError:
 
 
 try:
-    from vllm.v1.worker.gpu.sample.logits_processor import (  # type: ignore[import-not-found]
-        LogitsProcessor as _SecondRunners,
-    )
+    from vllm.v1.worker.gpu.sample.logits_processor import LogitsProcessor as _SecondRunners  # type: ignore[import-not-found]
 except ImportError:
 
     class _SecondRunners:  # type: ignore[no-redef]
@@ -55,22 +52,13 @@ class VllmRequestMask:
     """A logits processor for one request of vLLM: called with prompt ids, output ids and scores."""
 
     def __init__(
-        self,
-        vocabulary: Vocabulary,
-        *,
-        prefix: int | None = None,
-        suffix: int = 0,
-        max_length: int | None = None,
+        self, vocabulary: Vocabulary, *, prefix: int | None = None, suffix: int = 0, max_length: int | None = None
     ) -> None:
-        self._follow = partial(
-            Follower, vocabulary, prefix=prefix, suffix=suffix, max_length=max_length
-        )
+        self._follow = partial(Follower, vocabulary, prefix=prefix, suffix=suffix, max_length=max_length)
         self._follower: Follower | None = None
         self._seen = 0
 
-    def __call__(
-        self, prompt_token_ids: Sequence[int], output_token_ids: Sequence[int], logits: Tensor
-    ) -> Tensor:
+    def __call__(self, prompt_token_ids: Sequence[int], output_token_ids: Sequence[int], logits: Tensor) -> Tensor:
         if self._follower is None:
             self._follower = self._follow(prompt_token_ids)
         self._follower.take(output_token_ids[self._seen :])
@@ -128,9 +116,7 @@ class _Request:
 class RowMask:
     """Masks a batch whose requests come, go and change places."""
 
-    def __init__(
-        self, vllm_config: Any, device: torch.device, is_pin_memory: bool, vocabulary: Vocabulary
-    ) -> None:
+    def __init__(self, vllm_config: Any, device: torch.device, is_pin_memory: bool, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         scheduling = getattr(vllm_config, "scheduler_config", None)
         if getattr(scheduling, "async_scheduling", False):
@@ -175,9 +161,7 @@ class RowMask:
         requests = [self._requests[row] for row in rows]
         for request in requests:
             self._follow(request)
-        numbers = torch.tensor(
-            [[row, *request.room] for row, request in zip(rows, requests, strict=True)]
-        )
+        numbers = torch.tensor([[row, *request.room] for row, request in zip(rows, requests, strict=True)])
         if self._pinned:
             numbers = numbers.pin_memory()
         places, before, behind, room = numbers.to(logits.device, non_blocking=True).T
@@ -220,9 +204,7 @@ class VllmMask(_FirstRunners, _SecondRunners):  # type: ignore[misc]
     of its sampling parameters.
     """
 
-    def __init__(
-        self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None
-    ) -> None:
+    def __init__(self, vllm_config: Any, device_or_states: Any, is_pin_memory: bool | None = None) -> None:
         """The first runner gives a device and whether memory is pinned, the second its table of requests."""
         self.vocabulary = exported_vocabulary(vllm_config.model_config.hf_config)
         self._rows: RowMask | None = None

@@ -49,12 +49,7 @@ class SlotMask:
         suffix = options.get("suffix", 0)
         # No history has more tokens than the table is wide: such a request is found to be wrong anyway.
         back = self._vocabulary.moves(-min(suffix, self._states.all_token_ids.gpu.shape[1]))
-        self._new[slot] = (
-            options.get("prefix", _UNSAID),
-            suffix,
-            len(back),
-            options.get("max_length", NEVER),
-        )
+        self._new[slot] = (options.get("prefix", _UNSAID), suffix, len(back), options.get("max_length", NEVER))
 
     def flush(self) -> None:
         """Tell the device about new requests, before the step that reads them."""
@@ -91,9 +86,7 @@ class SlotMask:
         end, stopped = _first(body & (ids == self._vocabulary.stop_id), lengths)
         body &= at < end[:, None]
         ids = ids.clamp(0, self._vocabulary.size - 1)
-        operator, _ = _first(
-            body & (ids >= self._vocabulary.base_size), torch.minimum(end, lengths)
-        )
+        operator, _ = _first(body & (ids >= self._vocabulary.base_size), torch.minimum(end, lengths))
         leading = operator - start - 1
         seeded = torch.where(prefix == _UNSAID, leading, prefix + suffix)
         low = seeded - suffix
@@ -109,9 +102,7 @@ class SlotMask:
         behind = length - growths - suffix[:, None] - (cursor - steps)
         fits = most[:, None] - (length - growths)
         possible = (
-            (self._rules.left[ids] <= before)
-            & (self._rules.right[ids] <= behind)
-            & (self._rules.growth[ids] <= fits)
+            (self._rules.left[ids] <= before) & (self._rules.right[ids] <= behind) & (self._rules.growth[ids] <= fits)
         )
         wrong = (acting & ~possible).any(1) | ~started
         wrong |= (suffix > seeded) | (seeded > leading) | (seeded > most)

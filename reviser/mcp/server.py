@@ -87,9 +87,7 @@ class Workspace:
             raise refusal
         return target
 
-    def open(
-        self, path: str, protect: Sequence[tuple[int, int]], encoding: str | None = None
-    ) -> OpenDocument:
+    def open(self, path: str, protect: Sequence[tuple[int, int]], encoding: str | None = None) -> OpenDocument:
         target = self.locate(path)
         if target in self.documents:
             raise ReviserError(f"{path} is open already; close it to read it anew")
@@ -113,9 +111,7 @@ class Workspace:
     def act(self, path: str, actions: Sequence[Mapping[str, Any]]) -> str:
         """Carry out actions, all or none; returns a diff of what they changed."""
         if len(actions) > MOST_ACTIONS:
-            raise ReviserError(
-                f"{counted(len(actions), 'action')} are more than the {MOST_ACTIONS} of a call"
-            )
+            raise ReviserError(f"{counted(len(actions), 'action')} are more than the {MOST_ACTIONS} of a call")
         written = sum(len(action["text"]) for action in actions if _has_text(action))
         if written > LARGEST:
             raise ReviserError(f"the actions write more than {LARGEST // 2**20} MB")
@@ -199,16 +195,10 @@ def make_server(folders: Sequence[Path]) -> MCPServer[Any]:
     """The server for documents in these folders."""
     workspace = Workspace.of(folders)
     calls = Calls(workspace)
-    server: MCPServer[Any] = MCPServer(
-        "reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
+    server: MCPServer[Any] = MCPServer("reviser", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
 
     @server.tool(name="open")
-    async def open_(
-        path: str,
-        protect_lines: list[tuple[int, int]] | None = None,
-        encoding: str | None = None,
-    ) -> str:
+    async def open_(path: str, protect_lines: list[tuple[int, int]] | None = None, encoding: str | None = None) -> str:
         """Open a text file for editing. Lines of `protect_lines`, pairs of first and last line, cannot be changed.
 
         The file's bytes tell its encoding unless `encoding` does; it is written in the same one.

@@ -13,22 +13,9 @@ if TYPE_CHECKING:
     from reviser.model.conditioning import CanvasBatch
     from reviser.model.decoder import Reviser, resize_vocabulary
 
-__all__ = [
-    "CanvasBatch",
-    "KVCache",
-    "ModelConfig",
-    "Reviser",
-    "preset",
-    "preset_names",
-    "resize_vocabulary",
-]
+__all__ = ["CanvasBatch", "KVCache", "ModelConfig", "Reviser", "preset", "preset_names", "resize_vocabulary"]
 
-_HOMES = {
-    "CanvasBatch": "conditioning",
-    "KVCache": "cache",
-    "Reviser": "decoder",
-    "resize_vocabulary": "decoder",
-}
+_HOMES = {"CanvasBatch": "conditioning", "KVCache": "cache", "Reviser": "decoder", "resize_vocabulary": "decoder"}
 
 
 def __getattr__(name: str) -> Any:

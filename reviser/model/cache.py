@@ -76,9 +76,7 @@ class KVCache:
         device: torch.device | str = "cpu",
     ) -> None:
         if not 1 <= capacity <= config.context:
-            raise ValueError(
-                f"A cache for this model holds 1 to {config.context} ids, not {capacity}."
-            )
+            raise ValueError(f"A cache for this model holds 1 to {config.context} ids, not {capacity}.")
         self.capacity = capacity
         self.lengths = [0] * batch
         shape = (batch, config.kv_heads, capacity, config.head_dim)

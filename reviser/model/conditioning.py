@@ -35,11 +35,7 @@ class CanvasBatch:
     lengths: Tensor
 
     @classmethod
-    def pack(
-        cls,
-        rows: Sequence[Sequence[Sequence[int]]],
-        device: torch.device | str = "cpu",
-    ) -> "CanvasBatch":
+    def pack(cls, rows: Sequence[Sequence[Sequence[int]]], device: torch.device | str = "cpu") -> "CanvasBatch":
         """Pad nested lists: for each history row, for each of its ids, the canvas after it."""
         steps = max(len(row) for row in rows)
         longest = max((len(canvas) for row in rows for canvas in row), default=0)
@@ -75,10 +71,7 @@ class CanvasView:
         pieces = [
             checkpoint(self._read, *piece, use_reentrant=False, preserve_rng_state=False)
             for piece in zip(
-                queries.chunk(chunks, dim=1),
-                tokens.chunk(chunks, dim=1),
-                lengths.chunk(chunks, dim=1),
-                strict=True,
+                queries.chunk(chunks, dim=1), tokens.chunk(chunks, dim=1), lengths.chunk(chunks, dim=1), strict=True
             )
         ]
         return torch.cat(pieces, dim=1)

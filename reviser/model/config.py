@@ -55,9 +55,7 @@ class ModelConfig:
     @property
     def pools_canvas(self) -> bool:
         """Whether the canvas is pooled into one vector at each step."""
-        return self.canvas_input != "none" or (
-            self.cross_layers > 0 and self.cross_memory == "pooled"
-        )
+        return self.canvas_input != "none" or (self.cross_layers > 0 and self.cross_memory == "pooled")
 
     @property
     def uses_canvas(self) -> bool:
@@ -133,9 +131,7 @@ def _check_values(config: ModelConfig) -> None:
     if config.head_dim % 2:
         raise ValueError(f"Rotary positions need an even head size, not {config.head_dim}.")
     if config.heads % config.kv_heads:
-        raise ValueError(
-            f"{config.heads} heads do not divide into {config.kv_heads} key/value heads."
-        )
+        raise ValueError(f"{config.heads} heads do not divide into {config.kv_heads} key/value heads.")
     # These comparisons are false for what is not a number.
     if not 0 < config.norm_eps <= 1:
         raise ValueError(f"norm_eps must be above 0 and at most 1, not {config.norm_eps}.")
@@ -144,13 +140,9 @@ def _check_values(config: ModelConfig) -> None:
     if not 0 <= config.dropout < 1:
         raise ValueError(f"dropout must be in [0, 1), not {config.dropout}.")
     if not 0 <= config.cross_layers <= config.layers:
-        raise ValueError(
-            f"cross_layers must be in [0, {config.layers}], not {config.cross_layers}."
-        )
+        raise ValueError(f"cross_layers must be in [0, {config.layers}], not {config.cross_layers}.")
     if config.cursor_id is not None and not 0 <= config.cursor_id < config.vocab_size:
-        raise ValueError(
-            f"cursor_id {config.cursor_id} is outside the vocabulary of {config.vocab_size} ids."
-        )
+        raise ValueError(f"cursor_id {config.cursor_id} is outside the vocabulary of {config.vocab_size} ids.")
 
 
 _PRESETS: Final[Mapping[str, ModelConfig]] = MappingProxyType(
@@ -210,15 +202,7 @@ _PRESETS: Final[Mapping[str, ModelConfig]] = MappingProxyType(
             cursor_id=50257,
         ),
         "tiny": ModelConfig(
-            kind="llama",
-            vocab_size=128,
-            layers=2,
-            width=32,
-            heads=4,
-            kv_heads=2,
-            ff=64,
-            context=128,
-            canvas_length=128,
+            kind="llama", vocab_size=128, layers=2, width=32, heads=4, kv_heads=2, ff=64, context=128, canvas_length=128
         ),
         "tiny-paper": ModelConfig(
             kind="paper",

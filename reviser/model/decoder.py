@@ -106,9 +106,7 @@ class Attention(nn.Module):
         self.v = nn.Linear(config.width, kv_width, bias=False)
         self.o = nn.Linear(config.width, config.width, bias=False)
 
-    def forward(
-        self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None
-    ) -> Tensor:
+    def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], span: Span, cache: KVCache | None) -> Tensor:
         if span.histories is not None:
             from reviser.model.kernels.packed import packed_attention
 
@@ -118,9 +116,7 @@ class Attention(nn.Module):
             found: Tensor = self.o(packed_attention(qkv, rope, span.histories, heads, kv_heads))
             return found
         by_head = (*x.shape[:2], -1, self.head_dim)
-        q, k, v = (
-            part.view(by_head).transpose(1, 2) for part in _project(x, self.q, self.k, self.v)
-        )
+        q, k, v = (part.view(by_head).transpose(1, 2) for part in _project(x, self.q, self.k, self.v))
         q, k = rotate(q, *rope), rotate(k, *rope)
         if cache is not None:
             k, v = cache.write(self.layer, k, v, span)
@@ -305,9 +301,7 @@ class Reviser(nn.Module):
         """
         if cache is None:
             if ids.shape[1] > self.config.context:
-                raise ValueError(
-                    f"A history of {ids.shape[1]} ids exceeds the context of {self.config.context}."
-                )
+                raise ValueError(f"A history of {ids.shape[1]} ids exceeds the context of {self.config.context}.")
             return self._trunk(ids, fresh_span(ids.shape[1], ids.device), None, canvas)
         counts = [ids.shape[1]] * ids.shape[0] if counts is None else list(counts)
         rows_match = ids.shape[0] == len(counts) == cache.batch
@@ -326,9 +320,7 @@ class Reviser(nn.Module):
         kernels = fits and has_kernels(ids.device)
         return self._trunk(ids, packed_span(positions, kernels), None, None)
 
-    def _trunk(
-        self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None
-    ) -> Tensor:
+    def _trunk(self, ids: Tensor, span: Span, cache: KVCache | None, canvas: CanvasBatch | None) -> Tensor:
         if cache is not None and torch.is_grad_enabled():
             raise RuntimeError("A cached pass has no gradients: run it under torch.no_grad().")
         x: Tensor = self.embedding(ids)
@@ -373,8 +365,7 @@ class Reviser(nn.Module):
             raise ValueError("This model is conditioned on the canvas: pass one for each id.")
         if canvas.tokens.shape[:2] != ids.shape:
             raise ValueError(
-                f"Canvases of shape {tuple(canvas.tokens.shape)} do not match ids of shape "
-                f"{tuple(ids.shape)}."
+                f"Canvases of shape {tuple(canvas.tokens.shape)} do not match ids of shape {tuple(ids.shape)}."
             )
         return self.canvas.view(canvas, self.embedding)
 
@@ -398,12 +389,7 @@ class Reviser(nn.Module):
 
     @torch.no_grad()
     def prefill(
-        self,
-        ids: Tensor,
-        cache: KVCache,
-        *,
-        canvas: CanvasBatch | None = None,
-        counts: Sequence[int] | None = None,
+        self, ids: Tensor, cache: KVCache, *, canvas: CanvasBatch | None = None, counts: Sequence[int] | None = None
     ) -> Tensor:
         """Take in ids (rows, ids) and score the action after each row's last: (rows, vocab)."""
         states = self.hidden(ids, cache=cache, canvas=canvas, counts=counts)
@@ -420,12 +406,7 @@ class Reviser(nn.Module):
 
     @torch.no_grad()
     def decode_static(
-        self,
-        ids: Tensor,
-        positions: Tensor,
-        cache: KVCache,
-        *,
-        canvas: CanvasBatch | None = None,
+        self, ids: Tensor, positions: Tensor, cache: KVCache, *, canvas: CanvasBatch | None = None
     ) -> Tensor:
         """`decode` in shapes that never change, to be compiled once and replayed.
 

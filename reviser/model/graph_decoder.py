@@ -1,8 +1,8 @@
 """One history on a GPU: a step of the model in shapes that never change, recorded once and replayed.
 
-At one id a step a GPU waits for the host, which starts some hundred kernels. A recorded graph starts them all at once. The
-step attends over a window of slots under a mask; one graph is recorded for each window that a history grows into. On
-another device the same step runs without a graph.
+At one id a step a GPU waits for the host, which starts some hundred kernels. A recorded graph starts them all at
+once. The step attends over a window of slots under a mask; one graph is recorded for each window that a history
+grows into. On another device the same step runs without a graph.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ class GraphDecoder(TorchDecoder):
         return scores
 
     def _step(self, window: int) -> None:
-        logits: Tensor = self._model.decode_static(
-            self._id, self._position, self._cache.first(1, window)
-        )
+        logits: Tensor = self._model.decode_static(self._id, self._position, self._cache.first(1, window))
         self._scores.copy_(logits[0])
 
     def _record(self, window: int) -> torch.cuda.CUDAGraph:

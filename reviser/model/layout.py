@@ -79,9 +79,7 @@ def matrix_shapes(config: ModelConfig) -> dict[str, tuple[int, int]]:
         block |= {"mlp.gate": (ff, width), "mlp.up": (ff, width), "mlp.down": (width, ff)}
     tables = TABLES[:1] if config.tied else TABLES
     return dict.fromkeys(tables, (config.vocab_size, width)) | {
-        f"blocks.{layer}.{part}.weight": shape
-        for layer in range(config.layers)
-        for part, shape in block.items()
+        f"blocks.{layer}.{part}.weight": shape for layer in range(config.layers) for part, shape in block.items()
     }
 
 
@@ -109,9 +107,7 @@ def _canvas_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     if not config.uses_canvas:
         return {}
     square = (config.width, config.width)
-    shapes: dict[str, tuple[int, ...]] = {
-        "canvas.positions.weight": (config.canvas_length, config.width)
-    }
+    shapes: dict[str, tuple[int, ...]] = {"canvas.positions.weight": (config.canvas_length, config.width)}
     if config.pools_canvas:
         shapes["canvas.query"] = (config.width,)
     if config.canvas_input == "linear":

@@ -33,21 +33,14 @@ _CHUNK: Final = 256
 # Steps of the scale and of the minimum that are tried around the obvious ones. A scale a little too
 # small clips the outermost weights and serves all others better.
 _QUICK: Final = ((0, 0), (-1, 0), (1, 0))
-_THOROUGH: Final = tuple(
-    (scale, minimum) for minimum in (0, -1, 1) for scale in (0, -1, 1, -2, 2, -4, -7)
-)
+_THOROUGH: Final = tuple((scale, minimum) for minimum in (0, -1, 1) for scale in (0, -1, 1, -2, 2, -4, -7))
 
 
 Attempt = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
 def attempt(
-    groups: Tensor,
-    high: Tensor,
-    row_scales: Tensor,
-    row_minima: Tensor,
-    first_minimum: Tensor,
-    steps: Tensor,
+    groups: Tensor, high: Tensor, row_scales: Tensor, row_minima: Tensor, first_minimum: Tensor, steps: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Scales and minima so many `steps` from the obvious ones, and the error of each group with them."""
     minimum = (first_minimum + steps[1]).clamp(0, 255)
@@ -208,17 +201,12 @@ def quantise_model(
 def dequantise_model(config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """A state dict of full-precision weights, as `Reviser.load_state_dict` takes it."""
     names = matrix_shapes(config)
-    state = {
-        name: dequantise(parts_of(tensors, name), columns).contiguous()
-        for name, (_, columns) in names.items()
-    }
+    state = {name: dequantise(parts_of(tensors, name), columns).contiguous() for name, (_, columns) in names.items()}
     plain = (name for name in tensors if name.rpartition(".")[0] not in names)
     return state | {name: tensors[name] for name in plain}
 
 
-def save_quantised(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
-) -> None:
+def save_quantised(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
     from safetensors.torch import save_file
 
     save_file(dict(tensors), path, metadata=dict(metadata or {}))

@@ -1,6 +1,7 @@
 """What a model says of the next id: scores of all ids, or log-probabilities of those that are asked about.
 
-Decoders give both, natively and in torch. What writes asks one history for scores; what reads texts asks rows of them for outlooks.
+Decoders give both, natively and in torch. What writes asks one history for scores; what reads texts asks rows of
+them for outlooks.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Scores = NDArray[np.float32]
 class Outlook(NamedTuple):
     """What the model's scores say of the next id, as log-probabilities.
 
-    `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens that may be
-    written, with their probabilities. `asked` are those of further ids that were asked about.
+    `expected` is the probability of the id that was proposed. `first` and `second` are the two likeliest tokens
+    that may be written, with their probabilities. `asked` are those of further ids that were asked about.
     """
 
     expected: float
@@ -110,8 +111,9 @@ class Rows(Protocol):
     ) -> list[list[Outlook]]:
         """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
 
-        An outlook also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number of the place
-        among the expected ones. Where the expected id has a log-probability of `enough`, the outlook may leave out rare tokens.
+        An outlook also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number
+        of the place among the expected ones. Where the expected id has a log-probability of `enough`, the outlook
+        may leave out rare tokens.
         """
 
     def truncate(self, row: int, length: int) -> None:

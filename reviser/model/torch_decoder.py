@@ -1,4 +1,5 @@
-"""The model in torch as a decoder: works wherever torch does, and reads many texts together, which is quick on a GPU."""
+"""The model in torch as a decoder: works wherever torch does, and reads many texts together, which is quick on a
+GPU."""
 
 from __future__ import annotations
 
@@ -79,9 +80,7 @@ class TorchRows:
         order = sorted(range(len(rows)), key=lambda number: len(self._texts[rows[number]]))
         for at in range(0, len(order), _ROWS):
             numbers = order[at : at + _ROWS]
-            wanted = self._last_states(
-                [(self._texts[rows[number]], len(expected[number])) for number in numbers]
-            )
+            wanted = self._last_states([(self._texts[rows[number]], len(expected[number])) for number in numbers])
             proposed = [id for number in numbers for id in expected[number]]
             more = [
                 asked[number].get(place, ()) if asked else ()
@@ -96,9 +95,7 @@ class TorchRows:
     def truncate(self, row: int, length: int) -> None:
         text = self._texts[row]
         if not 0 <= length <= len(text):
-            raise ReviserError(
-                f"{len(text)} ids were read into the row: they cannot be cut to {length}"
-            )
+            raise ReviserError(f"{len(text)} ids were read into the row: they cannot be cut to {length}")
         del text[length:]
         if row in self._decoders:
             decoder = self._decoders[row]
@@ -135,17 +132,11 @@ class TorchRows:
         longest = max(len(text) for text, _ in texts)
         padded = [text + [0] * (longest - len(text)) for text, _ in texts]
         hidden = self._model.hidden(torch.tensor(padded, device=self._model.cos.device))
-        last = [
-            hidden[row, len(text) - count : len(text)] for row, (text, count) in enumerate(texts)
-        ]
+        last = [hidden[row, len(text) - count : len(text)] for row, (text, count) in enumerate(texts)]
         return torch.cat(last)
 
     def _outlooks(
-        self,
-        hidden: Tensor,
-        expected: Sequence[int],
-        asked: Sequence[Sequence[int]],
-        choices: Choices,
+        self, hidden: Tensor, expected: Sequence[int], asked: Sequence[Sequence[int]], choices: Choices
     ) -> list[Outlook]:
         vocabulary = choices.vocabulary
         insertable = torch.tensor(choices.insertable, device=hidden.device)

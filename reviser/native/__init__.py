@@ -1,15 +1,15 @@
 """Fast decoding on the processor: a step of the model as one call into a small C library.
 
 `NativeDecoder` keeps one history, with the model's weights in 4, 8 or 32 bits. `NativeBatch` keeps several on the
-weights of a decoder. `make_decoder(model)` gives the fastest decoder that this machine and this model allow, which without the library, or on
-another device than the processor, is the model itself.
+weights of a decoder. `make_decoder(model)` gives the fastest decoder that this machine and this model allow, which
+without the library, or on another device than the processor, is the model itself.
 
 The library is in wheels for a platform, and is built when the package is installed from its source, if there is a C
-compiler. `available()` says whether it is there, `why_missing()` why not, and `REVISER_NATIVE=0` keeps it from being used. `REVISER_NATIVE_LIBRARY` names another build of it,
-as `make sanitize` does.
+compiler. `available()` says whether it is there, `why_missing()` why not, and `REVISER_NATIVE=0` keeps it from
+being used. `REVISER_NATIVE_LIBRARY` names another build of it, as `make sanitize` does.
 
-The names below are looked up when first used, so that the sampler can use the library without torch, and `--version` can
-look for it without numpy.
+The names below are looked up when first used, so that the sampler can use the library without torch, and
+`--version` can look for it without numpy.
 """
 
 from importlib import import_module
@@ -19,12 +19,7 @@ from reviser.native.library import available, levels, slow_notice, why_missing
 
 if TYPE_CHECKING:
     from reviser.native.batch import NativeBatch
-    from reviser.native.decoder import (
-        NativeDecoder,
-        Profile,
-        make_decoder,
-        supports,
-    )
+    from reviser.native.decoder import NativeDecoder, Profile, make_decoder, supports
     from reviser.native.refusals import CacheFull
 
 __all__ = [
@@ -40,10 +35,7 @@ __all__ = [
     "why_missing",
 ]
 
-_MODULES = {
-    "CacheFull": "refusals",
-    "NativeBatch": "batch",
-}
+_MODULES = {"CacheFull": "refusals", "NativeBatch": "batch"}
 
 
 def __getattr__(name: str) -> Any:

@@ -39,19 +39,18 @@ class Weights(Protocol):
 class NativeBatch:
     """Histories in rows, each of its own length, on the weights and threads of a decoder.
 
-    The decoder's own history stays as it is. The products of a call go over the ids of all rows together, so many rows cost
-    much less than one after the other. What a row gets is the same, to the last bit, whatever the others read.
+    The decoder's own history stays as it is. The products of a call go over the ids of all rows together, so many
+    rows cost much less than one after the other. What a row gets is the same, to the last bit, whatever the others
+    read.
 
     Memory is taken as rows fill. `close`, or leaving a `with` block, gives it back. Calls may come from any thread.
     """
 
-    def __init__(
-        self, decoder: Weights, rows: int, room: int | None = None, *, halved: bool = False
-    ) -> None:
+    def __init__(self, decoder: Weights, rows: int, room: int | None = None, *, halved: bool = False) -> None:
         """Make `rows` empty rows for `room` ids each, by default as many as the decoder can hold.
 
-        With `halved`, texts may be read in floats of sixteen bits where many ids take less time so (with AMX), though a few
-        take more. The scores are as exact, but rounded otherwise than those of the decoder itself.
+        With `halved`, texts may be read in floats of sixteen bits where many ids take less time so (with AMX),
+        though a few take more. The scores are as exact, but rounded otherwise than those of the decoder itself.
         """
         self._handle: int | None = None
         self._decoder = decoder
@@ -63,9 +62,7 @@ class NativeBatch:
         self.lengths = [0] * rows
         self._logits: Scores = np.empty((rows, decoder.config.vocab_size), dtype=np.float32)
         with decoder.lock:
-            self._handle = decoder.library.reviser_batch_create(
-                decoder.handle, rows, self.room, halved
-            )
+            self._handle = decoder.library.reviser_batch_create(decoder.handle, rows, self.room, halved)
         if self._handle is None:
             raise MemoryError("The native decoder could not get memory for a batch.")
 
@@ -90,12 +87,12 @@ class NativeBatch:
     ) -> list[list[Outlook]]:
         """Read texts as `read` does, and say what follows each of the last `len(expected[i])` ids of text i.
 
-        The scores themselves stay in the library: an outlook tells of the expected id there and of what may come instead.
-        It also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the number of the place
-        among the expected ones.
+        The scores themselves stay in the library: an outlook tells of the expected id there and of what may come
+        instead. It also tells of the ids that are `asked` about: of text i, those that `asked[i]` has for the
+        number of the place among the expected ones.
 
-        Where the expected id has a log-probability of `enough` among common tokens and operators, the outlook is of these alone, which
-        costs little. Then nothing may be asked.
+        Where the expected id has a log-probability of `enough` among common tokens and operators, the outlook is of
+        these alone, which costs little. Then nothing may be asked.
         """
         wanted = [len(some) for some in expected]
         if len(wanted) != len(texts) or not all(
@@ -133,11 +130,7 @@ class NativeBatch:
         return [told[end - count : end] for end, count in zip(ends, wanted, strict=True)]
 
     def _read(
-        self,
-        function: Callable[..., int],
-        rows: Sequence[int],
-        texts: Sequence[Sequence[int]],
-        last: Sequence[object],
+        self, function: Callable[..., int], rows: Sequence[int], texts: Sequence[Sequence[int]], last: Sequence[object]
     ) -> None:
         """Call one of the library's functions that read texts, whose `last` arguments are its own."""
         if len(set(rows)) < len(rows) or not set(rows) <= set(range(len(self.lengths))):
@@ -154,13 +147,7 @@ class NativeBatch:
             _ = self._decoder.handle
             if self._handle is None:
                 raise ReviserError("the batch is closed")
-            status = function(
-                self._handle,
-                len(counts),
-                *(row.ctypes.data for row in numbers),
-                ids.ctypes.data,
-                *last,
-            )
+            status = function(self._handle, len(counts), *(row.ctypes.data for row in numbers), ids.ctypes.data, *last)
             if status == native.OK:
                 for row, count in zip(rows, counts, strict=True):
                     self.lengths[row] += count
@@ -179,9 +166,7 @@ class NativeBatch:
     def truncate(self, row: int, length: int) -> None:
         """Forget what was read into a row after its first `length` ids; costs nothing."""
         if not 0 <= length <= self.lengths[row]:
-            raise ReviserError(
-                f"{self.lengths[row]} ids were read into the row: they cannot be cut to {length}"
-            )
+            raise ReviserError(f"{self.lengths[row]} ids were read into the row: they cannot be cut to {length}")
         self.lengths[row] = length
 
     def close(self) -> None:

@@ -24,7 +24,8 @@ _RANKED_BYTES: Final = RANKED.itemsize
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How an id is drawn: of the `count` highest scores (None: of all), at a temperature above 0, cut by top-p and min-p.
+    """How an id is drawn: of the `count` highest scores (None: of all), at a temperature above 0, cut by top-p and
+    min-p.
 
     The probabilities of `moves` are raised to `power`; see `with_sharper_moves`.
     """
@@ -44,7 +45,8 @@ class Chooser(Protocol):
     def choose(
         self, scores: NDArray[np.float32], allowed: NDArray[np.bool_], moving: bool, drawn: float
     ) -> Drawn | None:
-        """Draw one of the allowed ids by a number from 0 up to 1; None if there is none with a chance, or a score is infinite.
+        """Draw one of the allowed ids by a number from 0 up to 1; None if there is none with a chance, or a score
+        is infinite.
 
         Of equal scores the lower id comes first. `moving` says that the last action was a move.
         """
@@ -83,7 +85,8 @@ class NativeChooser:
         self._picked = self._choosing.picked
         self._scores: NDArray[np.float32] | None = None
         self._allowed: NDArray[np.bool_] | None = None
-        # A run has few masks, which come again and again; scores are mostly in one array, or in that of the rules that have changed them.
+        # A run has few masks, which come again and again; scores are mostly in one array, or in that of the rules
+        # that have changed them.
         self._all_scores = _Addresses(np.dtype(np.float32), 4)
         self._masks = _Addresses(np.dtype(np.bool_), 64)
 
@@ -129,7 +132,8 @@ class _Addresses:
                 self._known.clear()
             readable = np.ascontiguousarray(array, dtype=self._kind)
             found = readable, readable.ctypes.data
-            # Kept under its own number, which no other array has as long as it is kept: a copy is not found by what it was made of.
+            # Kept under its own number, which no other array has as long as it is kept: a copy is not found by what
+            # it was made of.
             self._known[id(readable)] = found
         return found
 
@@ -154,9 +158,7 @@ class NumpyChooser:
             ids, probabilities = ids[:keep], probabilities[:keep]
             probabilities /= probabilities.sum()
         falling = probabilities
-        probabilities = with_sharper_moves(
-            ids, probabilities, rule.moves, rule.power, moving, rule.odds
-        )
+        probabilities = with_sharper_moves(ids, probabilities, rule.moves, rule.power, moving, rule.odds)
         picked = _draw(probabilities, drawn)
         id, probability = int(ids[picked]), float(probabilities[picked])
         if probabilities is not falling:
@@ -186,8 +188,8 @@ def with_sharper_moves(
 ) -> NDArray[np.float64]:
     """The probabilities with those of moves raised to a power.
 
-    The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not: all other
-    actions together are then one more choice among the moves, and keep their proportions.
+    The odds of a move, whichever it is, become `odds` times what they were. After a move (`moving`) they do not:
+    all other actions together are then one more choice among the moves, and keep their proportions.
     """
     # Moves are the last ids or nearly so, and mostly none of them is likely.
     if candidates.max(initial=-1) < moves.start:

@@ -32,12 +32,7 @@ Logits = NDArray[np.float32]
 Array = NDArray[Any]
 
 # How the parts of a matrix must come; scales of rows are widened when they are read.
-_KINDS = {
-    "U8": np.dtype(np.uint8),
-    "I8": np.dtype(np.int8),
-    "BF16": np.dtype(np.float32),
-    "F32": np.dtype(np.float32),
-}
+_KINDS = {"U8": np.dtype(np.uint8), "I8": np.dtype(np.int8), "BF16": np.dtype(np.float32), "F32": np.dtype(np.float32)}
 
 
 @dataclass(frozen=True)
@@ -189,19 +184,14 @@ class NativeDecoder:
         status = self.library.reviser_set_vector(self.handle, index, layer, values.ctypes.data)
         _check_filled(status, name)
 
-    def _set_matrix(
-        self, name: str, shape: tuple[int, int], parts: Mapping[str, Array | Tensor]
-    ) -> None:
+    def _set_matrix(self, name: str, shape: tuple[int, int], parts: Mapping[str, Array | Tensor]) -> None:
         slot, layer = _slot(name.removesuffix(".weight"))
         bits = bits_of(parts)
         if bits != (self.table_bits if slot in ("embedding", "head") else self.bits):
             raise ReviserError("all layers of a quantised model must have the same bits")
         kept = {part: np.ascontiguousarray(values) for part, values in parts.items()}
         # The library trusts these sizes, so a file that lies about them must not come so far.
-        wanted = {
-            part: (kind.shape, _KINDS[kind.dtype])
-            for part, kind in matrix_parts(*shape, bits).items()
-        }
+        wanted = {part: (kind.shape, _KINDS[kind.dtype]) for part, kind in matrix_parts(*shape, bits).items()}
         if {part: (values.shape, values.dtype) for part, values in kept.items()} != wanted:
             raise ReviserError(f"the quantised matrix '{name}' does not fit this model")
         codes = kept.pop("values" if bits == 32 else "codes")
@@ -245,9 +235,7 @@ class NativeDecoder:
             self._length += count
             return self._logits
         if status == native.NO_ROOM:
-            raise CacheFull(
-                f"the history of {self.length} ids and {count} more exceed the room for {self.capacity}"
-            )
+            raise CacheFull(f"the history of {self.length} ids and {count} more exceed the room for {self.capacity}")
         raise refusal(status, self.config)
 
     def truncate(self, length: int) -> None:
@@ -304,10 +292,7 @@ class NativeDecoder:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
 
@@ -349,9 +334,7 @@ def _thread_count(wanted: int | None) -> int:
             raise ReviserError("REVISER_THREADS must be a number of threads")
         wanted = int(setting)
     if wanted is None:
-        usable = (
-            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        )
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         # Memory is what a step waits for, and a few threads can use all of it.
         wanted = min(usable or 1, 8)
     if not 1 <= wanted <= 64:
@@ -363,19 +346,11 @@ def _level(loaded: ctypes.CDLL, wanted: str | None) -> str:
     wanted = wanted or os.environ.get("REVISER_LEVEL") or None
     found: bytes | None = loaded.reviser_level(wanted.encode() if wanted else None)
     if found is None:
-        raise ReviserError(
-            f"this processor has no level '{wanted}': choose from {', '.join(native.levels())}"
-        )
+        raise ReviserError(f"this processor has no level '{wanted}': choose from {', '.join(native.levels())}")
     return found.decode()
 
 
-def make_decoder(
-    model: Reviser,
-    bits: Bits = 4,
-    *,
-    threads: int | None = None,
-    capacity: int | None = None,
-) -> Decoder:
+def make_decoder(model: Reviser, bits: Bits = 4, *, threads: int | None = None, capacity: int | None = None) -> Decoder:
     """The fastest decoder for a model here: native on a processor, graphs on a GPU, else the model in torch."""
     device = model.embedding.weight.device.type
     if device == "cpu" and native.available() and supports(model.config):

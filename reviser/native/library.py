@@ -43,15 +43,11 @@ class Shape(ctypes.Structure):
 
 
 class Rows(ctypes.Structure):
-    _fields_ = [
-        (name, c_void_p) for name in ("codes", "scales", "minima", "row_scales", "row_minima")
-    ]
+    _fields_ = [(name, c_void_p) for name in ("codes", "scales", "minima", "row_scales", "row_minima")]
 
 
 class ProfileFields(ctypes.Structure):
-    _fields_ = [
-        (name, c_int64) for name in ("steps", "total_ns", "matrix_ns", "attention_ns", "prepare_ns")
-    ]
+    _fields_ = [(name, c_int64) for name in ("steps", "total_ns", "matrix_ns", "attention_ns", "prepare_ns")]
 
 
 class Ranked(ctypes.Structure):
@@ -152,9 +148,7 @@ def available() -> bool:
 def slow_notice() -> str:
     """One sentence for users whose models run slowly for lack of the library; empty for others."""
     reason = why_missing()
-    return (
-        f"compiled kernels are missing, so models run slowly, in torch: {reason}" if reason else ""
-    )
+    return f"compiled kernels are missing, so models run slowly, in torch: {reason}" if reason else ""
 
 
 def levels() -> tuple[str, ...]:

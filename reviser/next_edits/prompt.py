@@ -1,8 +1,9 @@
 """The prompt of a next edit: the person's edits as overtyped excerpts, then the window that the model overtypes.
 
-An excerpt is written in the language in which the model edits: the draft's marker, the words around the edit as they were, the
-marker of overtyping, the same words overtyped with the edit, and Stop. Behind the excerpts stand the window and the marker of overtyping,
-as in proofreading. So a person's edits are nothing new to a model that overtypes.
+An excerpt is written in the language in which the model edits: the draft's marker, the words around the edit as
+they were, the marker of overtyping, the same words overtyped with the edit, and Stop. Behind the excerpts stand the
+window and the marker of overtyping, as in proofreading. So a person's edits are nothing new to a model that
+overtypes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class RecentEdit:
 
 
 def recent_edit(text: str, start: int, old: str, new: str) -> RecentEdit:
-    """The edit that replaces `old`, which begins at a character of `text`, with whole words of the text on both sides."""
+    """The edit that replaces `old`, which begins at a character of `text`, with whole words of the text on both
+    sides."""
     end = start + len(old)
     first = max(start - _BEFORE, 0)
     if first and not text[first - 1].isspace():
@@ -54,9 +56,7 @@ def recent_edit(text: str, start: int, old: str, new: str) -> RecentEdit:
     return RecentEdit(text[first:start], old, new, text[end:last])
 
 
-def overtyped(
-    vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[int]
-) -> tuple[int, int, list[int]]:
+def overtyped(vocabulary: Vocabulary, draft: Sequence[int], revised: Sequence[int]) -> tuple[int, int, list[int]]:
     """One change between two texts in tokens: where it begins, tokens of the draft that it removes, and its ids."""
     shared = 0
     most = min(len(draft), len(revised))
@@ -66,16 +66,10 @@ def overtyped(
     while ending < most - shared and draft[-1 - ending] == revised[-1 - ending]:
         ending += 1
     removed = len(draft) - shared - ending
-    return (
-        shared,
-        removed,
-        [vocabulary.delete_id] * removed + list(revised[shared : len(revised) - ending]),
-    )
+    return (shared, removed, [vocabulary.delete_id] * removed + list(revised[shared : len(revised) - ending]))
 
 
-def shown_ids(
-    vocabulary: Vocabulary, tokenizer: Tokenizer, edits: Sequence[RecentEdit]
-) -> list[int]:
+def shown_ids(vocabulary: Vocabulary, tokenizer: Tokenizer, edits: Sequence[RecentEdit]) -> list[int]:
     """The excerpts of the last edits in ids, the latest last."""
     ids: list[int] = []
     for edit in edits[-MOST_SHOWN:]:

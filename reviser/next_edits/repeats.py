@@ -14,9 +14,7 @@ _WORD_AHEAD = re.compile(r"[\w'’-]+\s*$")
 _MOST_PLACES: Final = 200
 
 
-def repeats(
-    text: str, edits: Sequence[RecentEdit], taken: Iterable[tuple[int, int]] = ()
-) -> list[Edit]:
+def repeats(text: str, edits: Sequence[RecentEdit], taken: Iterable[tuple[int, int]] = ()) -> list[Edit]:
     """The places where an edit can be repeated, in order; `taken` ranges were just edited and are left out."""
     ranges = [*taken]
     found: dict[Edit, Edit] = {}

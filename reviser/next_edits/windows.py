@@ -26,9 +26,7 @@ def windows(text: str, longest: int = LONGEST) -> list[tuple[int, int]]:
     return made
 
 
-def _pieces(
-    text: str, start: int, end: int, longest: int, ways: tuple[re.Pattern[str], ...]
-) -> list[int]:
+def _pieces(text: str, start: int, end: int, longest: int, ways: tuple[re.Pattern[str], ...]) -> list[int]:
     """Where pieces end of which none is longer than a window, if it can be helped."""
     if not ways:
         return [end]

@@ -13,19 +13,16 @@ from reviser.proofreading.suggestion import Suggestion
 
 
 def first_suggestions(
-    proofreader: Proofreader,
-    drafts: Sequence[Draft],
-    tell: Callable[[int, int], None] = lambda done, of: None,
+    proofreader: Proofreader, drafts: Sequence[Draft], tell: Callable[[int, int], None] = lambda done, of: None
 ) -> list[list[Suggestion]]:
-    """What a first look suggests for documents and nothing but the dial could speak against, with the model's own chances.
+    """What a first look suggests for documents and nothing but the dial could speak against, with the model's own
+    chances.
 
     The places are those of the document. Nothing is made, so nothing is looked at again.
     """
     stage = proofreader.stage
     documents = [*map(Document, drafts)]
-    guards = {
-        id(one): Guard(one, 0.0, proofreader.kinds, RAW, calibrated=True) for one in documents
-    }
+    guards = {id(one): Guard(one, 0.0, proofreader.kinds, RAW, calibrated=True) for one in documents}
     found = [(one, sentence) for one in documents for sentence in stage.sentences(one)]
     for at in range(0, len(found), AT_ONCE):
         tell(at, len(found))

@@ -55,9 +55,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 def _gaps(before: str, after: str) -> Iterator[_Splice]:
     """The differing texts between words that both texts have, without the spaces both have there."""
     old, new = _spans(before), _spans(after)
-    matcher = SequenceMatcher(
-        None, [before[a:b] for a, b in old], [after[a:b] for a, b in new], autojunk=False
-    )
+    matcher = SequenceMatcher(None, [before[a:b] for a, b in old], [after[a:b] for a, b in new], autojunk=False)
     ends = (0, 0)
     for block in matcher.get_matching_blocks():
         for at in range(block.size + 1):
@@ -65,10 +63,7 @@ def _gaps(before: str, after: str) -> Iterator[_Splice]:
             if last and block.size:
                 break
             i, j = block.a + at, block.b + at
-            starts = (
-                old[i][0] if i < len(old) else len(before),
-                new[j][0] if j < len(new) else len(after),
-            )
+            starts = (old[i][0] if i < len(old) else len(before), new[j][0] if j < len(new) else len(after))
             yield from _trimmed(before, after, _Splice(ends[0], starts[0], ends[1], starts[1]))
             if not last:
                 ends = (old[i][1], new[j][1])
@@ -82,11 +77,7 @@ def _trimmed(before: str, after: str, gap: _Splice) -> Iterator[_Splice]:
     while front < min(len(old), len(new)) and old[front] == new[front] and old[front].isspace():
         front += 1
     back = 0
-    while (
-        back < min(len(old), len(new)) - front
-        and old[-1 - back] == new[-1 - back]
-        and old[-1 - back].isspace()
-    ):
+    while back < min(len(old), len(new)) - front and old[-1 - back] == new[-1 - back] and old[-1 - back].isspace():
         back += 1
     yield _Splice(gap.start + front, gap.end - back, gap.new_start + front, gap.new_end - back)
 
@@ -168,10 +159,7 @@ def _together(before: str, after: str, splices: Sequence[_Splice]) -> Iterator[_
 def _of_one_mark(before: str, after: str, one: _Splice, other: _Splice) -> bool:
     """Whether both change the same mark: the spaces on its sides, or it and the capital after it."""
     between = before[one.end : other.start]
-    texts = [
-        (before[part.start : part.end], after[part.new_start : part.new_end])
-        for part in (one, other)
-    ]
+    texts = [(before[part.start : part.end], after[part.new_start : part.new_end]) for part in (one, other)]
     if between and not re.search(r"[\w\s]", between):
         return not any(text.strip() for pair in texts for text in pair)
     (old, new), (word, capital) = texts
@@ -272,10 +260,7 @@ def _kind_of_word(old: str, new: str, around: _Around) -> Kind:  # noqa: PLR0911
     if old.replace("'", "").replace("’", "") == new.replace("'", "").replace("’", ""):
         contracted = english.CONTRACTION.search(new) or english.CONTRACTION.search(old)
         return Kind.SPELLING if contracted else Kind.PUNCTUATION
-    for members, kind in (
-        (english.ARTICLES, Kind.ARTICLE),
-        (english.PREPOSITIONS, Kind.PREPOSITION),
-    ):
+    for members, kind in ((english.ARTICLES, Kind.ARTICLE), (english.PREPOSITIONS, Kind.PREPOSITION)):
         if old in members and new in members:
             return kind
     if frozenset((old, new)) in english.AGREEING:
@@ -368,9 +353,7 @@ def _compared(old: list[str], new: list[str]) -> bool:
     if len(marked) != 1 or len(marked[0]) != 2 or len(plain[0]) != 1:
         return False
     (_, base), (form,) = marked[0], plain[0]
-    return (
-        _derived(base, form) or base == form or {base, form} <= {"good", "well", "better", "best"}
-    )
+    return _derived(base, form) or base == form or {base, form} <= {"good", "well", "better", "best"}
 
 
 # Forms of words ----------------------------------------------------------------------------------
@@ -437,9 +420,7 @@ def _bare(stem: str) -> str:
 
 
 def _related(old: str, new: str) -> bool:
-    return bool(_bases(old).keys() & _bases(new).keys()) or any(
-        {old, new} <= group for group in english.CONFUSED
-    )
+    return bool(_bases(old).keys() & _bases(new).keys()) or any({old, new} <= group for group in english.CONFUSED)
 
 
 def _confused(old: str, new: str, around: _Around) -> bool:

@@ -15,15 +15,7 @@ from reviser.proofreading.language.foreign import foreign_in
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.dictionary import Dictionary
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
-from reviser.prose import (
-    Format,
-    Paragraph,
-    Span,
-    paragraphs,
-    safe_edits,
-    same_structure,
-    source_edits,
-)
+from reviser.prose import Format, Paragraph, Span, paragraphs, safe_edits, same_structure, source_edits
 
 _FIRST_OF_WORD = re.compile(r"[^\W_]")
 
@@ -94,8 +86,8 @@ class Made(NamedTuple):
 class Document:
     """A draft between two stages.
 
-    Edits are made by `accept` and `make`: they are strings of one document, while a canvas holds the tokens of one passage.
-    `reviser.proofreading.recording` turns what was made into the actions of a canvas.
+    Edits are made by `accept` and `make`: they are strings of one document, while a canvas holds the tokens of one
+    passage. `reviser.proofreading.recording` turns what was made into the actions of a canvas.
     """
 
     def __init__(self, draft: Draft, listed: Dictionary | None = None) -> None:
@@ -159,10 +151,7 @@ class Document:
         first, last = map(paragraph.source_offset, (suggestion.start, suggestion.end))
         if not (start <= first and last <= end) or self._was_edited(first, last):
             return False
-        return not any(
-            low < suggestion.end and suggestion.start < high
-            for low, high in self._foreign(paragraph)
-        )
+        return not any(low < suggestion.end and suggestion.start < high for low, high in self._foreign(paragraph))
 
     def _was_edited(self, start: int, end: int) -> bool:
         for first, last, change in self.made:
@@ -198,7 +187,8 @@ class Document:
     def make(self, *, then_all: bool = False, revisable: bool = False) -> bool:
         """Make the accepted edits that keep the document's structure; returns whether there were any.
 
-        What is around them is read next, or all of the text `then_all`. They stay as they are, unless they are `revisable`.
+        What is around them is read next, or all of the text `then_all`. They stay as they are, unless they are
+        `revisable`.
         """
         accepted = self.accepted
         wanted = [(paragraph, [one.edit for one in some]) for paragraph, some in accepted]
@@ -279,9 +269,7 @@ def _in_new_text(changes: Sequence[Suggestion]) -> Iterator[Made]:
         growth += change.edit.growth
 
 
-def _composed(
-    original: str, text: str, earlier: Sequence[Suggestion], later: Sequence[Suggestion]
-) -> list[Suggestion]:
+def _composed(original: str, text: str, earlier: Sequence[Suggestion], later: Sequence[Suggestion]) -> list[Suggestion]:
     """Edits that made `text` of `original`, and edits of `text`, as edits of `original`."""
     placed = [*_in_new_text(earlier)]
     ends = [made.end for made in placed]

@@ -115,26 +115,8 @@ CONFUSED = _groups(
 RUN_TOGETHER = {
     pair.replace("/", ""): pair.replace("/", " ")
     for pair in (
-        *(
-            "a/bit",
-            "a/little",
-            "a/lot",
-            "all/right",
-            "as/well",
-            "at/least",
-            "each/other",
-            "even/though",
-        ),
-        *(
-            "every/time",
-            "in/case",
-            "in/fact",
-            "in/front",
-            "in/spite",
-            "no/one",
-            "of/course",
-            "one/another",
-        ),
+        *("a/bit", "a/little", "a/lot", "all/right", "as/well", "at/least", "each/other", "even/though"),
+        *("every/time", "in/case", "in/fact", "in/front", "in/spite", "no/one", "of/course", "one/another"),
         *("such/as", "thank/you", "up/to"),
     )
 }
@@ -176,9 +158,7 @@ VERBS = _set(
     sleep study suggest take talk teach tell think throw travel try understand use visit wait walk want
     wear win wish work write"""
 )
-COMPARISONS = _groups(
-    "good/better/best/well/gooder/goodest bad/worse/worst/badly/badder far/farther/further"
-)
+COMPARISONS = _groups("good/better/best/well/gooder/goodest bad/worse/worst/badly/badder far/farther/further")
 DERIVING = _set(
     """ly ily er est ness ful less able ible ous al ally ive ic ical ity ment tion ation ion ance ence
     ant ent y ish en th ism ist ship hood"""
@@ -214,8 +194,6 @@ def _bases_of_forms() -> dict[str, tuple[str, ...]]:
 
 
 BASES_OF_FORMS = _bases_of_forms()
-CONTRACTION = re.compile(
-    r"(?:n['’]t|['’](?:m|re|ve|ll|d))$|^(?:i|it|he|she|that|what|there|let|who)['’]s$"
-)
+CONTRACTION = re.compile(r"(?:n['’]t|['’](?:m|re|ve|ll|d))$|^(?:i|it|he|she|that|what|there|let|who)['’]s$")
 NOUN_ENDING = re.compile(r"(?:tion|sion|ment|ness|ity|ship|ism|ist|ance|ence|logy|hood|age|our)$")
 ADJECTIVE_ENDING = re.compile(r"(?:al|ous|ful|ive|able|ible|ic|less|ish|ary|ent|ant)$")

@@ -1,7 +1,8 @@
 """Checking a document again and again while it is written: only the pieces that changed are read anew.
 
-A document is cut into pieces, each a paragraph or a few, at places where a piece that is read alone is the same prose as within
-the document. What was found in a piece is remembered by its text, so that it does not matter where the piece stands.
+A document is cut into pieces, each a paragraph or a few, at places where a piece that is read alone is the same
+prose as within the document. What was found in a piece is remembered by its text, so that it does not matter where
+the piece stands.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _BLANK = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*(?:\r\n|\r|\n)\Z")
 
 
 class Checked(NamedTuple):
-    """What is known of some stretches of a document: all changes that were found in them, and whether they were read just now."""
+    """What is known of some stretches of a document: all changes that were found in them, and whether they were
+    read just now."""
 
     spans: tuple[Span, ...]
     changes: tuple[Suggestion, ...]
@@ -107,9 +109,7 @@ class Checker:
             read = tuple(piece.span for piece in pieces)
             yield Checked(read, self._agreeing(text, changes, usage), fresh=True)
 
-    def _agreeing(
-        self, text: str, changes: Iterable[Suggestion], usage: Usage
-    ) -> tuple[Suggestion, ...]:
+    def _agreeing(self, text: str, changes: Iterable[Suggestion], usage: Usage) -> tuple[Suggestion, ...]:
         """The changes that nothing elsewhere in the document speaks against.
 
         That is asked last, of what is remembered too: a word that comes once more lets no piece be read again.
@@ -195,9 +195,7 @@ Lines = Sequence[tuple[int, int]]
 _Shape = tuple[str, Role, tuple[tuple[int, int], ...], tuple[Span, ...]]
 
 
-def _cut(
-    text: str, lines: Lines, numbers: range, starts: Callable[[str, int], bool]
-) -> Iterator[range]:
+def _cut(text: str, lines: Lines, numbers: range, starts: Callable[[str, int], bool]) -> Iterator[range]:
     """Paragraphs in groups, a new one wherever one may start."""
     first = numbers.start
     for before, number in pairwise(numbers):

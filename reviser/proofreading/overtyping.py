@@ -7,10 +7,11 @@ The history shows the draft, a marker, and then the text as the model writes it 
 - any other token is inserted;
 - Stop ends it, behind the draft's last token.
 
-So a model that has read the whole draft goes through it once more, and at every token the probability that it stays is known.
-What stays need not be written token by token: a reader proposes that it stays, and one pass of the model over many tokens says
-where that is likely. Only where it is not does the model write. A change is judged by itself: its confidence is the probability of all
-that makes it, from its first action to the token of the draft that goes on behind it.
+So a model that has read the whole draft goes through it once more, and at every token the probability that it stays
+is known. What stays need not be written token by token: a reader proposes that it stays, and one pass of the model
+over many tokens says where that is likely. Only where it is not does the model write. A change is judged by itself:
+its confidence is the probability of all that makes it, from its first action to the token of the draft that goes on
+behind it.
 """
 
 from __future__ import annotations
@@ -51,17 +52,15 @@ class OvertypingRules(Choices):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         if not vocabulary.overtypes:
-            raise ReviserError(
-                "this model was not trained to revise; it can only continue and infill"
-            )
+            raise ReviserError("this model was not trained to revise; it can only continue and infill")
         super().__init__(vocabulary)
 
 
 class Overtyper(Protocol):
     """Something that wants to know what the model says of ids behind a draft.
 
-    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Outlooks tell of the
-    expected ids, and of those that are `asked` about.
+    The model reads `ids`, and `take` is told of the last `len(expected)` of them, until it is `over`. Outlooks tell
+    of the expected ids, and of those that are `asked` about.
     """
 
     @property
@@ -78,7 +77,8 @@ class Overtyper(Protocol):
     def over(self) -> bool: ...
     @property
     def enough(self) -> float | None:
-        """Where the expected id has such a log-probability, it does not matter what rare tokens have; None if it always does."""
+        """Where the expected id has such a log-probability, it does not matter what rare tokens have; None if it
+        always does."""
 
     @property
     def longest(self) -> int:
@@ -96,9 +96,7 @@ def longest_reading(written: int, left: int) -> int:
 class InTurn:
     """Readers one after the other, for which the model keeps what it has read."""
 
-    def __init__(
-        self, first: Overtyper, then: Sequence[Callable[[], Overtyper | None]], longest: int
-    ) -> None:
+    def __init__(self, first: Overtyper, then: Sequence[Callable[[], Overtyper | None]], longest: int) -> None:
         """`then` make the later ones, or none, of what was found before; none of them reads more than `longest` ids."""
         self._now = first
         self._then = [*then]
@@ -161,16 +159,19 @@ class _Change:
 class OvertypingReader:
     """One reading of one passage.
 
-    `canvas` holds the passage between its sides. The model reads `ids`; of its scores after the last `len(expected)` of them, the reader is told by `take`, until it
-    is `over`; then they are what it wrote. What the model has read of an earlier `ids` may be kept, as far as both begin alike.
+    `canvas` holds the passage between its sides. The model reads `ids`; of its scores after the last
+    `len(expected)` of them, the reader is told by `take`, until it is `over`; then they are what it wrote. What the
+    model has read of an earlier `ids` may be kept, as far as both begin alike.
 
     Changes of at least `confidence` are made in what the model goes on from. `corrections` has all that were found,
-    also those of less confidence. If nothing else than the draft has a probability of `rousing` anywhere, nothing is looked for.
+    also those of less confidence. If nothing else than the draft has a probability of `rousing` anywhere, nothing
+    is looked for.
 
-    All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is the same. What
-    is proposed behind a change is read in vain, so steps are best where reading is what costs, and all at once where rounds are.
-    What the model says of the first places of the draft, as they are, may be `told` before. Excerpts of a person's edits may be `shown`
-    to the model ahead of the passage (`reviser.next_edits.prompt`).
+    All of the rest is proposed at once, or, with `in_steps`, a part of it, and more if that stays. The outcome is
+    the same. What is proposed behind a change is read in vain, so steps are best where reading is what costs, and
+    all at once where rounds are. What the model says of the first places of the draft, as they are, may be `told`
+    before. Excerpts of a person's edits may be `shown` to the model ahead of the passage
+    (`reviser.next_edits.prompt`).
     """
 
     def __init__(
@@ -201,7 +202,8 @@ class OvertypingReader:
         # What the model has written, up to and without the draft's token at `_place`.
         self._written = [history[0], *shown, *history[1:], rules.vocabulary.overtype_id]
         self._place = 0
-        # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens stay.
+        # What the model says of places of the draft, from `_first` on: of all before it is known that their tokens
+        # stay.
         self._first = 0
         self._outlooks: list[Outlook] = [*told]
         # Places before this one were looked at.
@@ -268,14 +270,12 @@ class OvertypingReader:
 
     def _is_roused(self) -> bool:
         """Whether there is a place where something else than the draft's token has the probability that it takes."""
-        others = (
-            self._best_other(outlook, self._first + number)[1]
-            for number, outlook in enumerate(self._outlooks)
-        )
+        others = (self._best_other(outlook, self._first + number)[1] for number, outlook in enumerate(self._outlooks))
         return max(others) >= math.log(self._rousing)
 
     def _scan(self, first: int) -> None:
-        """Find the next place where something else than the draft's token is likely enough, and begin a change there."""
+        """Find the next place where something else than the draft's token is likely enough, and begin a change
+        there."""
         self._unseen = self._first + len(self._outlooks)
         for place in range(first, self._unseen):
             id, chance = self._best_other(self._outlooks[place - self._first], place)

@@ -1,8 +1,9 @@
 """The proofreader: documents in, corrected documents and the list of edits out.
 
-A document is read as its format's prose. Stages suggest edits of it, one after the other: of unknown words, by rules, and by the
-model, which reads each sentence by itself. The guard decides about every suggestion. What it admits is made at once, so that the next
-stage reads the document as it was meant. Sentences that the model has edited are read again.
+A document is read as its format's prose. Stages suggest edits of it, one after the other: of unknown words, by
+rules, and by the model, which reads each sentence by itself. The guard decides about every suggestion. What it
+admits is made at once, so that the next stage reads the document as it was meant. Sentences that the model has
+edited are read again.
 """
 
 from __future__ import annotations
@@ -23,13 +24,7 @@ from reviser.proofreading.reading import AT_ONCE
 from reviser.proofreading.spelling.speller import Speller, UnknownWords, speller_for
 from reviser.proofreading.stages.model import ModelStage, Readings, key_of
 from reviser.proofreading.stages.rules import rule_suggestions
-from reviser.proofreading.stages.spelling import (
-    Misspelt,
-    by_itself,
-    likely_words,
-    misspelt,
-    plain_misspellings,
-)
+from reviser.proofreading.stages.spelling import Misspelt, by_itself, likely_words, misspelt, plain_misspellings
 from reviser.proofreading.suggestion import Kind
 
 LOOKS: Final = 3
@@ -101,10 +96,7 @@ class Proofreader:
         """Documents of drafts, each with its guard."""
         listed = self._speller.known if self._speller else None
         documents = [Document(draft, listed) for draft in drafts]
-        return [
-            (one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed))
-            for one in documents
-        ]
+        return [(one, Guard(one, self._confidence, self.kinds, self._calibration, listed=listed)) for one in documents]
 
     def _prepare(self, work: Work, search: Search) -> Readings:
         """Correct unknown words and sure mistakes; returns readings of sentences that these have left as they were."""
@@ -119,9 +111,7 @@ class Proofreader:
                     document.make(then_all=True)
         return readings
 
-    def _correct_words(
-        self, speller: Speller, work: Work, search: Search, readings: Readings
-    ) -> None:
+    def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings) -> None:
         """Correct the words of documents that are not in the list of words, before anything else is read."""
         for document, guard in work:
             for sentence, plain in plain_misspellings(document, speller, guard.names):
@@ -132,7 +122,8 @@ class Proofreader:
         stage = self.stage
 
         def shown(one: Misspelt) -> UnknownWords:
-            """What the speller is shown: where all words seem right, what the first look reads, whose reading is then made at once."""
+            """What the speller is shown: where all words seem right, what the first look reads, whose reading is
+            then made at once."""
             if not one.seems_right:
                 return by_itself(one)
             passage = stage.shown(one.sentence)
@@ -144,9 +135,7 @@ class Proofreader:
             return UnknownWords(passage, one.sentence.text, one.unknown, read_on)
 
         found = [
-            one
-            for document, guard in work
-            for one in misspelt(document, speller, guard.names, stage.sentences_of)
+            one for document, guard in work for one in misspelt(document, speller, guard.names, stage.sentences_of)
         ]
         for one, likely in likely_words(found, speller, shown):
             guards[id(one.document)].admit(one.sentence, likely)
@@ -156,11 +145,7 @@ class Proofreader:
     def _look(self, work: Work, search: Search, readings: Readings, done: int, tell: Tell) -> int:
         """Read what documents want to have read, after `done` sentences; returns how many have been read then."""
         guards = {id(document): guard for document, guard in work}
-        found = [
-            (document, sentence)
-            for document, _ in work
-            for sentence in self.stage.sentences(document)
-        ]
+        found = [(document, sentence) for document, _ in work for sentence in self.stage.sentences(document)]
         total = done + len(found)
         for at in range(0, len(found), AT_ONCE):
             tell(done, total)

@@ -1,4 +1,5 @@
-"""Corrections of passages by the model that is there: many read together where its decoder can do that, else one by one."""
+"""Corrections of passages by the model that is there: many read together where its decoder can do that, else one by
+one."""
 
 from __future__ import annotations
 
@@ -10,12 +11,7 @@ from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import SessionPolicy
 from reviser.model.scoring import Outlook, ReadingDecoder
 from reviser.proofreading.guard.calibration import Search
-from reviser.proofreading.overtyping import (
-    Correction,
-    Overtyper,
-    OvertypingReader,
-    OvertypingRules,
-)
+from reviser.proofreading.overtyping import Correction, Overtyper, OvertypingReader, OvertypingRules
 from reviser.proofreading.together import ROWS, read_overtyping
 
 AT_ONCE: Final = 3 * ROWS
@@ -32,9 +28,7 @@ class Passage(NamedTuple):
     right: Sequence[int] = ()
 
 
-def find_corrections(
-    policy: SessionPolicy, passages: Sequence[Passage], search: Search
-) -> list[list[Correction]]:
+def find_corrections(policy: SessionPolicy, passages: Sequence[Passage], search: Search) -> list[list[Correction]]:
     """The corrections of each passage that a search asks for, in any order."""
     readers = [overtyping_reader(policy, passage, search) for passage in passages]
     overtype(policy, readers)

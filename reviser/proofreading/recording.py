@@ -16,19 +16,13 @@ from reviser.proofreading.suggestion import Suggestion
 
 
 def recorded(
-    text: str,
-    changes: Sequence[Suggestion],
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
-    model: str | None = None,
+    text: str, changes: Sequence[Suggestion], tokenizer: Tokenizer, vocabulary: Vocabulary, model: str | None = None
 ) -> Trajectory:
     """The trajectory that makes these changes of a text, which are in order and do not overlap."""
     tokens = tokenizer.encode(text)
     data = text.encode()
     if b"".join(map(tokenizer.token_bytes, tokens)) != data:
-        raise ReviserError(
-            "the model's tokenizer does not keep this text, so it cannot be recorded"
-        )
+        raise ReviserError("the model's tokenizer does not keep this text, so it cannot be recorded")
     canvas, history = seed(vocabulary, [], draft=tokens)
     run = Run(canvas, history)
     for start, end, new in reversed([*_splices(data, tokens, text, changes, tokenizer)]):
@@ -42,11 +36,7 @@ def recorded(
 
 
 def _splices(
-    data: bytes,
-    tokens: Sequence[int],
-    text: str,
-    changes: Sequence[Suggestion],
-    tokenizer: Tokenizer,
+    data: bytes, tokens: Sequence[int], text: str, changes: Sequence[Suggestion], tokenizer: Tokenizer
 ) -> Iterator[tuple[int, int, list[int]]]:
     """The changes in tokens: from which to which, and what takes their place."""
     ends = [0, *accumulate(len(tokenizer.token_bytes(token)) for token in tokens)]

@@ -64,20 +64,14 @@ class Request:
             f"{input_name(path)} has no format that is known to hold prose; name one with --format: {known}"
         )
 
-    def wanted(
-        self, path: Path, draft: Draft, found: Sequence[Suggestion]
-    ) -> tuple[Suggestion, ...]:
+    def wanted(self, path: Path, draft: Draft, found: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
         """The changes that were found in the text at `path`, without those that its project ignores."""
         place = None if path == STREAM else list_for(path)
         if place is None or not found:
             return tuple(found)
         name, file = place
         ignored = read_ignored(file)
-        kept = [
-            one
-            for one in found
-            if Place.of(name, draft.text, one.start, one.old, one.new) not in ignored
-        ]
+        kept = [one for one in found if Place.of(name, draft.text, one.start, one.old, one.new) not in ignored]
         # What is safe with the others need not be so without them.
         return tuple(found if len(kept) == len(found) else safe_selection(draft, kept))
 

@@ -39,8 +39,9 @@ class Kind(StrEnum):
 class Evidence(NamedTuple):
     """What a calibration weighs besides the probability of an edit.
 
-    `others` is the sum of the model's chances of the other edits in the sentence. `reading` says by how much the sentence reads
-    better, or worse, with the edit (`reviser.proofreading.evidence.readings`); None if that was not asked.
+    `others` is the sum of the model's chances of the other edits in the sentence. `reading` says by how much the
+    sentence reads better, or worse, with the edit (`reviser.proofreading.evidence.readings`); None if that was not
+    asked.
     """
 
     others: float = 0.0
@@ -91,7 +92,8 @@ class Suggestion:
 
     @property
     def word(self) -> str | None:
-        """The word that could be listed so that nothing is suggested about it; None where it is about more or less than a word."""
+        """The word that could be listed so that nothing is suggested about it; None where it is about more or less
+        than a word."""
         words = WORD.findall(self.old)
         return words[0] if len(words) == 1 and not words[0].isdigit() else None
 

@@ -25,13 +25,11 @@ class _Row:
     reader: Overtyper | None = None
 
 
-def read_overtyping(
-    decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS
-) -> None:
+def read_overtyping(decoder: ReadingDecoder, readers: Sequence[Overtyper], rows: int = ROWS) -> None:
     """Let readers proofread their passages together, up to `rows` at a time.
 
-    A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are best given
-    one after the other. A reading that has no more room ends with what it has found.
+    A row whose passage is read goes to the next passage at once, and keeps what both begin with: neighbours are
+    best given one after the other. A reading that has no more room ends with what it has found.
     """
     unread = [reader for reader in readers if not reader.over]
     if not unread:

@@ -21,9 +21,7 @@ _JOINERS = "\u200c\u200d"
 
 def same_structure(before: str, after: str, format: Format) -> bool:
     """Whether two texts are the same apart from their prose."""
-    return before == after or (
-        structure_of(before, format).digest == structure_of(after, format).digest
-    )
+    return before == after or (structure_of(before, format).digest == structure_of(after, format).digest)
 
 
 def source_edits(paragraph: Paragraph, changes: Iterable[Edit]) -> list[Edit]:
@@ -37,9 +35,7 @@ def source_edits(paragraph: Paragraph, changes: Iterable[Edit]) -> list[Edit]:
     return [edit for group in _edit_groups(paragraph, changes) for edit in group]
 
 
-def safe_edits(
-    text: str, format: Format, proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]
-) -> list[Edit]:
+def safe_edits(text: str, format: Format, proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]) -> list[Edit]:
     """The edits of all changes that leave the structure of `text` as it is, in their order.
 
     The proposals are changes of paragraphs of `text`. The result is read again, first the part around a
@@ -56,9 +52,7 @@ def safe_edits(
     return sorted(edit for group in kept for edit in group)
 
 
-def _by_scope(
-    proposals: Iterable[tuple[Paragraph, Iterable[Edit]]],
-) -> Iterator[tuple[Span | None, list[list[Edit]]]]:
+def _by_scope(proposals: Iterable[tuple[Paragraph, Iterable[Edit]]]) -> Iterator[tuple[Span | None, list[list[Edit]]]]:
     """The edits of all changes, each change's together, by the part of the document that shows their effect."""
     scopes: dict[Span | None, list[list[Edit]]] = {}
     for paragraph, changes in proposals:
@@ -68,9 +62,7 @@ def _by_scope(
     yield from scopes.items()
 
 
-def _harmless(
-    text: str, format: Format, scope: Span, groups: Sequence[list[Edit]]
-) -> list[list[Edit]]:
+def _harmless(text: str, format: Format, scope: Span, groups: Sequence[list[Edit]]) -> list[list[Edit]]:
     """As many of the groups of edits as leave the structure of this part of the text as it is."""
     part = text[scope.start : scope.end]
     wanted = structure_of(part, format)
@@ -225,8 +217,7 @@ def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[E
     # A break stays where it was in the old text, as far as the new one is as long.
     scale = len(change.new) / (change.end - change.start)
     wanted = [
-        change.start - start + (starts[number] - 1 - change.start) * scale
-        for number in range(first + 1, last + 1)
+        change.start - start + (starts[number] - 1 - change.start) * scale for number in range(first + 1, last + 1)
     ]
     breaks = _nearest(inner, wanted)
     edges = [-1, *breaks, len(whole)]

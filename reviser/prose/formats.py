@@ -71,11 +71,7 @@ _EXTENSIONS = {
     Format.YAML: "yaml yml",
     Format.TOML: "toml",
 }
-_BY_EXTENSION = {
-    extension: format
-    for format, extensions in _EXTENSIONS.items()
-    for extension in extensions.split()
-}
+_BY_EXTENSION = {extension: format for format, extensions in _EXTENSIONS.items() for extension in extensions.split()}
 _BY_NAME = {
     "commit_editmsg": Format.COMMIT,
     "merge_msg": Format.COMMIT,

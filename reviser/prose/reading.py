@@ -68,10 +68,7 @@ def structure_of(text: str, format: Format) -> Structure:
 
 def _blocks(text: str, format: Format) -> list[Block]:
     """The blocks of a document by their places, none of them over another."""
-    found = sorted(
-        (block for block in _read(text, format) if block.segments),
-        key=lambda block: block.segments[0],
-    )
+    found = sorted((block for block in _read(text, format) if block.segments), key=lambda block: block.segments[0])
     blocks: list[Block] = []
     for block in found:
         if not blocks or block.segments[0].start >= blocks[-1].segments[-1].end:

@@ -236,10 +236,7 @@ def sentences(paragraph: Paragraph) -> list[Span]:
     for mark in _END.finditer(text):
         place = mark.start(1)
         after = bisect_right(ends, mark.start())
-        if (
-            after < len(ends)
-            and paragraph.protected[after].start <= mark.start() < place < ends[after]
-        ):
+        if after < len(ends) and paragraph.protected[after].start <= mark.start() < place < ends[after]:
             continue
         if mark.end() < len(text) and not _ends_sentence(text, start, mark):
             continue
@@ -247,9 +244,7 @@ def sentences(paragraph: Paragraph) -> list[Span]:
         start = mark.end()
     if text[start:].strip():
         found.append(Span(start, start + len(text[start:].rstrip())))
-    return [
-        span for span in (_without_blanks(text, span) for span in found) if span.start < span.end
-    ]
+    return [span for span in (_without_blanks(text, span) for span in found) if span.start < span.end]
 
 
 def _without_blanks(text: str, span: Span) -> Span:
@@ -276,9 +271,7 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
         return True
     before = _WORD_BEFORE.search(text, max(start, mark.start() - 40), mark.start())
     last = before.group() if before else ""
-    return _full_stop_ends(
-        last, word, marks != stripped, at_start=mark.start() - len(last) <= start
-    )
+    return _full_stop_ends(last, word, marks != stripped, at_start=mark.start() - len(last) <= start)
 
 
 def _full_stop_ends(last: str, next_word: str, closed: bool, *, at_start: bool) -> bool:

@@ -75,9 +75,10 @@ def split_lines(text: str, start: int = 0) -> list[Line]:
 class Block:
     """A paragraph as a format's reader finds it, all in places of the source.
 
-    `segments` are its lines without what is around the prose. `protected` is what in them is not prose,
-    sorted; it may reach beyond them, over the place where two lines meet. `shape` is what else the reader knows of the paragraph and what a change must not
-    alter. Whether a change keeps the structure can be seen from `scope` alone, if there is one.
+    `segments` are its lines without what is around the prose. `protected` is what in them is not prose, sorted; it
+    may reach beyond them, over the place where two lines meet. `shape` is what else the reader knows of the
+    paragraph and what a change must not alter. Whether a change keeps the structure can be seen from `scope` alone,
+    if there is one.
     """
 
     role: Role

@@ -155,7 +155,8 @@ _KINDS = [
     r"``[^`]{1,500}``|`[^`]{1,500}`",  # code
     r"\\[A-Za-z]+|\\\((?:[^\\]|\\[^)]){0,500}\\\)",
 ]
-# With the letters behind them, which belong to a word that the template makes: "{% if one %}c{% else %}C{% endif %}reate".
+# With the letters behind them, which belong to a word that the template makes: "{% if one %}c{% else %}C{% endif
+# %}reate".
 _TEMPLATES = r"\{\{[^{}]{0,200}\}\}\w*|\{%[^{}]{0,200}%\}\w*|\{[^{}\s][^{}]{0,200}\}|\{\}"
 _FIXED_IN_LATEX = re.compile("|".join(_KINDS))
 _FIXED = re.compile("|".join([*_KINDS, _TEMPLATES]))

@@ -78,9 +78,7 @@ class Rows:
         rests = [self._cut(place, each.history) for place, each in zip(places, wanted, strict=True)]
         # The last id by itself: reading many at once rounds a little otherwise, and what a client gets should not
         # depend on how much of its history was kept.
-        ahead = [
-            (place, rest[:-1]) for place, rest in zip(places, rests, strict=True) if len(rest) > 1
-        ]
+        ahead = [(place, rest[:-1]) for place, rest in zip(places, rests, strict=True) if len(rest) > 1]
         if ahead:
             self._read([place for place, _ in ahead], [ids for _, ids in ahead])
         scores = self._read(places, [rest[-1:] for rest in rests])

@@ -50,9 +50,7 @@ class Address:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ReviserError(f"{url} is not the address of a server, such as http://HOST:8000")
         base = parts.path.rstrip("/").removesuffix("/v1")
-        return cls(
-            parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), base
-        )
+        return cls(parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80), base)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -89,9 +87,7 @@ class Client:
             self._drop()
             raise self._unreachable(error) from None
 
-    def _answer(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None
-    ) -> Any:
+    def _answer(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Any:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -103,9 +99,7 @@ class Client:
             raise
         except TimeoutError:
             self._drop()
-            raise ServerError(
-                f"the server at {self.address} did not answer within {self._timeout:g} seconds"
-            ) from None
+            raise ServerError(f"the server at {self.address} did not answer within {self._timeout:g} seconds") from None
         except (http.client.HTTPException, OSError) as error:
             self._drop()
             raise self._unreachable(error) from None
@@ -117,11 +111,7 @@ class Client:
             raise ServerError(f"the server at {self.address} answers no JSON") from None
 
     def _connect(self) -> http.client.HTTPConnection:
-        kind = (
-            http.client.HTTPSConnection
-            if self.address.scheme == "https"
-            else http.client.HTTPConnection
-        )
+        kind = http.client.HTTPSConnection if self.address.scheme == "https" else http.client.HTTPConnection
         connection = kind(self.address.host, self.address.port, timeout=self._timeout)
         try:
             connection.connect()

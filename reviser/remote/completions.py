@@ -24,26 +24,8 @@ from reviser.remote.batching import Batcher
 MOST_LOGPROBS = 200
 _NO_CHANCE = -9999.0
 _KNOWN = {
-    *(
-        "model",
-        "prompt",
-        "max_tokens",
-        "temperature",
-        "top_k",
-        "top_p",
-        "min_p",
-        "seed",
-        "logprobs",
-    ),
-    *(
-        "stream",
-        "vllm_xargs",
-        "return_tokens_as_token_ids",
-        "return_token_ids",
-        "n",
-        "echo",
-        "user",
-    ),
+    *("model", "prompt", "max_tokens", "temperature", "top_k", "top_p", "min_p", "seed", "logprobs"),
+    *("stream", "vllm_xargs", "return_tokens_as_token_ids", "return_token_ids", "n", "echo", "user"),
 }
 
 
@@ -133,9 +115,7 @@ def _options(given: Any) -> dict[str, int | None]:
     return options
 
 
-def _number(
-    body: Mapping[str, Any], name: str, default: float | None, least: float, most: float
-) -> float | None:
+def _number(body: Mapping[str, Any], name: str, default: float | None, least: float, most: float) -> float | None:
     value = body.get(name, default)
     if value is None:
         return default
@@ -170,9 +150,7 @@ class Completion:
         self._batcher = batcher
         self._context = context
         if len(asked.prompt) > context:
-            raise BadRequest(
-                f"the model reads {context} ids at the most, and the prompt has {len(asked.prompt)}"
-            )
+            raise BadRequest(f"the model reads {context} ids at the most, and the prompt has {len(asked.prompt)}")
         try:
             follower = Follower(vocabulary, asked.prompt, **asked.options)  # type: ignore[arg-type]
         except ReviserError as error:
@@ -265,8 +243,7 @@ class Wording:
                 "tokens": [f"token_id:{id}" for id in ids],
                 "token_logprobs": [_said(one.chance) for one in chosen],
                 "top_logprobs": [
-                    {f"token_id:{id}": _said(chance) for id, chance in one.likeliest.items()}
-                    for one in chosen
+                    {f"token_id:{id}": _said(chance) for id, chance in one.likeliest.items()} for one in chosen
                 ],
             }
         return choice

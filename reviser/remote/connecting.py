@@ -67,18 +67,12 @@ def _record(client: Client, wanted: str | None) -> Mapping[str, Any]:
     if wanted is None:
         return next(iter(models.values()))
     if wanted not in models:
-        raise ServerError(
-            f"the server at {client.address} has no model {wanted}; it has {', '.join(models)}"
-        )
+        raise ServerError(f"the server at {client.address} has no model {wanted}; it has {', '.join(models)}")
     return models[wanted]  # type: ignore[no-any-return]
 
 
 def _check_vocabulary(
-    client: Client,
-    name: str,
-    record: Mapping[str, Any],
-    here: Description,
-    tokenizer: Tokenizer,
+    client: Client, name: str, record: Mapping[str, Any], here: Description, tokenizer: Tokenizer
 ) -> None:
     """See that the same ids mean the same there, by what the server says of itself or by trying."""
     vocabulary = here.vocabulary

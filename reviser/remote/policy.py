@@ -85,9 +85,7 @@ class RemotePolicy:
             )
         except Refused as error:
             if "logprobs" in str(error):
-                raise ServerError(
-                    f"{error}; start vLLM with --max-logprobs {self._alternatives}"
-                ) from None
+                raise ServerError(f"{error}; start vLLM with --max-logprobs {self._alternatives}") from None
             raise
         if not isinstance(answer, dict):
             raise self._other()

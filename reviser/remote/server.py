@@ -140,9 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _complete(self) -> dict[str, object] | None:
         service = self.server.service
         asked = Asked.parse(self._body(), service.name, service.vocabulary, service.tokenizer)
-        completion = Completion(
-            asked, service.batcher, service.vocabulary, service.context, wanted=self._is_waited_for
-        )
+        completion = Completion(asked, service.batcher, service.vocabulary, service.context, wanted=self._is_waited_for)
         if not asked.stream:
             return service.wording.whole(asked, completion)
         self.send_response(200)

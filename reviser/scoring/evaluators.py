@@ -89,11 +89,7 @@ def read_hf_text(tokenizer: PreTrainedTokenizerBase, text: Text) -> Tokens:
     special = encoded["special_tokens_mask"]
     while ids and special[len(ids) - 1]:  # what marks the end would be measured too
         ids.pop()
-    given = sum(
-        1
-        for end, mark in zip(ends[: len(ids)], special, strict=False)
-        if mark or end <= len(text.prompt)
-    )
+    given = sum(1 for end, mark in zip(ends[: len(ids)], special, strict=False) if mark or end <= len(text.prompt))
     return Tokens(ids, given)
 
 
@@ -140,9 +136,7 @@ class AutoregressiveEvaluator:
         )
 
     @classmethod
-    def of_causal_lm(
-        cls, name: str, model: Any, tokenizer: PreTrainedTokenizerBase
-    ) -> AutoregressiveEvaluator:
+    def of_causal_lm(cls, name: str, model: Any, tokenizer: PreTrainedTokenizerBase) -> AutoregressiveEvaluator:
         """Any causal language model of transformers."""
         return cls(
             name,
@@ -153,9 +147,7 @@ class AutoregressiveEvaluator:
         )
 
     @torch.no_grad()
-    def losses(
-        self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Loss]:
+    def losses(self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
         rows = [self._read(text).fitted(self._context) for text in texts]
         order = sorted(range(len(rows)), key=lambda number: -len(rows[number].ids))
         found: list[Loss] = [Loss((), 0)] * len(rows)
@@ -232,9 +224,7 @@ class DenoisingEvaluator:
         self._read = read
         self._denoiser = denoiser
 
-    def losses(
-        self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None
-    ) -> list[Loss]:
+    def losses(self, texts: Sequence[Text], progress: Callable[[int], None] = lambda done: None) -> list[Loss]:
         drawn, found = [], []
         for text in texts:
             whole = self._read(text)
@@ -250,9 +240,7 @@ class DenoisingEvaluator:
             size = max(1, _PLACES[self._denoiser.device.type] // (self.draws * max(length, 1)))
             for start in range(0, len(numbers), size):
                 part = numbers[start : start + size]
-                for number, nats in zip(
-                    part, self._nats([drawn[number] for number in part]), strict=True
-                ):
+                for number, nats in zip(part, self._nats([drawn[number] for number in part]), strict=True):
                     found[number] = Loss(drawn[number].mean(nats), found[number].size)
                 progress(len(part))
         return found
@@ -301,9 +289,7 @@ class _Draws:
         where = torch.zeros_like(noisy, dtype=torch.bool)
         where[:, tokens.given :] = masked
         wanted = noisy[where]
-        return cls(
-            noisy.masked_fill(where, mask_id), where, wanted, masked * (count / sizes[:, None])
-        )
+        return cls(noisy.masked_fill(where, mask_id), where, wanted, masked * (count / sizes[:, None]))
 
     def mean(self, nats: Tensor) -> tuple[float, ...]:
         """What each token of the continuation costs, given what masked ones do."""
@@ -337,9 +323,7 @@ class DreamDenoiser:
             mask_id = values["mask_token_id"]
             for key in ("model_type", "architectures", "auto_map", "transformers_version"):
                 values.pop(key, None)
-            model: Any = Qwen2ForCausalLM.from_pretrained(
-                source, config=Qwen2Config(**values), dtype=dtype_for(device)
-            )
+            model: Any = Qwen2ForCausalLM.from_pretrained(source, config=Qwen2Config(**values), dtype=dtype_for(device))
         return cls(model.to(device).eval(), mask_id)
 
     @property
@@ -367,6 +351,4 @@ def load_evaluator(source: str, device: torch.device | None = None) -> Evaluator
         return DenoisingEvaluator(
             source, lambda text: read_hf_text(tokenizer, text), DreamDenoiser.load(source, device)
         )
-    return AutoregressiveEvaluator.of_causal_lm(
-        source, load_causal_lm(source, device), load_hf_tokenizer(source)
-    )
+    return AutoregressiveEvaluator.of_causal_lm(source, load_causal_lm(source, device), load_hf_tokenizer(source))

@@ -101,9 +101,7 @@ def parse_answer(text: str) -> Answer:
 class ChatJudge:
     """A chat model that is asked, and answers greedily."""
 
-    def __init__(
-        self, name: str, weights: str, model: Any, tokenizer: Any, *, new_tokens: int = 16
-    ) -> None:
+    def __init__(self, name: str, weights: str, model: Any, tokenizer: Any, *, new_tokens: int = 16) -> None:
         self.name = name
         self.fingerprint = weights
         self._model = model
@@ -126,9 +124,9 @@ class ChatJudge:
 
     def _reply(self, case: Case) -> str:
         # One at a time: padding would let neighbours change a verdict in its last digits.
-        shown = self._tokenizer(
-            self.question(case), return_tensors="pt", add_special_tokens=False
-        ).to(self._model.device)
+        shown = self._tokenizer(self.question(case), return_tensors="pt", add_special_tokens=False).to(
+            self._model.device
+        )
         written = self._model.generate(
             input_ids=shown["input_ids"],
             attention_mask=shown["attention_mask"],

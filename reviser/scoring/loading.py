@@ -122,9 +122,7 @@ def plain_errors(source: str) -> Iterator[None]:
         quieten()
         yield
     except ImportError:
-        raise ReviserError(
-            f"{source} needs transformers; install it with: pip install 'reviser[bench]'"
-        ) from None
+        raise ReviserError(f"{source} needs transformers; install it with: pip install 'reviser[bench]'") from None
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise ReviserError(f"{source} cannot be loaded: {reason}") from None

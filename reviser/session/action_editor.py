@@ -71,9 +71,7 @@ class ActionEditor:
             self._layer = TextLayer(tokenizer, tokens)
             if self._layer.text != text:
                 raise ReviserError(f"the tokenizer {tokenizer.name} cannot hold this text")
-        vocabulary = Vocabulary(
-            self.tokenizer.size, self.tokenizer.markers, EXTENSIONS, name=self.tokenizer.name
-        )
+        vocabulary = Vocabulary(self.tokenizer.size, self.tokenizer.markers, EXTENSIONS, name=self.tokenizer.name)
         self._canvas = Canvas(vocabulary, tokens, cursor=boundaries[place], max_length=max_length)
         self._guard = _Guard([(boundaries[start], boundaries[end]) for start, end in ranges])
         self._requests: list[int] = []
@@ -127,9 +125,7 @@ class ActionEditor:
     def undo(self, count: int = 1) -> tuple[TextEdit, ...]:
         """Take back the last requests; returns the edits that did it."""
         if not 0 <= count <= len(self._requests):
-            raise ReviserError(
-                f"{counted(len(self._requests), 'action')} can be undone, not {count}"
-            )
+            raise ReviserError(f"{counted(len(self._requests), 'action')} can be undone, not {count}")
         edits: list[TextEdit] = []
         for _ in range(count):
             edits += self._take_back(self._requests.pop())
@@ -195,9 +191,7 @@ class ActionEditor:
         return first + len(text) if behind else first
 
 
-def _tokens_between(
-    text: str, tokenizer: Tokenizer, places: Iterable[int]
-) -> tuple[list[int], dict[int, int]]:
+def _tokens_between(text: str, tokenizer: Tokenizer, places: Iterable[int]) -> tuple[list[int], dict[int, int]]:
     """The tokens of a text, cut where some places are, and the boundary that each of these is."""
     tokens: list[int] = []
     boundaries = {0: 0}
@@ -209,15 +203,11 @@ def _tokens_between(
 
 def _check_places(text: str, ranges: list[tuple[int, int]], cursor: int) -> None:
     if not 0 <= cursor <= len(text):
-        raise ReviserError(
-            f"there is no place {cursor} in a text of {counted(len(text), 'character')}"
-        )
+        raise ReviserError(f"there is no place {cursor} in a text of {counted(len(text), 'character')}")
     end = 0
     for first, last in ranges:
         if not end <= first <= last <= len(text):
-            raise ReviserError(
-                f"{first} to {last} cannot be protected in a text of {counted(len(text), 'character')}"
-            )
+            raise ReviserError(f"{first} to {last} cannot be protected in a text of {counted(len(text), 'character')}")
         end = last
 
 
@@ -238,11 +228,7 @@ class _Guard:
         for splice in action.plan(canvas).splices:
             last = splice.start + len(splice.removed)
             for first, end in ranges:
-                if (
-                    first < end
-                    and splice.start < end
-                    and (last > first if splice.removed else splice.start > first)
-                ):
+                if first < end and splice.start < end and (last > first if splice.removed else splice.start > first):
                     raise InvalidAction("this would change protected text")
             ranges = _moved(ranges, splice)
 
@@ -253,9 +239,7 @@ class _Guard:
 def _moved(ranges: list[tuple[int, int]], splice: Splice) -> list[tuple[int, int]]:
     shift = len(splice.inserted) - len(splice.removed)
     return [
-        (first + shift, end + shift)
-        if splice.start + len(splice.removed) <= first
-        else (first, end)
+        (first + shift, end + shift) if splice.start + len(splice.removed) <= first else (first, end)
         for first, end in ranges
     ]
 
@@ -338,9 +322,7 @@ def _move(editor: ActionEditor, fields: _Fields) -> Iterable[Action]:
 
 
 def _span(make: Callable[[int, int, bool], Action]) -> _Reader:
-    return lambda editor, fields: fields.only(
-        make(fields.number("k"), fields.number("j"), fields.flag("right"))
-    )
+    return lambda editor, fields: fields.only(make(fields.number("k"), fields.number("j"), fields.flag("right")))
 
 
 _Reader = Callable[[ActionEditor, _Fields], Iterable[Action]]

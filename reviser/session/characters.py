@@ -61,6 +61,4 @@ def code_points(text: str) -> array[int]:
     try:
         return array("I", text.encode(_UTF_32))
     except UnicodeEncodeError:
-        raise ReviserError(
-            "the text holds halves of surrogate pairs, which are no characters"
-        ) from None
+        raise ReviserError("the text holds halves of surrogate pairs, which are no characters") from None

@@ -49,7 +49,8 @@ _HIGH_LETTER: Final = re.compile(rb"[\x8a\x8c\x8e\x9a\x9c\x9e\x9f\xc0-\xff]")
 
 
 def read_text(data: bytes, name: str, asked: str | None = None) -> tuple[str, Charset]:
-    """The text of a file, which messages call `name`, and its encoding: the one that is `asked` for, or what its bytes tell.
+    """The text of a file, which messages call `name`, and its encoding: the one that is `asked` for, or what its
+    bytes tell.
 
     What is no text raises `NotText`, and `UnknownEncoding` where it may be text.
     """
@@ -59,9 +60,7 @@ def read_text(data: bytes, name: str, asked: str | None = None) -> tuple[str, Ch
     except UnicodeDecodeError as error:
         if asked is not None:
             place = len(charset.mark) + error.start + 1
-            raise UnknownEncoding(
-                f"{name} is not {asked} text: byte {place} cannot be read"
-            ) from None
+            raise UnknownEncoding(f"{name} is not {asked} text: byte {place} cannot be read") from None
         guess = _utf_16(data) if b"\0" in data else _windows(data)
     else:
         if asked is not None and charset.encode(text) != data:
@@ -73,9 +72,7 @@ def read_text(data: bytes, name: str, asked: str | None = None) -> tuple[str, Ch
         return guess.decode(data), guess
     if _CONTROL_BYTES.search(data):
         raise NotText(f"{name} is a binary file, not text")
-    raise UnknownEncoding(
-        f"{name} is not valid UTF-8 text, and its encoding cannot be told: name it with --encoding"
-    )
+    raise UnknownEncoding(f"{name} is not valid UTF-8 text, and its encoding cannot be told: name it with --encoding")
 
 
 def write_text(text: str, charset: Charset, name: str, asked: str | None = None) -> bytes:

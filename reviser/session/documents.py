@@ -7,13 +7,7 @@ from pathlib import Path
 
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from reviser.core.files import (
-    STREAM,
-    check_not_read_only,
-    input_name,
-    read_bytes,
-    write_atomically,
-)
+from reviser.core.files import STREAM, check_not_read_only, input_name, read_bytes, write_atomically
 from reviser.session.charsets import UTF_8, Charset, read_text, write_text
 
 
@@ -89,9 +83,7 @@ def offset_at(text: str, line: int, column: int) -> int:
     end = text.find("\n", start)
     length = (len(text) if end < 0 else end) - start
     if not 1 <= column <= length + 1:
-        raise ReviserError(
-            f"there is no column {column} in line {line}; it has {counted(length, 'character')}"
-        )
+        raise ReviserError(f"there is no column {column} in line {line}; it has {counted(length, 'character')}")
     return start + column - 1
 
 

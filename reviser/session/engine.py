@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reviser.checkpoints.description import (
-    Description,
-    describe,
-    digest_of,
-    quantised_arrays,
-    quick_tokenizer,
-)
+from reviser.checkpoints.description import Description, describe, digest_of, quantised_arrays, quick_tokenizer
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
 from reviser.core.extras import missing_package
@@ -39,13 +33,11 @@ class Engine(LoadedModel):
         return Session(self.policy, self.tokenizer, text)
 
 
-def load_engine(
-    model: str | Path | None = None, *, threads: int | None = None, device: str | None = None
-) -> Engine:
+def load_engine(model: str | Path | None = None, *, threads: int | None = None, device: str | None = None) -> Engine:
     """The engine of the model of that name or path; by default the one that `find_model` chooses.
 
-    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md). `device` is `cpu`, or `cuda` for a
-    GPU, where weights are in half precision; by default what `REVISER_DEVICE` says, else `cpu`.
+    `openai:URL` is a model that runs behind a completions endpoint (see docs/serving.md). `device` is `cpu`, or
+    `cuda` for a GPU, where weights are in half precision; by default what `REVISER_DEVICE` says, else `cpu`.
     """
     named = str(model or os.environ.get("REVISER_MODEL") or "")
     if named.startswith("openai:"):
@@ -69,9 +61,7 @@ def load_engine(
         raise missing_package(error, extra="torch", needed_by=what) or error from None
 
 
-def _engine_from_files(
-    description: Description, quantisation: Quantisation, threads: int | None
-) -> Engine:
+def _engine_from_files(description: Description, quantisation: Quantisation, threads: int | None) -> Engine:
     tokenizer = quick_tokenizer(description)
     config = description.config
     arrays = quantised_arrays(description, quantisation)

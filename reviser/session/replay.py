@@ -35,17 +35,13 @@ class Replay:
     def __post_init__(self) -> None:
         trajectory, vocabulary = self.trajectory, self.trajectory.vocabulary
         if vocabulary.base_size != self.tokenizer.size:
-            raise BadTrajectory(
-                f"the trajectory was made with another tokenizer ({vocabulary.name or 'unnamed'})"
-            )
+            raise BadTrajectory(f"the trajectory was made with another tokenizer ({vocabulary.name or 'unnamed'})")
         self.canvas = Canvas(vocabulary)
         try:
             for id in trajectory.action_ids[: trajectory.seed_actions]:
                 if id != vocabulary.draft_id:
                     self.canvas.apply(self.canvas.action(id))
-            self.canvas.protect(
-                trajectory.prefix_tokens, trajectory.suffix_tokens, self.canvas.cursor
-            )
+            self.canvas.protect(trajectory.prefix_tokens, trajectory.suffix_tokens, self.canvas.cursor)
         except ReviserError as error:
             raise BadTrajectory(f"its prompt cannot be written: {error}") from None
         self.text = TextLayer(self.tokenizer, self.canvas.tokens)
@@ -58,11 +54,7 @@ class Replay:
         last = ids[max(seeded, len(ids) - 2) :]
         script = ScriptedPolicy(vocabulary, ids[seeded : len(ids) - len(last)])
         rollout = Rollout(
-            script,
-            self.canvas,
-            [vocabulary.start_id, *ids[:seeded]],
-            Sampler.greedy(),
-            max_actions=len(ids),
+            script, self.canvas, [vocabulary.start_id, *ids[:seeded]], Sampler.greedy(), max_actions=len(ids)
         )
         try:
             yield from frames(rollout, self.text, self.tokenizer)
@@ -165,15 +157,7 @@ def replay(trajectory: Trajectory, tokenizer: Tokenizer) -> Replayed:
     suffix = run.text.position(run.canvas.length).utf16 - run.text.position(run.canvas.high).utf16
     start_cursor = run.text.position(run.canvas.cursor).utf16
     done = tuple(run.frames())
-    return Replayed(
-        trajectory,
-        run.start_text,
-        start_cursor,
-        (prefix, suffix),
-        done,
-        run.text.text,
-        run.canvas.cursor,
-    )
+    return Replayed(trajectory, run.start_text, start_cursor, (prefix, suffix), done, run.text.text, run.canvas.cursor)
 
 
 def _viewer_step(frame: Frame) -> ViewerStep:
@@ -182,9 +166,7 @@ def _viewer_step(frame: Frame) -> ViewerStep:
     return ViewerStep(frame.label, _VIEWER_KINDS.get(kind, kind), edits, frame.cursor.utf16)
 
 
-def unified_diff(
-    before: str, after: str, before_name: str, after_name: str, *, context: int = 3
-) -> str:
+def unified_diff(before: str, after: str, before_name: str, after_name: str, *, context: int = 3) -> str:
     """A unified diff that `patch` and `unidiff` read, also where a last line has no newline."""
     old, new = patch_lines(before), patch_lines(after)
     # Only what lies between the first and the last difference is compared: that may take long.

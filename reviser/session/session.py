@@ -26,13 +26,7 @@ from reviser.decoding.rollout import Rollout, Step, seed
 from reviser.decoding.rules.ending import LEAST, Ending
 from reviser.decoding.rules.repetition import LONGEST_REPEAT, Unrepeated, UnrepeatedPhrases
 from reviser.decoding.rules.rule import Rule
-from reviser.decoding.rules.spacing import (
-    MarkedOnce,
-    Spaced,
-    ends_sentence,
-    ends_with_mark,
-    joining,
-)
+from reviser.decoding.rules.spacing import MarkedOnce, Spaced, ends_sentence, ends_with_mark, joining
 from reviser.decoding.sampler import Sampler
 from reviser.decoding.strategies import Beginning, BestOf, Checked, Strategy, plain
 from reviser.session.frames import Frame
@@ -50,12 +44,7 @@ class Session:
     """A document and a policy. One run at a time acts on the document."""
 
     def __init__(
-        self,
-        policy: SessionPolicy,
-        tokenizer: Tokenizer,
-        text: str = "",
-        *,
-        window: int = DEFAULT_WINDOW,
+        self, policy: SessionPolicy, tokenizer: Tokenizer, text: str = "", *, window: int = DEFAULT_WINDOW
     ) -> None:
         if policy.vocabulary.base_size < tokenizer.size:
             raise ReviserError("the model and the tokenizer do not belong together")
@@ -89,15 +78,14 @@ class Session:
     ) -> Generation:
         """Write on at the end of the document; a final line ending stays the final one.
 
-        With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy that cannot read
-        a text from left to right does without. A model does not write `longest_repeat` tokens in a row twice; with 0 it may.
+        With `check_steps_back` it goes back to insert something only where the text reads as well with it. A policy
+        that cannot read a text from left to right does without. A model does not write `longest_repeat` tokens in a
+        row twice; with 0 it may.
         """
         self._leave_run()
         end = end_of_writing(self._text)
         window = self._choose_window(end, end, self._room(max_actions, False), False)
-        return self._write(
-            window, "", sampler, max_actions, longest_repeat, checks=check_steps_back
-        )
+        return self._write(window, "", sampler, max_actions, longest_repeat, checks=check_steps_back)
 
     def infill(
         self,
@@ -112,8 +100,8 @@ class Session:
     ) -> Generation:
         """Write between character offsets `start` and `end`; the text between them makes room first.
 
-        Of several `tries`, without a number as many as usual, the one is written that best joins what follows, up to the best end in it. A
-        policy that cannot read a text from left to right, or cannot stop, has one.
+        Of several `tries`, without a number as many as usual, the one is written that best joins what follows, up
+        to the best end in it. A policy that cannot read a text from left to right, or cannot stop, has one.
         """
         from reviser.decoding.filling import TRIES
 
@@ -175,7 +163,8 @@ class Session:
         max_actions: int = DEFAULT_ACTIONS,
         margin: float = MARGIN,
     ) -> Iterator[tuple[Generation, int, int]]:
-        """Revise a part of the document passage by passage: one run for each, with the passage's place before all of them.
+        """Revise a part of the document passage by passage: one run for each, with the passage's place before all
+        of them.
 
         A run is to be over before the next one is asked for. Passages that the tokenizer would not give
         back as they are, such as half a character, are left alone.
@@ -184,9 +173,7 @@ class Session:
         for first, last in self.passages(start, end):
             if not _is_kept(text[first:last], self.tokenizer):
                 continue
-            run = self.revise(
-                first + grown, last + grown, sampler, max_actions=max_actions, margin=margin
-            )
+            run = self.revise(first + grown, last + grown, sampler, max_actions=max_actions, margin=margin)
             yield run, first, last
             grown += len(run.written) - (last - first)
 
@@ -242,25 +229,13 @@ class Session:
         rollout = strategy(replace(begun, rules=rules), sampler)
         return self._shown(rollout, window, replaced)
 
-    def _beginning(
-        self, window: Window, max_actions: int, draft: Sequence[int] | None = None
-    ) -> Beginning:
+    def _beginning(self, window: Window, max_actions: int, draft: Sequence[int] | None = None) -> Beginning:
         """A canvas with what the model sees, and how much it may do there."""
         prefix, suffix = (self.tokenizer.encode(part) for part in (window.prefix, window.suffix))
-        canvas, history = seed(
-            self.policy.vocabulary,
-            prefix,
-            suffix,
-            draft=draft,
-            max_length=self.policy.max_length,
-        )
-        return Beginning(
-            self.policy, canvas, history, min(max_actions, self.policy.context - len(history))
-        )
+        canvas, history = seed(self.policy.vocabulary, prefix, suffix, draft=draft, max_length=self.policy.max_length)
+        return Beginning(self.policy, canvas, history, min(max_actions, self.policy.context - len(history)))
 
-    def _rules(
-        self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool
-    ) -> list[Rule]:
+    def _rules(self, window: Window, begun: Beginning, longest_repeat: int, *, searches: bool) -> list[Rule]:
         """What a run may write into a window."""
         tokenizer, limit = self.tokenizer, begun.max_actions
         rules: list[Rule] = []
@@ -286,9 +261,7 @@ class Session:
             return each
         return BestOf(tries, each, reading, joining(self.tokenizer, window.suffix))
 
-    def _shown(
-        self, rollout: Rollout, window: Window, replaced: str, *, stays: bool = False
-    ) -> Generation:
+    def _shown(self, rollout: Rollout, window: Window, replaced: str, *, stays: bool = False) -> Generation:
         """A run as the session's own."""
         layer = TextLayer(self.tokenizer, rollout.canvas.tokens)
         self._run = Generation(rollout, self.tokenizer, layer, window, replaced, stays=stays)
@@ -342,8 +315,9 @@ def _is_kept(text: str, tokenizer: Tokenizer) -> bool:
 class Generation(Iterator[Frame]):
     """A run on a document: each `next` is one action, with its edits in the document's coordinates.
 
-    `opening` is the edit to make before the first action: the removal of the text that an infill
-    replaces. What is revised `stays` until actions change it. A caller pauses by not asking for more, steps by asking once, and stops with `cancel`.
+    `opening` is the edit to make before the first action: the removal of the text that an infill replaces. What is
+    revised `stays` until actions change it. A caller pauses by not asking for more, steps by asking once, and stops
+    with `cancel`.
     """
 
     def __init__(
@@ -364,9 +338,7 @@ class Generation(Iterator[Frame]):
         self._origin = Extent.of(window.before)
         self._written = replaced if stays else window.trailing_space
         removed = replaced and not stays
-        self.opening = (
-            self._edit(window.trailing_space + replaced, window.trailing_space) if removed else None
-        )
+        self.opening = self._edit(window.trailing_space + replaced, window.trailing_space) if removed else None
 
     def __next__(self) -> Frame:
         return self._frame(next(self.rollout))
@@ -438,11 +410,7 @@ class Generation(Iterator[Frame]):
         return (self._placed(before, change),)
 
     def _with_trailing_space(self, region: str) -> str:
-        return (
-            region
-            if region.startswith(self.window.trailing_space)
-            else self.window.trailing_space + region
-        )
+        return region if region.startswith(self.window.trailing_space) else self.window.trailing_space + region
 
     def _edit(self, old: str, new: str) -> TextEdit:
         """The document edit that turns what was written from `old` into `new`."""

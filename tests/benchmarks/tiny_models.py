@@ -38,14 +38,7 @@ def save_model(folder: Path, model: Any) -> Path:
 def gpt2(folder: Path, seed: int = 0, **changes: Any) -> Path:
     torch.manual_seed(seed)
     config = transformers.GPT2Config(
-        vocab_size=SIZE,
-        n_embd=WIDTH,
-        n_layer=2,
-        n_head=2,
-        n_positions=256,
-        bos_token_id=0,
-        eos_token_id=0,
-        **changes,
+        vocab_size=SIZE, n_embd=WIDTH, n_layer=2, n_head=2, n_positions=256, bos_token_id=0, eos_token_id=0, **changes
     )
     return save_model(folder, transformers.GPT2LMHeadModel(config))
 

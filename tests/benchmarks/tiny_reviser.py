@@ -17,14 +17,8 @@ def tiny_reviser(folder: Path, kinds: frozenset[str] = PAPER_KINDS, seed: int = 
     """A model that knows only the given kinds of actions, saved in `folder`."""
     made: Checkpoint = toy_checkpoint()
     vocabulary = base_vocabulary(made.tokenizer.size, made.tokenizer, "toy")
-    config = replace(
-        made.model.config, vocab_size=vocabulary.size, context=2048, canvas_length=2048
-    )
-    changed = replace(
-        made,
-        model=random_model(config, seed),
-        vocabulary=replace(vocabulary, kinds=kinds),
-    )
+    config = replace(made.model.config, vocab_size=vocabulary.size, context=2048, canvas_length=2048)
+    changed = replace(made, model=random_model(config, seed), vocabulary=replace(vocabulary, kinds=kinds))
     return save_checkpoint(folder, changed)
 
 
@@ -34,7 +28,5 @@ def base_and_shards(folder: Path, text: str, documents: int) -> None:
     save_checkpoint(folder / "base", checkpoint)
     tokenizer, texts = folder / "tokenizer.json", folder / "texts.jsonl"
     tokenizer.write_bytes(checkpoint.tokenizer_json or b"")
-    texts.write_text(
-        "".join(json.dumps({"text": f"{number} {text}"}) + "\n" for number in range(documents))
-    )
+    texts.write_text("".join(json.dumps({"text": f"{number} {text}"}) + "\n" for number in range(documents)))
     assert make_data([str(folder / "data"), "--tokenizer", str(tokenizer), str(texts)]) == 0

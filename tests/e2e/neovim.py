@@ -33,15 +33,11 @@ def find_neovim() -> list[str] | None:
 class Neovim:
     """One editor, at first without a screen. Keys go in, expressions of Lua come out."""
 
-    def __init__(
-        self, command: list[str], folder: Path, file: Path, settings: Any, prelude: str = ""
-    ) -> None:
+    def __init__(self, command: list[str], folder: Path, file: Path, settings: Any, prelude: str = "") -> None:
         self._command = command
         self._socket = folder / "nvim.sock"
         setup = folder / "init.lua"
-        options = json.dumps(
-            {"cmd": [sys.executable, "-m", "reviser", "lsp"], "settings": settings}
-        )
+        options = json.dumps({"cmd": [sys.executable, "-m", "reviser", "lsp"], "settings": settings})
         setup.write_text(
             f"{prelude}\n"
             f"vim.opt.runtimepath:prepend('{PLUGIN}')\n"
@@ -66,13 +62,7 @@ class Neovim:
         """The value of an expression of Lua."""
         quoted = f"vim.json.encode({{value = {expression}}})".replace("'", "''")
         said = subprocess.run(
-            [
-                *self._command,
-                "--server",
-                str(self._socket),
-                "--remote-expr",
-                f"luaeval('{quoted}')",
-            ],
+            [*self._command, "--server", str(self._socket), "--remote-expr", f"luaeval('{quoted}')"],
             capture_output=True,
             text=True,
             check=True,
@@ -84,9 +74,7 @@ class Neovim:
     def keys(self, keys: str) -> None:
         """Press keys, in Vim's own notation."""
         subprocess.run(
-            [*self._command, "--server", str(self._socket), "--remote-send", keys],
-            capture_output=True,
-            check=True,
+            [*self._command, "--server", str(self._socket), "--remote-send", keys], capture_output=True, check=True
         )
 
     @property
@@ -118,9 +106,7 @@ class Neovim:
 
 
 @contextmanager
-def neovim(
-    command: list[str], folder: Path, file: Path, settings: Any, prelude: str = ""
-) -> Iterator[Neovim]:
+def neovim(command: list[str], folder: Path, file: Path, settings: Any, prelude: str = "") -> Iterator[Neovim]:
     """An editor with the plugin; the Lua of `prelude` is run first."""
     editor = Neovim(command, folder, file, settings, prelude)
     try:

@@ -20,10 +20,7 @@ from tests.lsp_server.proofreading.conftest import TEXT as MISTAKEN
 
 NEOVIM = find_neovim()
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(NEOVIM is None, reason="there is no Neovim 0.10 or later"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(NEOVIM is None, reason="there is no Neovim 0.10 or later")]
 
 TEXT = "It was a quiet day.\nThe cat sat on the mat é😀."
 
@@ -264,13 +261,7 @@ def test_every_change_is_visited_wherever_it_stands(fresh: Neovim) -> None:
     end, last = len(first), len(second.encode())
     places = [(0, 3), (0, end - 1), (0, end), (1, 0), (1, last - 1), (1, last)]
     changes = [
-        {
-            "id": f"1.{number}",
-            "runId": "1",
-            "range": {"start": place, "end": place},
-            "old": "x",
-            "new": "",
-        }
+        {"id": f"1.{number}", "runId": "1", "range": {"start": place, "end": place}, "old": "x", "new": ""}
         for number, (line, column) in enumerate(places)
         for place in [{"line": line, "character": column}]
     ]
@@ -423,9 +414,7 @@ def suggest(editor: Neovim, text: str) -> None:
     assert editor.lua(made)
 
 
-def test_neovims_own_inline_completion_is_used_where_there_is_one(
-    model: Path, tmp_path: Path
-) -> None:
+def test_neovims_own_inline_completion_is_used_where_there_is_one(model: Path, tmp_path: Path) -> None:
     draft = tmp_path / "draft.txt"
     draft.write_text("It was")
     assert NEOVIM
@@ -476,11 +465,7 @@ def test_a_terminal_shows_what_the_model_writes(terminal: Terminal, tmp_path: Pa
     model = save_tiny_model(tmp_path / "model", width=768, layers=16)
     draft = tmp_path / "draft.txt"
     draft.write_text("It was a quiet day.\nThe cat sat on\n")
-    settings = {
-        "model": str(model),
-        "live": {"maxActions": 80},
-        "completion": {"confidence": 0},
-    }
+    settings = {"model": str(model), "live": {"maxActions": 80}, "completion": {"confidence": 0}}
     assert NEOVIM
     with neovim(NEOVIM, tmp_path, draft, settings) as editor:
         terminal.run(editor.screen_command())

@@ -49,9 +49,7 @@ def test_bytes_that_are_no_characters_and_no_keys_end_nothing(
     assert terminal.status == 0
 
 
-def test_pasted_text_that_is_not_marked_arrives_in_pieces(
-    terminal: BareTerminal, tmp_path: Path, home: Path
-) -> None:
+def test_pasted_text_that_is_not_marked_arrives_in_pieces(terminal: BareTerminal, tmp_path: Path, home: Path) -> None:
     line = "Nobody had told it that the garden would be wet until noon."
     text = f"{line}\n" * 700
     edit(terminal, tmp_path / "file.txt", home)

@@ -187,9 +187,7 @@ def test_without_colour_none_is_sent_and_a_narrow_screen_suffices(terminal: Edit
     terminal.wait_for("ended with 0")
 
 
-def test_it_quits_while_the_model_is_being_loaded(
-    terminal: Editor, model: Path, draft: Path
-) -> None:
+def test_it_quits_while_the_model_is_being_loaded(terminal: Editor, model: Path, draft: Path) -> None:
     terminal.start(draft, "--model", model)
     terminal.wait_for("It was a quiet")
     terminal.keys("F5", "C-q")
@@ -201,10 +199,7 @@ def test_bad_arguments_get_one_sentence(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"\x00")
     done = subprocess.run(
-        [sys.executable, "-m", "reviser", "tui", str(binary)],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "reviser", "tui", str(binary)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "reviser: the editor needs a terminal\n"
@@ -212,7 +207,5 @@ def test_bad_arguments_get_one_sentence(tmp_path: Path) -> None:
 
 def test_it_starts_without_torch_and_numpy() -> None:
     code = "import sys, tui.app; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "numpy", "transformers", "tokenizers", "tiktoken"} & set(loaded)

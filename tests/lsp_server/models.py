@@ -20,12 +20,7 @@ WORDS = ["the", "cat", "sat", "on", "mat", "quiet", "day", "it", "was", "late", 
 
 
 def save_tiny_model(
-    folder: Path,
-    seed: int = 0,
-    *,
-    revises: bool = False,
-    quantisation: Quantisation | None = None,
-    **shape: int,
+    folder: Path, seed: int = 0, *, revises: bool = False, quantisation: Quantisation | None = None, **shape: int
 ) -> Path:
     """A model that writes words, spaces, line ends and now and then moves; its weights are random.
 
@@ -34,22 +29,12 @@ def save_tiny_model(
     """
     merges, tokens = _merges()
     vocabulary_of_text = {token: id for id, token in enumerate(tokens)}
-    data = byte_level_bpe(
-        vocabulary_of_text, merges, [added_token(0, END)], PRE_TOKENIZERS["smollm"]
-    )
+    data = byte_level_bpe(vocabulary_of_text, merges, [added_token(0, END)], PRE_TOKENIZERS["smollm"])
     # Without Stop, a run lasts as long as a test says.
     kinds = {"insert", "move"} | ({"delete", "replace"} if revises else set())
-    vocabulary = Vocabulary(
-        len(tokens),
-        frozenset({0}),
-        ("replace",) if revises else (),
-        frozenset(kinds),
-        name="tiny",
-    )
+    vocabulary = Vocabulary(len(tokens), frozenset({0}), ("replace",) if revises else (), frozenset(kinds), name="tiny")
     torch.manual_seed(seed)
-    model = Reviser(
-        preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024, **shape)
-    ).eval()
+    model = Reviser(preset("tiny", vocab_size=vocabulary.size, context=1024, canvas_length=1024, **shape)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)

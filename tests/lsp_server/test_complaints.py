@@ -195,9 +195,7 @@ def test_4_cancelled_work_ends_and_requests_do_not_pile_up(editor: ToyEditor) ->
     assert cpu_seconds(engine) - used < used / 2
 
 
-def test_5_a_cold_model_answers_though_every_key_cancels_the_last_request(
-    full_model: Path,
-) -> None:
+def test_5_a_cold_model_answers_though_every_key_cancels_the_last_request(full_model: Path) -> None:
     """One that takes longer to load than its user types."""
     with toy_editor(full_model) as editor:
         editor.open("It was")
@@ -296,8 +294,7 @@ def test_8_edits_touch_only_what_changes(editor: ToyEditor) -> None:
     assert 1 < len(editor.edits) <= end["actions"]
     for text, following in zip(texts, [*texts[1:], editor.text], strict=True):
         shared = next(
-            (i for i, (a, b) in enumerate(zip(text, following, strict=False)) if a != b),
-            min(len(text), len(following)),
+            (i for i, (a, b) in enumerate(zip(text, following, strict=False)) if a != b), min(len(text), len(following))
         )
         assert shared >= MIDDLE
     for edit in edits_of(editor):
@@ -334,8 +331,7 @@ def test_9_ghost_text_survives_typing_it_letter_by_letter(editor: ToyEditor) -> 
 
 def complete(editor: ToyEditor) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = editor.request(
-        "textDocument/completion",
-        {"textDocument": {"uri": URI}, "position": editor.position(len(editor.text))},
+        "textDocument/completion", {"textDocument": {"uri": URI}, "position": editor.position(len(editor.text))}
     )["items"]
     return items
 
@@ -361,10 +357,7 @@ def test_10_tab_has_one_meaning(editor: ToyEditor) -> None:
                 "position": end,
                 "context": {
                     "triggerKind": 2,
-                    "selectedCompletionInfo": {
-                        "range": {"start": start, "end": end},
-                        "text": chosen,
-                    },
+                    "selectedCompletionInfo": {"range": {"start": start, "end": end}, "text": chosen},
                 },
             },
         )
@@ -409,9 +402,7 @@ def test_12_what_follows_is_not_written_again(editor: ToyEditor) -> None:
         ("markdown", "It was lat¦e.\n"),
     ],
 )
-def test_12_nothing_is_suggested_where_it_is_no_prose(
-    editor: ToyEditor, language: str, text: str
-) -> None:
+def test_12_nothing_is_suggested_where_it_is_no_prose(editor: ToyEditor, language: str, text: str) -> None:
     at = text.index("¦")
     editor.open(text.replace("¦", ""), language)
     assert editor.ghost_text(at, invoked=False) == []
@@ -461,11 +452,7 @@ def test_13_prose_a_language_a_folder_and_a_document_have_switches(editor: ToyEd
         position = editor.position(len(editor.texts[uri]), uri)
         answer = editor.request(
             "textDocument/inlineCompletion",
-            {
-                "textDocument": {"uri": uri},
-                "position": position,
-                "context": {"triggerKind": 1},
-            },
+            {"textDocument": {"uri": uri}, "position": position, "context": {"triggerKind": 1}},
         )
         editor.close(uri)
         return bool(answer["items"])

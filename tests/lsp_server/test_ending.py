@@ -57,11 +57,7 @@ STATES = [be_idle, be_running, be_suggesting, be_waiting_for_an_answer]
 
 
 def check_signal(
-    model: Path,
-    state: Callable[[ToyEditor], None],
-    number: signal.Signals,
-    *,
-    fresh: bool = False,
+    model: Path, state: Callable[[ToyEditor], None], number: signal.Signals, *, fresh: bool = False
 ) -> None:
     with toy_editor(model, LONG, fresh=fresh) as editor:
         editor.open("It was")
@@ -75,9 +71,7 @@ def check_signal(
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_an_interrupt_ends_server_and_engine(
-    slow_model: Path, state: Callable[[ToyEditor], None]
-) -> None:
+def test_an_interrupt_ends_server_and_engine(slow_model: Path, state: Callable[[ToyEditor], None]) -> None:
     check_signal(slow_model, state, signal.SIGINT)
 
 

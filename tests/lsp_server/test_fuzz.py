@@ -64,9 +64,7 @@ class Fuzz:
         text = self.editor.text
         low = self.random.randint(0, len(text))
         high = min(low + self.random.choice((0, 0, 0, 1, 2, 9, 60)), len(text))
-        return [
-            offset - (text[max(offset - 1, 0) : offset + 1] == "\r\n") for offset in (low, high)
-        ]
+        return [offset - (text[max(offset - 1, 0) : offset + 1] == "\r\n") for offset in (low, high)]
 
     def edit(self) -> None:
         with self.editor.lock:
@@ -80,9 +78,7 @@ class Fuzz:
         """Close the document and open another, perhaps an empty one."""
         with self.editor.lock:
             self.editor.close()
-            self.editor.open(
-                "".join(self.random.choices(PIECES, k=self.random.choice((0, 3, 100))))
-            )
+            self.editor.open("".join(self.random.choices(PIECES, k=self.random.choice((0, 3, 100)))))
 
     def ask(self) -> None:
         with self.editor.lock:
@@ -98,9 +94,7 @@ class Fuzz:
             placed = name in ("reviser.infill", "reviser.revise", "reviser.rejectChange")
             arguments = [{"uri": URI} | (where if placed else {})]
             self.open_requests.append(
-                self.editor.begin_request(
-                    "workspace/executeCommand", {"command": name, "arguments": arguments}
-                )
+                self.editor.begin_request("workspace/executeCommand", {"command": name, "arguments": arguments})
             )
 
     def take(self, request: int) -> None:
@@ -145,12 +139,7 @@ def fuzz(model: Path, edits: int, seed: int, encoding: str, *, shared: bool = Tr
 @pytest.mark.usefixtures("lasting_editor")
 @pytest.mark.parametrize(
     ("edits", "encoding"),
-    [
-        pytest.param(10_000, "utf-16", marks=pytest.mark.slow),
-        (3_000, "utf-16"),
-        (2_000, "utf-8"),
-        (2_000, "utf-32"),
-    ],
+    [pytest.param(10_000, "utf-16", marks=pytest.mark.slow), (3_000, "utf-16"), (2_000, "utf-8"), (2_000, "utf-32")],
 )
 def test_the_mirror_is_the_editors_text(reviser_model: Path, edits: int, encoding: str) -> None:
     fuzz(reviser_model, edits, seed=1, encoding=encoding)

@@ -61,9 +61,7 @@ def test_what_is_no_message_is_answered_as_such(editor: ToyEditor, body: bytes, 
         ("reviser/nonsense", {}),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_an_error_of_the_protocol(
-    editor: ToyEditor, method: str, params: Any
-) -> None:
+def test_what_cannot_be_done_is_an_error_of_the_protocol(editor: ToyEditor, method: str, params: Any) -> None:
     editor.open("It was")
     with pytest.raises(Refused) as refused:
         editor.request(method, params)
@@ -99,9 +97,7 @@ def test_what_is_wrong_with_an_argument_is_said_plainly(
 ) -> None:
     editor.open("It was")
     with pytest.raises(Refused) as refused:
-        editor.request(
-            "workspace/executeCommand", {"command": f"reviser.{command}", "arguments": arguments}
-        )
+        editor.request("workspace/executeCommand", {"command": f"reviser.{command}", "arguments": arguments})
     assert str(refused.value) == f"-32602: {sentence}"
 
 
@@ -111,8 +107,7 @@ def test_changes_of_unknown_documents_do_no_harm(editor: ToyEditor) -> None:
     change = {"range": {"start": place, "end": place}, "text": "x"}
     for uri in ("file:///unknown", URI + "x"):
         editor.notify(
-            "textDocument/didChange",
-            {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [change]},
+            "textDocument/didChange", {"textDocument": {"uri": uri, "version": 2}, "contentChanges": [change]}
         )
         editor.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     editor.notify("textDocument/didChange", {"nonsense": True})
@@ -131,9 +126,7 @@ def test_a_closed_document_is_unknown_and_its_run_ends(editor: ToyEditor) -> Non
     assert editor.mirror() == "It is" == editor.text
 
 
-def test_a_run_whose_document_is_closed_says_that_it_ends_and_computes_no_more(
-    slow_model: Path,
-) -> None:
+def test_a_run_whose_document_is_closed_says_that_it_ends_and_computes_no_more(slow_model: Path) -> None:
     """Its next edit would be as long off as the first was; neither the news nor the model's end waits for that."""
     closed = []
     with toy_editor(slow_model, {"live": {"maxActions": 900, "editsPerSecond": 0.3}}) as editor:
@@ -162,10 +155,7 @@ def test_a_whole_new_text_replaces_the_old(editor: ToyEditor) -> None:
     with editor.lock:
         editor.texts[URI], editor.versions[URI] = "It is\r\n", 2
         document = {"uri": URI, "version": 2}
-        editor.notify(
-            "textDocument/didChange",
-            {"textDocument": document, "contentChanges": [{"text": "It is\r\n"}]},
-        )
+        editor.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": "It is\r\n"}]})
     assert editor.mirror() == "It is\r\n"
 
 
@@ -369,11 +359,7 @@ def test_code_actions_fit_the_place(editor: ToyEditor) -> None:
 
     editor.open("It was a quiet day.")
     assert titles(3, 3) == ["revise this paragraph", "write here", "continue at the end"]
-    assert titles(3, 6) == [
-        "revise the selection",
-        "write the selection anew",
-        "continue at the end",
-    ]
+    assert titles(3, 6) == ["revise the selection", "write the selection anew", "continue at the end"]
     assert titles(3, 6, only=["refactor"])
     assert not titles(3, 6, only=["quickfix"])
     assert not titles(3, 6, kind=2)

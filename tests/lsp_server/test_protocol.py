@@ -66,21 +66,16 @@ class Buffer:
                 return status
 
     async def command(self, name: str, argument: dict[str, Any]) -> Any:
-        return await self.client.workspace_execute_command_async(
-            types.ExecuteCommandParams(name, arguments=[argument])
-        )
+        return await self.client.workspace_execute_command_async(types.ExecuteCommandParams(name, arguments=[argument]))
 
 
 CONFIG = ClientServerConfig(server_command=[sys.executable, "-m", "reviser", "lsp"])
 
 
-@pytest_asyncio.fixture(
-    scope="module", loop_scope="module", params=["visual_studio_code", "neovim"]
-)
-async def client(
-    request: pytest.FixtureRequest, model: Path, lasting_editor: object
-) -> AsyncIterator[LanguageClient]:
-    """A client with the capabilities of a real one and a server started as editors do; the engine is one that runs already."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["visual_studio_code", "neovim"])
+async def client(request: pytest.FixtureRequest, model: Path, lasting_editor: object) -> AsyncIterator[LanguageClient]:
+    """A client with the capabilities of a real one and a server started as editors do; the engine is one that runs
+    already."""
     client = await CONFIG.start()
     assert isinstance(client, LanguageClient)
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda params: None)
@@ -91,12 +86,7 @@ async def client(
 
     client.feature(types.WORKSPACE_APPLY_EDIT)(apply)
     client.set_configuration(
-        {
-            "model": str(model),
-            "sharedEngine": True,
-            "live": {"maxActions": 100},
-            "completion": {"confidence": 0},
-        },
+        {"model": str(model), "sharedEngine": True, "live": {"maxActions": 100}, "completion": {"confidence": 0}},
         section="reviser",
     )
     capabilities = client_capabilities(request.param)
@@ -120,11 +110,7 @@ async def test_what_the_server_offers(client: LanguageClient) -> None:
     assert offered.inline_completion_provider
     assert offered.completion_provider.resolve_provider
     assert offered.text_document_sync.change == types.TextDocumentSyncKind.Incremental
-    assert offered.code_action_provider.code_action_kinds == (
-        "quickfix",
-        "refactor.rewrite",
-        "source.fixAll.reviser",
-    )
+    assert offered.code_action_provider.code_action_kinds == ("quickfix", "refactor.rewrite", "source.fixAll.reviser")
     assert set(offered.execute_command_provider.commands) >= {
         "reviser.continue", "reviser.infill", "reviser.stop", "reviser.undo", "reviser.setModel",
         "reviser.status", "reviser.accept", "reviser.reject",
@@ -175,11 +161,7 @@ async def test_a_live_run_from_a_code_action(client: LanguageClient, buffer: Buf
     )
     assert actions
     titles = [action.title for action in actions]
-    assert titles == [
-        "Reviser: revise this paragraph",
-        "Reviser: write here",
-        "Reviser: continue at the end",
-    ]
+    assert titles == ["Reviser: revise this paragraph", "Reviser: write here", "Reviser: continue at the end"]
     await buffer.command("reviser.infill", {"uri": URI, "position": {"line": 0, "character": 9}})
     await buffer.settle("idle")
     assert buffer.edits
@@ -207,16 +189,12 @@ async def test_accepting_a_run_keeps_it(client: LanguageClient, buffer: Buffer) 
     assert written.startswith(TEXT)
     unasked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic)
     actions = await client.text_document_code_action_async(
-        types.CodeActionParams(
-            types.TextDocumentIdentifier(URI), types.Range(buffer.end, buffer.end), unasked
-        )
+        types.CodeActionParams(types.TextDocumentIdentifier(URI), types.Range(buffer.end, buffer.end), unasked)
     )
     assert not actions
 
 
-async def test_settings_are_pulled_and_change_at_once(
-    client: LanguageClient, buffer: Buffer
-) -> None:
+async def test_settings_are_pulled_and_change_at_once(client: LanguageClient, buffer: Buffer) -> None:
     client.set_configuration(False, section="reviser.enabled")
     client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
     await buffer.settle("off")

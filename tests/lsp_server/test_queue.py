@@ -21,11 +21,7 @@ def request(id: int) -> dict[str, Any]:
     """One that takes a while."""
     context = {"diagnostics": [], "triggerKind": 1}
     here = {"line": 0, "character": 0}
-    params = {
-        "textDocument": {"uri": URI},
-        "range": {"start": here, "end": here},
-        "context": context,
-    }
+    params = {"textDocument": {"uri": URI}, "range": {"start": here, "end": here}, "context": context}
     return {"id": id, "method": "textDocument/codeAction", "params": params}
 
 

@@ -108,15 +108,9 @@ def test_what_is_no_settings_is_said(data: object) -> None:
 def in_vs_code(section: str) -> dict[str, Any]:
     """The settings of a section that the extension for VS Code has."""
     manifest = Path(__file__).parents[2] / "editors" / "vscode" / "package.json"
-    properties = json.loads(manifest.read_text("utf-8"))["contributes"]["configuration"][
-        "properties"
-    ]
+    properties = json.loads(manifest.read_text("utf-8"))["contributes"]["configuration"]["properties"]
     start = f"reviser.{section}."
-    return {
-        name.removeprefix(start): field
-        for name, field in properties.items()
-        if name.startswith(start)
-    }
+    return {name.removeprefix(start): field for name, field in properties.items() if name.startswith(start)}
 
 
 def test_the_extension_for_vs_code_knows_the_settings_of_suggestions() -> None:

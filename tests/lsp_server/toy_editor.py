@@ -41,8 +41,9 @@ class Refused(Exception):
 class ToyEditor:
     """Counts in UTF-16 unless told otherwise. How it treats the server's edits is `manner`:
 
-    "check" refuses what is not for its version, and so does "late", which reports its changes after that;
-    "silent" skips it and says "applied", and reports its changes late; "careless" carries out anything; "refuse" carries out nothing; "fail" answers with an error.
+    "check" refuses what is not for its version, and so does "late", which reports its changes after that; "silent"
+    skips it and says "applied", and reports its changes late; "careless" carries out anything; "refuse" carries out
+    nothing; "fail" answers with an error.
     """
 
     def __init__(
@@ -93,9 +94,7 @@ class ToyEditor:
     # The protocol
 
     def initialize(self, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
-        offered = capabilities or CAPABILITIES | {
-            "general": {"positionEncodings": [self.encoding, "utf-16"]}
-        }
+        offered = capabilities or CAPABILITIES | {"general": {"positionEncodings": [self.encoding, "utf-16"]}}
         answer: dict[str, Any] = self.request(
             "initialize",
             {
@@ -245,11 +244,7 @@ class ToyEditor:
             at = self.position(len(self.text) if offset is None else offset)
             return self.begin_request(
                 "textDocument/inlineCompletion",
-                {
-                    "textDocument": {"uri": URI},
-                    "position": at,
-                    "context": {"triggerKind": 1 if invoked else 2},
-                },
+                {"textDocument": {"uri": URI}, "position": at, "context": {"triggerKind": 1 if invoked else 2}},
             )
 
     def ghost_text(self, offset: int | None = None, *, invoked: bool = True) -> list[str]:
@@ -339,9 +334,7 @@ class ToyEditor:
             changes, self._late = self._late, []
             document = {"uri": self._late_uri, "version": self.versions[self._late_uri]}
             self.history[document["version"]] = self.texts[self._late_uri]
-            self.notify(
-                "textDocument/didChange", {"textDocument": document, "contentChanges": changes}
-            )
+            self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
 
     def _offset(self, uri: str, position: dict[str, int]) -> int:
         """The last place that is not behind a position; an edit may be for a text that is no more."""
@@ -373,9 +366,7 @@ def _forked(*arguments: str, impatient: bool) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def toy_editor(
-    model: Path, settings: dict[str, Any] | None = None, **options: Any
-) -> Iterator[ToyEditor]:
+def toy_editor(model: Path, settings: dict[str, Any] | None = None, **options: Any) -> Iterator[ToyEditor]:
     """An editor with its server, which is gone afterwards whatever happens."""
     editor = ToyEditor(model, settings, **options)
     try:

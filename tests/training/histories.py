@@ -11,14 +11,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE_END, SENTENCE_END, SPACE_AFTER, WORD_START, Classes
 from training.data.corpus import Corpus
-from training.samples.obfuscation import (
-    ELABORATED,
-    LOCAL,
-    PAPER,
-    PLAIN,
-    STRUCTURED,
-    Task,
-)
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, STRUCTURED, Task
 
 BASE = 40
 EXTENSIONS = ("swap", "span_delete", "span_move", "span_copy", "replace")
@@ -29,9 +22,7 @@ RICH_VOCABULARY = Vocabulary(BASE, extensions=EXTENSIONS)
 
 def some_classes(size: int = BASE) -> Classes:
     """Classes in about the shares that they have in prose."""
-    kinds = np.array(
-        [0, WORD_START, WORD_START | CLAUSE_END, WORD_START | SENTENCE_END, SPACE_AFTER]
-    )
+    kinds = np.array([0, WORD_START, WORD_START | CLAUSE_END, WORD_START | SENTENCE_END, SPACE_AFTER])
     drawn = np.random.default_rng(0).choice(kinds, size=size, p=[0.3, 0.5, 0.08, 0.07, 0.05])
     return drawn.astype(np.uint8)
 

@@ -59,9 +59,7 @@ class Corrector:
         assert len(self._better) == len(pairs), "equal lines should become equal lines"
         self._tokenizer = ToyTokenizer()
         kinds = PAPER_KINDS | {"delete"} | set(extensions)
-        self.vocabulary = Vocabulary(
-            ToyTokenizer.size, extensions=extensions, kinds=kinds, name="toy"
-        )
+        self.vocabulary = Vocabulary(ToyTokenizer.size, extensions=extensions, kinds=kinds, name="toy")
 
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         tokens = canvas.tokens
@@ -109,9 +107,7 @@ class Translator(Corrector):
         return self._towards(self._wanted, canvas)
 
 
-def editor(
-    folder: Path, text: str | None = None, settings: Settings = QUICK, **options: object
-) -> EditorApp:
+def editor(folder: Path, text: str | None = None, settings: Settings = QUICK, **options: object) -> EditorApp:
     """An editor on a file of `text` in `folder`, or on nothing."""
     files = []
     if text is not None:
@@ -121,9 +117,7 @@ def editor(
     return EditorApp(files, settings, **given)  # type: ignore[arg-type]
 
 
-def drive(
-    app: EditorApp, script: Script, size: tuple[int, int] = (80, 24), *, toasts: bool = False
-) -> None:
+def drive(app: EditorApp, script: Script, size: tuple[int, int] = (80, 24), *, toasts: bool = False) -> None:
     """Run the app and do to it what the script says; what is said in passing is shown with `toasts` only."""
 
     async def main() -> None:

@@ -171,11 +171,7 @@ def test_wrapped_lines_and_wide_ones(tmp_path: Path) -> None:
         assert len(rows) > 4
         assert "".join(rows) == text.replace("\n", "")
         await pilot.press("down", "end")
-        assert (
-            area.viewport.rows()[1].start
-            < app.sheet.draft.selection.cursor
-            <= area.viewport.rows()[1].end
-        )
+        assert area.viewport.rows()[1].start < app.sheet.draft.selection.cursor <= area.viewport.rows()[1].end
         await pilot.press("alt+z")
         assert area.viewport.screen_text() == text.split("\n")
         await pilot.press("end")
@@ -202,9 +198,7 @@ def test_one_line_of_a_megabyte_can_be_walked_and_edited(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("lines", [10, 200])
-def test_a_screen_that_was_small_for_a_while_shows_the_first_line_again(
-    tmp_path: Path, lines: int
-) -> None:
+def test_a_screen_that_was_small_for_a_while_shows_the_first_line_again(tmp_path: Path, lines: int) -> None:
     text = "\n".join(f"line {number}" for number in range(lines))
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
@@ -656,9 +650,7 @@ def test_quitting_asks_once_however_often_the_key_is_pressed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 16)])
-def test_what_is_said_in_passing_leaves_the_status_line_in_sight(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_what_is_said_in_passing_leaves_the_status_line_in_sight(tmp_path: Path, size: tuple[int, int]) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+e")
         await until(pilot, lambda: app.screen.query(Toast))

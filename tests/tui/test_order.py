@@ -16,9 +16,7 @@ from tui.widgets.dialogs import Palette, Question
 
 
 @pytest.mark.parametrize("before", [[], ["ctrl+f", "c"], ["ctrl+l"]])
-def test_what_comes_behind_the_key_that_quits_is_for_nobody(
-    tmp_path: Path, before: list[str]
-) -> None:
+def test_what_comes_behind_the_key_that_quits_is_for_nobody(tmp_path: Path, before: list[str]) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         await pilot.press(*before)
         burst(app, "ctrl+q", *"xyz", "enter")
@@ -30,9 +28,7 @@ def test_what_comes_behind_the_key_that_quits_is_for_nobody(
     assert (tmp_path / "file.txt").read_text() == "text"
 
 
-def test_what_comes_before_the_key_that_quits_is_in_the_text_and_what_comes_behind_is_not(
-    tmp_path: Path,
-) -> None:
+def test_what_comes_before_the_key_that_quits_is_in_the_text_and_what_comes_behind_is_not(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         burst(app, *"abc", "ctrl+q", *"xyz")
         await until(pilot, lambda: isinstance(app.screen, Question))

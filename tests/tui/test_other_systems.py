@@ -15,9 +15,7 @@ from tui.document.journal import Journal, leftovers
 from tui.signals import leave_on_signals
 
 
-def test_signals_reach_the_editor_without_handlers_of_loops(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_signals_reach_the_editor_without_handlers_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(signal, "SIGHUP")
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 

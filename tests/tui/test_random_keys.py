@@ -36,7 +36,8 @@ starts = st.sampled_from(["", "one two\nthree\n", "漢字 and\n\nmore"])
 
 
 def translated(draft: str) -> str:
-    """What the model of these tests makes of a line: words come, go, grow and stay, but not at its end, where the model begins."""
+    """What the model of these tests makes of a line: words come, go, grow and stay, but not at its end, where the
+    model begins."""
     return draft.replace("o", "uo").replace("a", "").replace("b", "x y").replace("漢", "é漢")
 
 
@@ -218,9 +219,7 @@ class Plain:
         if not text[start:end].strip():
             return
         self.close()
-        lines = [
-            line if not line.strip() else translated(line) for line in text[start:end].split("\n")
-        ]
+        lines = [line if not line.strip() else translated(line) for line in text[start:end].split("\n")]
         made = "\n".join(lines)
         self.redo.clear()
         self.depth, self.settled, self.looked_at, self.sealed = len(self.undo), False, 0, True
@@ -377,9 +376,7 @@ class Plain:
             last.pieces_after = self.places
         else:
             places = self.places
-            entry = Entry(
-                before, after, kind, pieces_before, places, piece, place, closed, self.items
-            )
+            entry = Entry(before, after, kind, pieces_before, places, piece, place, closed, self.items)
             self.undo.append(entry)
         self.sealed = kind == "other"
 
@@ -463,20 +460,14 @@ def test_screen_file_and_undo_agree_with_plain_text(start: str, pressed: list[st
 @pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(starts, keys)
-def test_screen_file_and_undo_agree_with_plain_text_at_length(
-    start: str, pressed: list[str]
-) -> None:
+def test_screen_file_and_undo_agree_with_plain_text_at_length(start: str, pressed: list[str]) -> None:
     try_keys(start, pressed)
 
 
 OPENERS = ["ctrl+o", "alt+w", "ctrl+g", "f12", "f1", "ctrl+s", "ctrl+p", "ctrl+q", "recover", "ask"]
 ANSWERS = ["enter", "escape", "tab", "left", "right", "up", "down", "alt+c", "alt+s", "alt+l", "q"]
 bursts = st.lists(
-    st.lists(
-        st.one_of(*(st.sampled_from(each) for each in (OPENERS, ANSWERS, CHARACTERS))),
-        min_size=1,
-        max_size=8,
-    ),
+    st.lists(st.one_of(*(st.sampled_from(each) for each in (OPENERS, ANSWERS, CHARACTERS))), min_size=1, max_size=8),
     max_size=8,
 )
 
@@ -529,9 +520,7 @@ def test_bursts_into_dialogs_leave_nobody_waiting_at_length(typed: list[list[str
     try_dialogs(typed)
 
 
-typed_first = st.lists(
-    st.one_of(*(st.sampled_from(each) for each in (CHARACTERS, MOVES, EDITS, HISTORY))), max_size=12
-)
+typed_first = st.lists(st.one_of(*(st.sampled_from(each) for each in (CHARACTERS, MOVES, EDITS, HISTORY))), max_size=12)
 typed_later = st.lists(st.sampled_from([*CHARACTERS, *EDITS, "ctrl+q", "pasted"]), max_size=6)
 
 
@@ -558,9 +547,7 @@ def try_quitting(start: str, pressed: list[str], later: list[str]) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(starts, typed_first, typed_later)
-def test_nothing_lands_in_the_text_behind_the_key_that_quits(
-    start: str, pressed: list[str], later: list[str]
-) -> None:
+def test_nothing_lands_in_the_text_behind_the_key_that_quits(start: str, pressed: list[str], later: list[str]) -> None:
     try_quitting(start, pressed, later)
 
 

@@ -89,7 +89,8 @@ def size(request: pytest.FixtureRequest) -> tuple[int, int]:
 
 
 async def settled(app: EditorApp, pilot: Pilot[None], expected: str) -> str:
-    """The screen once it stays as it is: for a moment if it is as expected, else for long, as a busy machine draws late."""
+    """The screen once it stays as it is: for a moment if it is as expected, else for long, as a busy machine draws
+    late."""
     drawn, times = "", 0
     while True:
         await pilot.pause(0.1)
@@ -142,9 +143,7 @@ def test_a_run_in_the_light(tmp_path: Path, panel: str, size: tuple[int, int]) -
         await pilot.press("f4")
         app.desk.panel.activate(panel)
 
-    compare(
-        still_app(tmp_path, replace(QUICK, theme="light")), f"light-{panel.lower()}", size, before
-    )
+    compare(still_app(tmp_path, replace(QUICK, theme="light")), f"light-{panel.lower()}", size, before)
 
 
 MISTAKES: Known = {

@@ -39,24 +39,7 @@ def test_wrong_bytes_lose_nothing_around_them() -> None:
 
 
 KEYS = (
-    *(
-        "w",
-        "o",
-        " ",
-        " ",
-        "a",
-        "enter",
-        "r",
-        "left",
-        "X",
-        "ctrl+z",
-        "ctrl+z",
-        "a",
-        "tab",
-        "b",
-        "home",
-        "delete",
-    ),
+    *("w", "o", " ", " ", "a", "enter", "r", "left", "X", "ctrl+z", "ctrl+z", "a", "tab", "b", "home", "delete"),
     *("ctrl+f", "t", "e"),
 )
 

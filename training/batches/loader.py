@@ -121,9 +121,7 @@ class Loader:
         self.lanes = lanes or world
         own = self.lanes // world
         if self.lanes % world or batch % own or (own > 1 and not pack):
-            raise ReviserError(
-                f"{world} processes cannot share {self.lanes} lanes of data with {batch} rows each"
-            )
+            raise ReviserError(f"{world} processes cannot share {self.lanes} lanes of data with {batch} rows each")
         self._own_lanes = range(rank * own, (rank + 1) * own)
         self.workers = workers
         self.multiple = multiple

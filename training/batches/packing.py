@@ -49,10 +49,7 @@ class Rows:
         if any(part.targets is not None for part in parts):
             names["targets"] = "wanted"
         return cls(
-            **{
-                name: np.concatenate([getattr(part, source) for part in parts])
-                for name, source in names.items()
-            }
+            **{name: np.concatenate([getattr(part, source) for part in parts]) for name, source in names.items()}
         )
 
     def __len__(self) -> int:
@@ -80,11 +77,7 @@ class Rows:
 
 @compiled
 def _best_fit(
-    lengths: NDArray[np.int32],
-    order: NDArray[np.int64],
-    width: int,
-    space: NDArray[np.int64],
-    rows: NDArray[np.int64],
+    lengths: NDArray[np.int32], order: NDArray[np.int64], width: int, space: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
     """Give each history, in `order`, the row in which it leaves the least space; `space` is what is left."""
     # Rows with the same space left form a list: the first of each, and for each row the next.
@@ -150,9 +143,7 @@ def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
     return _rows_of(histories.first(fitting), places, rows, length, padding)
 
 
-def _rows_of(
-    histories: Histories, places: NDArray[np.int64], rows: int, length: int, padding: int
-) -> Rows:
+def _rows_of(histories: Histories, places: NDArray[np.int64], rows: int, length: int, padding: int) -> Rows:
     """Histories laid out in the rows that `places` name."""
     made = Rows.empty(rows, length, padding)
     parts = (made.mask, made.samples, made.positions)
@@ -171,8 +162,7 @@ def bucketed(histories: Histories, rows: int, multiple: int, padding: int) -> li
     """
     order = np.argsort(histories.lengths, kind="stable")
     return [
-        _one_a_row(histories, order[at : at + rows], multiple, padding)
-        for at in range(0, len(order) - rows + 1, rows)
+        _one_a_row(histories, order[at : at + rows], multiple, padding) for at in range(0, len(order) - rows + 1, rows)
     ]
 
 

@@ -46,9 +46,7 @@ _TURN = 6
 class Oracle:
     """One revision: a canvas, the text that its editable part should become, and the script."""
 
-    def __init__(
-        self, canvas: Canvas, target: Sequence[int], script: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, canvas: Canvas, target: Sequence[int], script: Sequence[int] | None = None) -> None:
         self.canvas = canvas
         self.target = target
         self.script = self._new_script() if script is None else list(script)
@@ -114,12 +112,7 @@ def apply(id: int, tokens: Tokens, numbers: NDArray[np.int64], ids: NDArray[np.i
 
 @compiled
 def _write_script(
-    tokens: Tokens,
-    target: Tokens,
-    script: Tokens,
-    numbers: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    state: State,
+    tokens: Tokens, target: Tokens, script: Tokens, numbers: NDArray[np.int64], ids: NDArray[np.int64], state: State
 ) -> None:
     spans, replaces = ids[FIRST_SPAN] >= 0, ids[FIRST_REPLACE] >= 0
     cursor = numbers[CURSOR]
@@ -253,9 +246,7 @@ class Episodes:
         self._scripts = np.zeros((count, 3 * width + 64), dtype=np.int32)
         self._numbers = np.zeros((count, NUMBERS), dtype=np.int64)
         drafts = self._given - 1 - (begun.ids == vocabulary.draft_id).argmax(1)
-        for episode, (given, draft, size) in enumerate(
-            zip(self._given, drafts, begun.lengths, strict=True)
-        ):
+        for episode, (given, draft, size) in enumerate(zip(self._given, drafts, begun.lengths, strict=True)):
             self._tokens[episode, :draft] = begun.ids[episode, given - draft : given]
             self._scripts[episode, : size - given] = begun.ids[episode, given:size]
         self._numbers[:, LENGTH] = self._numbers[:, CURSOR] = drafts
@@ -282,9 +273,7 @@ class Episodes:
         given = self.given(episode)
         marker = given.index(self._vocabulary.draft_id)
         tokens = [id for id in given[1:marker] if id < self._vocabulary.base_size]
-        way_back = sum(
-            MOVES[id - self._vocabulary.first_move_id] for id in given[1 + len(tokens) : marker]
-        )
+        way_back = sum(MOVES[id - self._vocabulary.first_move_id] for id in given[1 + len(tokens) : marker])
         left = len(tokens) + way_back
         return tokens[:left], given[marker + 1 :], tokens[left:]
 
@@ -293,9 +282,7 @@ class Episodes:
         given: list[int] = self.ids[episode, : self._given[episode]].tolist()
         return given
 
-    def go_on(
-        self, chosen: Sequence[int], taken: Sequence[Sequence[int]]
-    ) -> list[tuple[list[int], int]]:
+    def go_on(self, chosen: Sequence[int], taken: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
         """Take down what the policy did in some episodes; what the oracle does then, and whose turn is next.
 
         For each there are the oracle's actions, none or several, and how many the policy is to choose
@@ -315,11 +302,7 @@ class Episodes:
         ]
 
     def _go_on(
-        self,
-        chosen: NDArray[np.int64],
-        taken: Tokens,
-        counts: NDArray[np.int64],
-        steps: NDArray[np.int64],
+        self, chosen: NDArray[np.int64], taken: Tokens, counts: NDArray[np.int64], steps: NDArray[np.int64]
     ) -> None:
         board = _Board(
             self._names,

@@ -1,12 +1,13 @@
-"""`python -m training dagger PRESET --init MODEL …`: train a reviser on the states that it reaches when it revises by itself.
+"""`python -m training dagger PRESET --init MODEL …`: train a reviser on the states that it reaches when it revises
+by itself.
 
     python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out DAGGER
     python -m training dagger smol --init RUN/model --data shards --edits edit-shards --out PLAIN --plain
 
-A run has rounds. Each lets the model revise edits of the training set, the oracle acting in its place at a share of the
-steps that falls from round to round; labels every state that was visited with what the oracle would do there;
-adds these episodes to those of the rounds before; and trains on them by teacher forcing, beside the
-texts and edits of the supervised mixture. `--plain` trains as long on the mixture alone.
+A run has rounds. Each lets the model revise edits of the training set, the oracle acting in its place at a share of
+the steps that falls from round to round; labels every state that was visited with what the oracle would do there;
+adds these episodes to those of the rounds before; and trains on them by teacher forcing, beside the texts and edits
+of the supervised mixture. `--plain` trains as long on the mixture alone.
 """
 
 from __future__ import annotations
@@ -47,14 +48,7 @@ from training.trainer.run import (
     loader_of,
     run_steps,
 )
-from training.trainer.saving import (
-    RunFacts,
-    check_out,
-    resume,
-    save_result,
-    save_run,
-    save_settings,
-)
+from training.trainer.saving import RunFacts, check_out, resume, save_result, save_run, save_settings
 from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
 from training.trainer.trainer import Trainer, interruptible
 
@@ -125,22 +119,16 @@ class DaggerOptions:
     out: Annotated[Path, Option("folder of the run")]
     held_out: Annotated[Path | None, Option("token shards to evaluate on")] = None
     held_out_edits: Annotated[Path | None, Option("shards of edits to evaluate on")] = None
-    mixture: Annotated[
-        Path | None, Option("JSON file; by default that of the model's own training")
-    ] = None
+    mixture: Annotated[Path | None, Option("JSON file; by default that of the model's own training")] = None
     resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
     plan: Annotated[Plan, Group(Plan, help=_HELP)] = Plan()
-    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=_FIXED)] = field(
-        default_factory=dict
-    )
+    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=_FIXED)] = field(default_factory=dict)
     words: Words = ()
 
     def settings(self) -> Settings:
         """The preset with the settings changed that the options name, as long as the rounds are."""
-        return preset_settings(
-            self.preset, **self.changes, steps=self.plan.rounds * self.plan.updates
-        )
+        return preset_settings(self.preset, **self.changes, steps=self.plan.rounds * self.plan.updates)
 
 
 @dataclass
@@ -162,14 +150,7 @@ class Rounds:
     """The rounds of one run: its episodes are kept beside its checkpoints, a file for each round."""
 
     def __init__(
-        self,
-        plan: Plan,
-        data: Data,
-        trainer: Trainer,
-        reporter: Reporter,
-        parts: Checkpoint,
-        out: Path,
-        workers: int,
+        self, plan: Plan, data: Data, trainer: Trainer, reporter: Reporter, parts: Checkpoint, out: Path, workers: int
     ) -> None:
         self.plan = plan
         self.data = data
@@ -197,10 +178,7 @@ class Rounds:
                 self._visit(number)
             visited = [Visited.load(self._file(earlier)) for earlier in range(number + 1)]
         source: Loader = loader_of(
-            self.data.source(visited, self.plan.share),
-            self.trainer.settings,
-            self.trainer.world,
-            self._workers,
+            self.data.source(visited, self.plan.share), self.trainer.settings, self.trainer.world, self._workers
         )
         source.waited = self.trainer.source.waited
         self.trainer.source = source
@@ -242,12 +220,7 @@ class Rounds:
 
     def _act(self, episodes: Episodes, temperature: float, seed: int) -> None:
         roll_out(
-            self._actor(),
-            self.parts.vocabulary,
-            episodes,
-            temperature=temperature,
-            rows=self.plan.batch,
-            seed=seed,
+            self._actor(), self.parts.vocabulary, episodes, temperature=temperature, rows=self.plan.batch, seed=seed
         )
         if self.trainer.world.device.type == "cuda":
             # Generation takes a stream of its own each time, whose freed memory no other would reuse.
@@ -275,9 +248,7 @@ class Rounds:
             max_actions=self.plan.max_actions,
         )
         self._act(episodes, 0.0, 0)
-        rows = evaluation_rows(
-            episodes.histories(), held_out.start_id, trainer.settings, trainer.world
-        )
+        rows = evaluation_rows(episodes.histories(), held_out.start_id, trainer.settings, trainer.world)
         entry = {
             "step": trainer.progress.step,
             "round": number,
@@ -401,17 +372,13 @@ def _look(rounds: Rounds, evaluator: HeldOutEvaluator, number: int) -> None:
     rounds.evaluate(number)
 
 
-def _run_rounds(
-    rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, asked: list[bool]
-) -> bool:
+def _run_rounds(rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, asked: list[bool]) -> bool:
     """All rounds from the present one on; False if the run was asked to stop."""
     trainer, reporter, parts, out = rounds.trainer, rounds.reporter, rounds.parts, rounds.out
     for number in range(rounds.current, rounds.plan.rounds):
         rounds.begin(number)
         last = (number + 1) * rounds.plan.updates
-        if asked or not run_steps(
-            trainer, reporter, evaluator, out, parts, facts, asked, until=last
-        ):
+        if asked or not run_steps(trainer, reporter, evaluator, out, parts, facts, asked, until=last):
             return False
         _look(rounds, evaluator, number + 1)
         save_run(out, trainer, parts, facts)

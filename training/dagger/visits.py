@@ -34,13 +34,7 @@ def acting_copy(model: Reviser) -> Reviser:
 
 
 def roll_out(
-    model: Reviser,
-    vocabulary: Vocabulary,
-    episodes: Episodes,
-    *,
-    temperature: float,
-    rows: int,
-    seed: int = 0,
+    model: Reviser, vocabulary: Vocabulary, episodes: Episodes, *, temperature: float, rows: int, seed: int = 0
 ) -> None:
     """Let a model act in all episodes, and the oracle wherever it is its turn, until all are over."""
     starts = [episodes.start(number) for number in range(len(episodes))]

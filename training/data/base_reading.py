@@ -52,9 +52,7 @@ class BaseReader:
                 scores = (states[self._there(places[chunk])] @ self._table.T).float()
             yield chunk, scores
 
-    def surprise(
-        self, states: Tensor, places: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def surprise(self, states: Tensor, places: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
         """The surprise, in nats, at the token that follows each of some places."""
         found = np.zeros(len(places))
         for chunk, scores in self.scores(states, places):

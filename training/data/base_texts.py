@@ -2,8 +2,9 @@
 
     python -m training base_texts BASE --out shards/ --texts 50000
 
-A corpus has some kinds of text and not others. An instruction-tuned base can write what is missing: mails, letters, essays,
-notes. Such texts are what it finds likely, so a model that is trained on them forgets little. They come out as token shards.
+A corpus has some kinds of text and not others. An instruction-tuned base can write what is missing: mails, letters,
+essays, notes. Such texts are what it finds likely, so a model that is trained on them forgets little. They come out
+as token shards.
 """
 
 from __future__ import annotations
@@ -93,9 +94,7 @@ def written(
     tokenizer, vocabulary = parts.tokenizer, parts.vocabulary
     begin, end = chat_markers(parts)
     free = dataclasses.replace(
-        vocabulary,
-        never_inserted=vocabulary.never_inserted - {begin, end},
-        kinds=frozenset({"insert"}),
+        vocabulary, never_inserted=vocabulary.never_inserted - {begin, end}, kinds=frozenset({"insert"})
     )
     with torch.no_grad():
         # A base has never seen the start marker; its texts begin after the end of another, which is token 0.
@@ -114,8 +113,7 @@ def written(
         ends=[end],
     )
     texts = (
-        decode(tokenizer, [id for id in run.ids if id < free.base_size and id not in (begin, end)])
-        for run in runs
+        decode(tokenizer, [id for id in run.ids if id < free.base_size and id not in (begin, end)]) for run in runs
     )
     return [text for text in map(whole_sentences, texts) if len(text) >= _SHORTEST]
 
@@ -130,7 +128,8 @@ def chat_markers(parts: Checkpoint) -> tuple[int, int]:
 
 
 def whole_sentences(text: str) -> str:
-    """A text up to its last full stop, exclamation or question mark; empty if it repeats itself or has gaps to fill in."""
+    """A text up to its last full stop, exclamation or question mark; empty if it repeats itself or has gaps to fill
+    in."""
     end = max(text.rfind(mark) for mark in ".!?")
     text = text[: end + 1].strip()
     lines = [line for line in text.splitlines() if line.strip()]
@@ -155,11 +154,7 @@ class WritingOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        WritingOptions,
-        run,
-        arguments,
-        prog="python -m training base_texts",
-        about=(__doc__ or "").splitlines()[0],
+        WritingOptions, run, arguments, prog="python -m training base_texts", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -172,12 +167,7 @@ def run(chosen: WritingOptions) -> None:
     parts.model.to(device, torch.bfloat16 if device.type == "cuda" else torch.float32).eval()
     asked = instructions(chosen.texts, chosen.seed)
     texts = written(
-        parts,
-        asked,
-        temperature=chosen.temperature,
-        top_k=chosen.top_k,
-        rows=chosen.rows,
-        seed=chosen.seed,
+        parts, asked, temperature=chosen.temperature, top_k=chosen.top_k, rows=chosen.rows, seed=chosen.seed
     )
     save(chosen.out, texts, chosen.tokenizer)
     print(f"{counted(len(texts), 'text')} of {counted(len(asked), 'instruction')}")

@@ -106,8 +106,8 @@ class Manifest:
 class Shard:
     """Tokens of many documents in a row; document i goes from offsets[i] to offsets[i + 1].
 
-    `optional`, where it was measured, has for each token the length of a piece that ends before it and that the text can do
-    without, or 0 (see `training.data.optional_pieces`).
+    `optional`, where it was measured, has for each token the length of a piece that ends before it and that the
+    text can do without, or 0 (see `training.data.optional_pieces`).
     """
 
     tokens: Tokens
@@ -192,9 +192,7 @@ class Corpus:
     def tokens(self) -> int:
         return sum(len(shard.tokens) for shard in self.shards)
 
-    def vocabulary(
-        self, extensions: Iterable[str] = (), kinds: Iterable[str] = KINDS
-    ) -> Vocabulary:
+    def vocabulary(self, extensions: Iterable[str] = (), kinds: Iterable[str] = KINDS) -> Vocabulary:
         """The vocabulary whose base is this corpus's tokenizer, with no spare rows."""
         return Vocabulary(
             self.tokenizer.size,

@@ -2,10 +2,10 @@
 
     python -m training optional_pieces SHARDS --base MODEL
 
-A person who goes back to add something leaves a text that reads well without it. So a step back should write such a piece. For
-each candidate, the base says how much less likely the text after it becomes if the candidate is left out: its price, in nats.
-Pieces up to a price are written beside the tokens of each shard; elaborated samples put them in later (see
-`training.samples.policies.elaborated`).
+A person who goes back to add something leaves a text that reads well without it. So a step back should write such a
+piece. For each candidate, the base says how much less likely the text after it becomes if the candidate is left
+out: its price, in nats. Pieces up to a price are written beside the tokens of each shard; elaborated samples put
+them in later (see `training.samples.policies.elaborated`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,7 @@ from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 from training.data.base_reading import ROW, BaseReader
-from training.data.boundaries import (
-    CLAUSE,
-    CLAUSE_END,
-    SENTENCE,
-    WORD,
-    Classes,
-    strength,
-)
+from training.data.boundaries import CLAUSE, CLAUSE_END, SENTENCE, WORD, Classes, strength
 from training.data.corpus import Corpus, Shard, Tokens, optional_path
 from training.data.randomness import below, chance, compiled, folded, key
 from training.data.searching import Findings, Kind, Say, read_by, search_shards
@@ -53,9 +46,7 @@ Pieces = NDArray[np.int64]
 
 
 @compiled
-def _words_before(
-    tokens: Tokens, classes: Classes, low: int, end: int, words: int
-) -> tuple[int, int]:
+def _words_before(tokens: Tokens, classes: Classes, low: int, end: int, words: int) -> tuple[int, int]:
     """The last so many words before `end`, if there are as many after `low`."""
     begin = end
     while words > 0 and begin > low:
@@ -203,11 +194,7 @@ class Pricing:
         self._reader = reader
 
     def __call__(
-        self,
-        tokens: Tokens,
-        pieces: Pieces,
-        rows: int,
-        say: Callable[[int], None] = lambda done: None,
+        self, tokens: Tokens, pieces: Pieces, rows: int, say: Callable[[int], None] = lambda done: None
     ) -> NDArray[np.float64]:
         """The price of each candidate; `say` is told how many are done, half for each of two readings."""
         prices = np.zeros(len(pieces))
@@ -227,9 +214,7 @@ class Pricing:
         ids = np.zeros((rows, ROW), dtype=np.int64)
         positions = np.zeros_like(ids)
         places, targets, owners = (np.empty(ids.size, dtype=np.int64) for _ in range(3))
-        after, asked = _lay_out(
-            tokens, pieces, first, without, ids, positions, places, targets, owners
-        )
+        after, asked = _lay_out(tokens, pieces, first, without, ids, positions, places, targets, owners)
         # The last rows may have found no candidates.
         used = 1 + int(places[asked - 1]) // ROW
         states = self._reader.states(ids[:used], positions[:used])
@@ -239,9 +224,7 @@ class Pricing:
         return after, summed
 
 
-def chosen_pieces(
-    size: int, pieces: Pieces, prices: NDArray[np.float64], most: float
-) -> NDArray[np.uint8]:
+def chosen_pieces(size: int, pieces: Pieces, prices: NDArray[np.float64], most: float) -> NDArray[np.uint8]:
     """For each token, the length of the cheapest piece that ends before it and costs at most so much, or 0."""
     lengths = np.zeros(size, dtype=np.uint8)
     # The cheapest is written last.
@@ -265,11 +248,7 @@ class SearchOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        SearchOptions,
-        run,
-        arguments,
-        prog="python -m training optional_pieces",
-        about=(__doc__ or "").splitlines()[0],
+        SearchOptions, run, arguments, prog="python -m training optional_pieces", about=(__doc__ or "").splitlines()[0]
     )
 
 

@@ -11,21 +11,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from reviser.core.errors import ReviserError
-from training.data.corpus import (
-    Manifest,
-    ShardEntry,
-    offsets_path,
-    shard_is_whole,
-    tokens_path,
-)
+from training.data.corpus import Manifest, ShardEntry, offsets_path, shard_is_whole, tokens_path
 
 _FOLDER = re.compile(r"part-(\d+)-of-(\d+)")
 # Who says which process of how many this is: torchrun, Slurm, an indexed job of Kubernetes.
-_NAMES = (
-    ("RANK", "WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-    ("JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"),
-)
+_NAMES = (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("JOB_COMPLETION_INDEX", "JOB_COMPLETIONS"))
 
 Each = TypeVar("Each")
 
@@ -51,9 +41,7 @@ class Part:
             return cls._of_environment()
         found = re.fullmatch(r"(\d+)/(\d+)", text)
         if not found or not int(found[1]) < int(found[2]):
-            raise ReviserError(
-                f"{text} is not a part: write INDEX/COUNT, counted from 0, such as 0/8, or rank"
-            )
+            raise ReviserError(f"{text} is not a part: write INDEX/COUNT, counted from 0, such as 0/8, or rank")
         return cls(int(found[1]), int(found[2]))
 
     @classmethod

@@ -1,7 +1,8 @@
-"""What searches through shards by a base model have in common: the loop over shards, and going on after an interruption.
+"""What searches through shards by a base model have in common: the loop over shards, and going on after an
+interruption.
 
-Findings are written beside the tokens of each shard, whole or not at all, and noted in a file of facts. The same search in
-the same folder goes on with the first shard that is not noted there.
+Findings are written beside the tokens of each shard, whole or not at all, and noted in a file of facts. The same
+search in the same folder goes on with the first shard that is not noted there.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ Look = Callable[[Shard, int, Say], Findings]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of search: the file of its facts in the folder of the shards, and where its findings are beside a shard."""
+    """A kind of search: the file of its facts in the folder of the shards, and where its findings are beside a
+    shard."""
 
     facts: str
     beside: Callable[[Path, str], Path]

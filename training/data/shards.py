@@ -90,11 +90,7 @@ class Options:
 
 
 def tokenise(
-    out: Path,
-    sources: Sequence[str],
-    tokenizer_name: str,
-    options: Options | None = None,
-    say: Say = lambda line: None,
+    out: Path, sources: Sequence[str], tokenizer_name: str, options: Options | None = None, say: Say = lambda line: None
 ) -> Manifest:
     """Add `sources` to the shards in `out`, those already there left as they are."""
     options = options or Options()
@@ -115,9 +111,7 @@ def tokenise(
             kept = tuple(old for old in manifest.sources if old != done)
             manifest = replace(manifest, sources=(*kept, made))
             manifest.save(out)
-            say(
-                f"{made.source}: {counted(made.documents, 'document')}, {counted(made.tokens, 'token')}"
-            )
+            say(f"{made.source}: {counted(made.documents, 'document')}, {counted(made.tokens, 'token')}")
     return manifest
 
 
@@ -128,9 +122,7 @@ def describe_tokenizer(tokenizer: Tokenizer) -> TokenizerEntry:
         digest.update(len(token).to_bytes(4, "little") + token)
     # Two tokenizers may have the same tokens and join them differently.
     digest.update(repr(tokenizer.encode(_TEXT_OF_TOKENIZER)).encode())
-    return TokenizerEntry(
-        tokenizer.name, digest.hexdigest(), tokenizer.size, tuple(sorted(tokenizer.markers))
-    )
+    return TokenizerEntry(tokenizer.name, digest.hexdigest(), tokenizer.size, tuple(sorted(tokenizer.markers)))
 
 
 def _manifest_for(out: Path, tokenizer: TokenizerEntry) -> Manifest:
@@ -251,13 +243,7 @@ def _chunks(texts: Iterable[str], digest: Any, together: int) -> Iterator[list[s
 
 
 def _tokenise_source(
-    out: Path,
-    source: str,
-    digest: str,
-    tokenizer: TokenizerEntry,
-    options: Options,
-    encode: Encoder,
-    say: Say,
+    out: Path, source: str, digest: str, tokenizer: TokenizerEntry, options: Options, encode: Encoder, say: Say
 ) -> SourceEntry:
     texts = hashlib.sha256()
     label = source if source.startswith(HUB) else Path(source).name
@@ -269,15 +255,9 @@ def _tokenise_source(
         writer.add(lengths, tokens)
         if time.monotonic() - told >= 2:
             told = time.monotonic()
-            say(
-                f"{label}: {counted(writer.documents, 'document')}, {counted(writer.tokens, 'token')} …"
-            )
+            say(f"{label}: {counted(writer.documents, 'document')}, {counted(writer.tokens, 'token')} …")
     return SourceEntry(
-        label,
-        digest or texts.hexdigest(),
-        datetime.date.today().isoformat(),
-        options.of_source(),
-        writer.close(),
+        label, digest or texts.hexdigest(), datetime.date.today().isoformat(), options.of_source(), writer.close()
     )
 
 
@@ -318,9 +298,7 @@ class _ShardWriter:
         self._lengths, self._parts, self._held = [], [], 0
 
 
-def write_shard(
-    out: Path, name: str, tokens: NDArray[Any], lengths: NDArray[np.int64]
-) -> ShardEntry:
+def write_shard(out: Path, name: str, tokens: NDArray[Any], lengths: NDArray[np.int64]) -> ShardEntry:
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     write_array(offsets_path(out, name), offsets)
     write_array(tokens_path(out, name), tokens)
@@ -403,9 +381,7 @@ class TokeniseOptions:
     """What to turn into which shards, or to pack and unpack."""
 
     out: Annotated[Path, Argument("folder of the shards")]
-    sources: Annotated[
-        tuple[str, ...], Argument("files, folders, or hf:NAME@CONFIG#SPLIT", metavar="SOURCE")
-    ] = ()
+    sources: Annotated[tuple[str, ...], Argument("files, folders, or hf:NAME@CONFIG#SPLIT", metavar="SOURCE")] = ()
     tokenizer: Annotated[str | None, Option("gpt2, or the path of a tokenizer.json")] = None
     field: Annotated[str, Option("field that holds the text")] = "text"
     edits: Annotated[bool, Option("sources hold edits: before and after, or diffs")] = False
@@ -416,26 +392,17 @@ class TokeniseOptions:
     pack: Annotated[Path | None, Option("write OUT there as xz files", metavar="FOLDER")] = None
     unpack: Annotated[Path | None, Option("fill OUT from xz files", metavar="FOLDER")] = None
     part_tokens: Annotated[int, Option("size of an xz file")] = PART_TOKENS
-    part: Annotated[
-        str | None,
-        Option("tokenise one part alone, INDEX/COUNT, or rank: as the environment says"),
-    ] = None
+    part: Annotated[str | None, Option("tokenise one part alone, INDEX/COUNT, or rank: as the environment says")] = None
     join: Annotated[bool, Option("make one folder of the parts in OUT")] = False
 
     def reading(self) -> Options:
         part = Part.said(self.part) if self.part else None
-        return Options(
-            self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped, part
-        )
+        return Options(self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped, part)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        TokeniseOptions,
-        run,
-        arguments,
-        prog="python -m training data",
-        about=(__doc__ or "").splitlines()[0],
+        TokeniseOptions, run, arguments, prog="python -m training data", about=(__doc__ or "").splitlines()[0]
     )
 
 
@@ -457,9 +424,7 @@ def run(chosen: TokeniseOptions) -> None:
     if chosen.pack:
         pack(chosen.out, chosen.pack, chosen.part_tokens, chosen.workers)
     manifest = Manifest.load(chosen.out)
-    print(
-        f"{chosen.out}: {counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}"
-    )
+    print(f"{chosen.out}: {counted(manifest.documents, 'document')}, {counted(manifest.tokens, 'token')}")
 
 
 def _of_part(chosen: TokeniseOptions, part: Part) -> TokeniseOptions:

@@ -90,9 +90,7 @@ def _open_zstandard(path: Path, file: BinaryIO) -> IO[bytes]:
     try:
         zstandard = import_module("zstandard")
     except ImportError:
-        raise ReviserError(
-            f"reading {path} needs zstandard; install it with: pip install 'reviser[data]'"
-        ) from None
+        raise ReviserError(f"reading {path} needs zstandard; install it with: pip install 'reviser[data]'") from None
     opened: IO[bytes] = zstandard.open(file, "rb")
     return opened
 
@@ -118,9 +116,7 @@ def _hub_documents(source: str, field: str, part: Part | None) -> Iterator[str]:
     try:
         datasets = import_module("datasets")
     except ImportError:
-        raise ReviserError(
-            f"reading {source} needs datasets; install it with: pip install 'reviser[data]'"
-        ) from None
+        raise ReviserError(f"reading {source} needs datasets; install it with: pip install 'reviser[data]'") from None
     rest, _, split = source.removeprefix(HUB).partition("#")
     name, _, config = rest.partition("@")
     try:

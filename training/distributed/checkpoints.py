@@ -38,9 +38,7 @@ def save_shards(folder: Path, trainer: Trainer) -> None:
     # Each process has random numbers of its own, under its own name.
     state[_chances(trainer)] = trainer.generators()
     with _quiet():
-        state_dict_saver.save(
-            state, checkpoint_id=str(folder / SHARDS), no_dist=trainer.world.size == 1
-        )
+        state_dict_saver.save(state, checkpoint_id=str(folder / SHARDS), no_dist=trainer.world.size == 1)
     if trainer.world.leads:
         (folder / _PROGRESS).write_text(json.dumps(vars(trainer.progress)))
 
@@ -61,14 +59,10 @@ def load_shards(folder: Path, trainer: Trainer) -> None:
         state[own] = {name: kept[name] for name in kept if f"{own}.{name}" in known}
     try:
         with _quiet():
-            state_dict_loader.load(
-                state, checkpoint_id=str(folder / SHARDS), no_dist=trainer.world.size == 1
-            )
+            state_dict_loader.load(state, checkpoint_id=str(folder / SHARDS), no_dist=trainer.world.size == 1)
     except (RuntimeError, ValueError, KeyError) as error:
         told = str(error).strip().splitlines()
-        raise ReviserError(
-            f"{folder} is not a checkpoint of this run: {told[0] if told else error!r}"
-        ) from None
+        raise ReviserError(f"{folder} is not a checkpoint of this run: {told[0] if told else error!r}") from None
     set_state_dict(
         trainer.shared,
         trainer.optimizer,
@@ -87,9 +81,7 @@ def load_shards(folder: Path, trainer: Trainer) -> None:
 def load_whole(trainer: Trainer, weights: StateDict, state: TrainerState) -> None:
     """Put a trainer whose weights are sharded where a process that had them whole left off."""
     set_model_state_dict(trainer.model, weights, options=_WHOLE)
-    set_optimizer_state_dict(
-        trainer.shared, trainer.optimizer, _named(trainer, state["optimizer"]), options=_WHOLE
-    )
+    set_optimizer_state_dict(trainer.shared, trainer.optimizer, _named(trainer, state["optimizer"]), options=_WHOLE)
     if trainer.average is not None and state["average"] is not None:
         for name, kept in trainer.average.items():
             assert isinstance(kept, DTensor)
@@ -127,8 +119,7 @@ def _named(trainer: Trainer, numbered: StateDict) -> StateDict:
     return {
         "state": {order[number]: kept for number, kept in numbered["state"].items()},
         "param_groups": [
-            group | {"params": [order[number] for number in group["params"]]}
-            for group in numbered["param_groups"]
+            group | {"params": [order[number] for number in group["params"]]} for group in numbered["param_groups"]
         ],
     }
 

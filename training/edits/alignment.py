@@ -175,12 +175,7 @@ def _cut(before: Tokens, after: Tokens) -> int:
 
 @compiled
 def find_hunks(
-    before: Tokens,
-    after: Tokens,
-    cursor: int,
-    spans: bool,
-    replaces: bool,
-    cells: int = TABLE_CELLS,
+    before: Tokens, after: Tokens, cursor: int, spans: bool, replaces: bool, cells: int = TABLE_CELLS
 ) -> Hunks:
     """The hunks that turn `before` into `after`, joined to be rewritten from left to right."""
     hunks = np.empty((min(before.size, after.size) + 2, 4), dtype=np.int32)
@@ -202,8 +197,7 @@ def find_hunks(
         touching = count
         count += _align(before[b:b_end], after[a:a_end], b, a, hunks[count:])
         if 0 < touching < count and (
-            hunks[touching - 1, 1] == hunks[touching, 0]
-            and hunks[touching - 1, 3] == hunks[touching, 2]
+            hunks[touching - 1, 1] == hunks[touching, 0] and hunks[touching - 1, 3] == hunks[touching, 2]
         ):
             hunks[touching - 1, 1] = hunks[touching, 1]
             hunks[touching - 1, 3] = hunks[touching, 3]
@@ -223,10 +217,7 @@ def _joined(hunks: Hunks, cursor: int, spans: bool, replaces: bool) -> Hunks:
         for first in range(end - 1, -1, -1):
             removed = hunks[end - 1, 1] - hunks[first, 0]
             inserted = hunks[end - 1, 3] - hunks[first, 2]
-            if first == 0:
-                way = abs(cursor - hunks[end - 1, 1])
-            else:
-                way = hunks[first, 0] - hunks[first - 1, 1] + removed
+            way = abs(cursor - hunks[end - 1, 1]) if first == 0 else hunks[first, 0] - hunks[first - 1, 1] + removed
             rewriting = _rewriting(removed, inserted, spans, replaces)
             actions = fewest[first] + powers(way) + rewriting
             if actions < fewest[end]:
@@ -251,9 +242,7 @@ def _joined(hunks: Hunks, cursor: int, spans: bool, replaces: bool) -> Hunks:
     return made
 
 
-def align(
-    before: Sequence[int], after: Sequence[int], cursor: int, operators: EditOperators
-) -> Hunks:
+def align(before: Sequence[int], after: Sequence[int], cursor: int, operators: EditOperators) -> Hunks:
     """`find_hunks` for any sequences of tokens."""
     old, new = (np.asarray(tokens, dtype=np.int32) for tokens in (before, after))
     return find_hunks(old, new, cursor, operators.spans, operators.replaces)

@@ -1,10 +1,11 @@
 """Samples from real edits: a draft between its neighbours, and the actions by which someone revised it.
 
-A history starts as an infill's does: the text on the left, the text on the right, the way back between
-them. Then come the draft's marker and the draft, and what counts in the loss: the actions, and Stop.
-Some samples show the revised text as the draft, which is to be left alone. A share may be shown by overtyping
+A history starts as an infill's does: the text on the left, the text on the right, the way back between them. Then
+come the draft's marker and the draft, and what counts in the loss: the actions, and Stop. Some samples show the
+revised text as the draft, which is to be left alone. A share may be shown by overtyping
 (`reviser.proofreading.overtyping`): behind the draft and a marker comes the revised text, with a Delete for each
-token of the draft that it leaves out. `revision_sample` is the readable reference; `Revisions` makes the same, draw for draw, compiled.
+token of the draft that it leaves out. `revision_sample` is the readable reference; `Revisions` makes the same, draw
+for draw, compiled.
 """
 
 from __future__ import annotations
@@ -65,9 +66,7 @@ def revision_sample(vocabulary: Vocabulary, parts: Parts, name: int, mixture: Mi
         actions = revising_actions(vocabulary, draft, after)
     room = mixture.max_history - MARKS - len(draft) - len(actions)
     kept_left, kept_right = neighbours(len(left), len(right), room)
-    canvas, ids = seeded_canvas(
-        vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft
-    )
+    canvas, ids = seeded_canvas(vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft)
     given = len(ids)
     for action in [*actions, Stop()]:
         ids.append(vocabulary.id(action, canvas.cursor))
@@ -80,20 +79,14 @@ def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) ->
     operators = operators_of(vocabulary)
     ids: list[int] = []
     done = 0
-    for old_start, old_end, new_start, new_end in align(
-        draft, after, len(draft), operators
-    ).tolist():
+    for old_start, old_end, new_start, new_end in align(draft, after, len(draft), operators).tolist():
         ids += after[done:new_start]
         ids += [vocabulary.delete_id] * (old_end - old_start)
         ids += after[new_start:new_end]
         done = new_end
     ids += after[done:]
-    kept_left, kept_right = neighbours(
-        len(left), len(right), max_history - MARKS - 1 - len(draft) - len(ids)
-    )
-    _, given = seeded_canvas(
-        vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft
-    )
+    kept_left, kept_right = neighbours(len(left), len(right), max_history - MARKS - 1 - len(draft) - len(ids))
+    _, given = seeded_canvas(vocabulary, left[len(left) - kept_left :], right[:kept_right], draft=draft)
     given.append(vocabulary.overtype_id)
     ids.append(vocabulary.stop_id)
     return Sample(given + ids, [False] * len(given) + [True] * len(ids))
@@ -102,9 +95,7 @@ def _overtyped_sample(vocabulary: Vocabulary, parts: Parts, max_history: int) ->
 def _draw_order(mixture: Mixture, random: Random) -> Order:
     weights = running_weights(mixture)
     drawn = random.share()
-    place = next(
-        (at for at, until in enumerate(weights.tolist()) if drawn < until), len(weights) - 1
-    )
+    place = next((at for at, until in enumerate(weights.tolist()) if drawn < until), len(weights) - 1)
     return Order(mixture.edit_orders[place][1])
 
 
@@ -169,9 +160,7 @@ def _put_moves(delta: int, ids: NDArray[np.int64], out: Tokens, at: int) -> int:
 
 
 @compiled
-def _put_rewriting(
-    removed: int, inserted: Tokens, ids: NDArray[np.int64], out: Tokens, at: int
-) -> int:
+def _put_rewriting(removed: int, inserted: Tokens, ids: NDArray[np.int64], out: Tokens, at: int) -> int:
     spans, replaces = ids[FIRST_SPAN] >= 0, ids[FIRST_REPLACE] >= 0
     first = 1 if replaces_first(removed, inserted.size, spans, replaces) else 0
     if spans:
@@ -206,13 +195,7 @@ def _turn(hunks: Hunks, todo: Tokens, shifts: Tokens, cursor: int, order: int) -
 
 @compiled
 def put_actions(
-    hunks: Hunks,
-    after: Tokens,
-    cursor: int,
-    order: int,
-    state: State,
-    ids: NDArray[np.int64],
-    out: Tokens,
+    hunks: Hunks, after: Tokens, cursor: int, order: int, state: State, ids: NDArray[np.int64], out: Tokens
 ) -> int:
     """Write the actions that rewrite all hunks; returns how many, or FAILED if they do not fit."""
     todo = np.arange(hunks.shape[0]).astype(np.int32)
@@ -333,9 +316,7 @@ def _make(
         while drawn >= order_weights[place] and place < order_weights.size - 1:
             place += 1
         draft = after if finished else before
-        changes = hunks[
-            hunk_offsets[edit] : hunk_offsets[edit] if finished else hunk_offsets[edit + 1]
-        ]
+        changes = hunks[hunk_offsets[edit] : hunk_offsets[edit] if finished else hunk_offsets[edit + 1]]
         overtyped = overtype > 0 and share(state) < overtype
         if overtyped:
             size = put_overtyped(changes, after, ids, out)
@@ -345,9 +326,7 @@ def _make(
             size = put_actions(changes, after, before.size, orders[place], state, ids, out)
             if size == FAILED or MARKS + before.size + size > width:
                 size = put_actions(changes, after, before.size, FORWARD, state, ids, out)
-        given[sample], lengths[sample] = put_sample(
-            left, draft, right, out[:size], overtyped, ids, histories[sample]
-        )
+        given[sample], lengths[sample] = put_sample(left, draft, right, out[:size], overtyped, ids, histories[sample])
 
 
 @compiled
@@ -404,9 +383,7 @@ def _usable(
 
 
 @compiled
-def in_passes(
-    first: int, last: int, usable: NDArray[np.int64], seed: np.uint64
-) -> NDArray[np.int64]:
+def in_passes(first: int, last: int, usable: NDArray[np.int64], seed: np.uint64) -> NDArray[np.int64]:
     """Number `first` to `last` of an endless stream in which every one of `usable` comes once in each pass."""
     made = np.empty(last - first, dtype=np.int64)
     for number in range(first, last):
@@ -439,9 +416,7 @@ def edit_tokens(corpus: Corpus, vocabulary: Vocabulary) -> tuple[Tokens, NDArray
 class Revisions:
     """Samples from a corpus of edits (`python -m training data --edits`)."""
 
-    def __init__(
-        self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0
-    ) -> None:
+    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0) -> None:
         if not vocabulary.revises:
             raise ReviserError("edits take Delete; train with the operator delete in use")
         self.mixture = mixture
@@ -449,17 +424,9 @@ class Revisions:
         self._tokens, self._offsets = edit_tokens(corpus, vocabulary)
         operators = operators_of(vocabulary)
         self._ids = ids_of(vocabulary, operators)
-        self._hunks, self._starts = _find_all(
-            self._tokens, self._offsets, operators.spans, operators.replaces
-        )
+        self._hunks, self._starts = _find_all(self._tokens, self._offsets, operators.spans, operators.replaces)
         fits = _usable(
-            self._tokens,
-            self._offsets,
-            self._hunks,
-            self._starts,
-            self._ids,
-            mixture.max_history,
-            mixture.overtype > 0,
+            self._tokens, self._offsets, self._hunks, self._starts, self._ids, mixture.max_history, mixture.overtype > 0
         )
         self.usable = np.flatnonzero(fits)
         if not len(self.usable):
@@ -476,9 +443,7 @@ class Revisions:
     def parts(self, edit: int) -> Parts:
         """The tokens of an edit, as the reference takes them."""
         bounds = self._offsets[PARTS * edit : PARTS * (edit + 1) + 1].tolist()
-        left, before, after, right = (
-            self._tokens[start:end].tolist() for start, end in pairwise(bounds)
-        )
+        left, before, after, right = (self._tokens[start:end].tolist() for start, end in pairwise(bounds))
         return left, before, after, right
 
     def after(self, edits: NDArray[np.int64]) -> tuple[Tokens, NDArray[np.int64]]:

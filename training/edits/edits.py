@@ -46,9 +46,7 @@ class Order(StrEnum):
 
 def operators_of(vocabulary: Vocabulary) -> EditOperators:
     """Which of the actions that rewrite a hunk a vocabulary has ids for."""
-    return EditOperators(
-        _has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary)))
-    )
+    return EditOperators(_has(vocabulary, SpanDelete(2)), _has(vocabulary, Replace(_any_token(vocabulary))))
 
 
 def _any_token(vocabulary: Vocabulary) -> int:
@@ -92,9 +90,7 @@ def revising_actions(
     return actions
 
 
-def itinerary(
-    hunks: Hunks, cursor: int, order: Order, random: Random | None = None
-) -> Iterator[tuple[int, int, int]]:
+def itinerary(hunks: Hunks, cursor: int, order: Order, random: Random | None = None) -> Iterator[tuple[int, int, int]]:
     """Hunks in the order of their rewriting: which, at what boundary it ends then, and where that leaves the cursor."""
     left = list(range(len(hunks)))
     if order is Order.RANDOM:
@@ -124,11 +120,7 @@ def itinerary(
 def rewriting(removed: int, inserted: Sequence[int], operators: EditOperators) -> list[Action]:
     """The actions at the end of a hunk that put `inserted` in the place of `removed` tokens."""
     if replaces_first(removed, len(inserted), operators.spans, operators.replaces):
-        return [
-            *_deleting(removed - 1, operators.spans),
-            Replace(inserted[0]),
-            *map(Insert, inserted[1:]),
-        ]
+        return [*_deleting(removed - 1, operators.spans), Replace(inserted[0]), *map(Insert, inserted[1:])]
     return [*_deleting(removed, operators.spans), *map(Insert, inserted)]
 
 
@@ -145,26 +137,18 @@ def _deleting(count: int, spans: bool) -> list[Action]:
 
 
 def fewest_actions(
-    vocabulary: Vocabulary,
-    before: Sequence[int],
-    after: Sequence[int],
-    *,
-    cursor: int | None = None,
+    vocabulary: Vocabulary, before: Sequence[int], after: Sequence[int], *, cursor: int | None = None
 ) -> list[Action]:
     """The shortest of the orders that need no random numbers; among equals, from left to right."""
     orders = (Order.FORWARD, Order.BACKWARD, Order.NEAREST)
-    tries = (
-        revising_actions(vocabulary, before, after, cursor=cursor, order=order) for order in orders
-    )
+    tries = (revising_actions(vocabulary, before, after, cursor=cursor, order=order) for order in orders)
     return min(tries, key=len)
 
 
 # Command -----------------------------------------------------------------------------------------
 
 
-def replays(
-    vocabulary: Vocabulary, before: list[int], after: list[int], actions: list[Action]
-) -> bool:
+def replays(vocabulary: Vocabulary, before: list[int], after: list[int], actions: list[Action]) -> bool:
     """Whether the actions turn `before` into `after` on a canvas."""
     canvas = Canvas(vocabulary, before)
     for action in actions:
@@ -202,9 +186,7 @@ def _check(edits: Iterable[Edit], tokenizer: Tokenizer) -> str:
                 raise ReviserError(f"edit {count} does not replay ({title}, {order}): {edit}")
             made[title] += len(actions)
         count += 1
-    rows = [
-        f"{counted(count, 'edit')} replayed in {time.perf_counter() - began:.0f} s; actions an edit:"
-    ]
+    rows = [f"{counted(count, 'edit')} replayed in {time.perf_counter() - began:.0f} s; actions an edit:"]
     rows += [f"  {title:<40}{total / max(count, 1):8.2f}" for title, total in made.items()]
     return "\n".join(rows)
 
@@ -222,11 +204,7 @@ class ReadingOptions:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     return run_with(
-        ReadingOptions,
-        run,
-        arguments,
-        prog="python -m training edits",
-        about=(__doc__ or "").splitlines()[0],
+        ReadingOptions, run, arguments, prog="python -m training edits", about=(__doc__ or "").splitlines()[0]
     )
 
 

@@ -34,12 +34,7 @@ class Edit:
     @property
     def parts(self) -> tuple[str, str, str, str]:
         """`left`, `before`, `after`, `right` as they stand in a document: the neighbours are other lines."""
-        return (
-            self.left and self.left + "\n",
-            self.before,
-            self.after,
-            self.right and "\n" + self.right,
-        )
+        return (self.left and self.left + "\n", self.before, self.after, self.right and "\n" + self.right)
 
 
 def read_edits(source: str) -> Iterator[Edit]:

@@ -32,8 +32,7 @@ class LoadedJudges:
         different = list(dict.fromkeys(texts))
         losses = self._evaluators[evaluator].losses([Text(*text) for text in different])
         costs = {
-            text: Cost(loss.total, len(loss.nats), loss.size)
-            for text, loss in zip(different, losses, strict=True)
+            text: Cost(loss.total, len(loss.nats), loss.size) for text, loss in zip(different, losses, strict=True)
         }
         return [costs[text] for text in texts]
 

@@ -94,12 +94,7 @@ def _by_kind(chances: Tensor, kinds: Tensor) -> Tensor:
 
 
 def look(
-    policy: Scorer,
-    reference: Scorer,
-    visited: Visited,
-    rules: Rules,
-    kinds: Tensor,
-    temperature: float,
+    policy: Scorer, reference: Scorer, visited: Visited, rules: Rules, kinds: Tensor, temperature: float
 ) -> PolicyScores:
     """Everything about the visited states that losses and metrics ask for, with its gradient."""
 
@@ -123,14 +118,7 @@ def look(
     chunks = [slice(start, start + size) for start in range(0, len(visited), size)]
     with torch.autocast(policy.states.device.type, enabled=False):
         parts: Sequence[tuple[Tensor, ...]] = [
-            checkpoint(
-                of_chunk,
-                policy.states[part],
-                policy.table,
-                part,
-                use_reentrant=False,
-                preserve_rng_state=False,
-            )
+            checkpoint(of_chunk, policy.states[part], policy.table, part, use_reentrant=False, preserve_rng_state=False)
             for part in chunks
         ]
     taken, entropy, kl, types, others = zip(*parts, strict=True)

@@ -125,9 +125,7 @@ def _all_packed(histories: Histories, row_length: int) -> Rows:
         rows += max(1, rows // 50)
 
 
-def _minibatch(
-    laid_out: Rows, chosen: Sequence[int], rows: int, flat: _Flat, device: torch.device
-) -> Minibatch:
+def _minibatch(laid_out: Rows, chosen: Sequence[int], rows: int, flat: _Flat, device: torch.device) -> Minibatch:
     length = laid_out.ids.shape[1]
     part = Rows.empty(rows, length, _NOTHING)
     for name in ("ids", "mask", "samples", "positions"):

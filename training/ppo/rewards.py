@@ -56,8 +56,7 @@ def rank_rewards(scores: Sequence[float]) -> list[float]:
     if len(scores) < 2:
         raise ReviserError("a rank needs two candidates or more")
     return [
-        (sum(other < score for other in scores) + 0.5 * (scores.count(score) - 1))
-        / (len(scores) - 1)
+        (sum(other < score for other in scores) + 0.5 * (scores.count(score) - 1)) / (len(scores) - 1)
         for score in map(float, scores)
     ]
 
@@ -80,9 +79,7 @@ class Reward:
         return self.score(groups)
 
 
-def parse_rewards(
-    specs: Sequence[str], judges: Judges, prompts: Sequence[Prompt] = ()
-) -> list[Reward]:
+def parse_rewards(specs: Sequence[str], judges: Judges, prompts: Sequence[Prompt] = ()) -> list[Reward]:
     """The rewards that the command line names; `prompts` show what real text costs."""
     if not specs:
         raise ReviserError("name at least one reward, such as rank:likelihood:smollm2")

@@ -87,14 +87,11 @@ class DocumentPrompts:
         self._places = [
             (number, document)
             for number, shard in enumerate(corpus.shards)
-            for document in np.flatnonzero(
-                np.diff(shard.offsets) >= settings.prompt_tokens + _LEAST_TEXT
-            ).tolist()
+            for document in np.flatnonzero(np.diff(shard.offsets) >= settings.prompt_tokens + _LEAST_TEXT).tolist()
         ]
         if not self._places:
             raise ReviserError(
-                f"no document has the {settings.prompt_tokens + _LEAST_TEXT} tokens that a prompt "
-                "and its text need"
+                f"no document has the {settings.prompt_tokens + _LEAST_TEXT} tokens that a prompt and its text need"
             )
 
     def prompts(self, iteration: int) -> list[Prompt]:
@@ -161,10 +158,7 @@ def roll_out(
         model,
         vocabulary,
         [prompt.tokens for prompt in prompts for _ in range(each)],
-        seeds=[
-            key(settings.seed, iteration, _CANDIDATE, number)
-            for number in range(len(prompts) * each)
-        ],
+        seeds=[key(settings.seed, iteration, _CANDIDATE, number) for number in range(len(prompts) * each)],
         begun=[prefix for prefix in prefixes for _ in range(each)],
         sampling=Sampling(settings.temperature, top_k=None),
         max_actions=settings.max_actions,
@@ -178,15 +172,7 @@ def roll_out(
             tokens = _written(vocabulary, prompt.tokens, [*prefix, *run.ids])
             whole = decode(tokenizer, prompt.tokens + tokens)
             group.append(
-                Episode(
-                    prompt.tokens,
-                    [*prefix, *run.ids],
-                    len(prefix),
-                    tokens,
-                    run.ending,
-                    shown,
-                    whole[len(shown) :],
-                )
+                Episode(prompt.tokens, [*prefix, *run.ids], len(prefix), tokens, run.ending, shown, whole[len(shown) :])
             )
         groups.append(group)
     return groups

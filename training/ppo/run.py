@@ -21,14 +21,7 @@ from training.data.corpus import Corpus
 from training.data.shards import describe_tokenizer
 from training.ppo.rewards import Judges, parse_rewards, reward
 from training.ppo.rollouts import DocumentPrompts, Oracle
-from training.ppo.saving import (
-    TuningFacts,
-    read_facts,
-    resume,
-    save_facts,
-    save_result,
-    save_run,
-)
+from training.ppo.saving import TuningFacts, read_facts, resume, save_facts, save_result, save_run
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
 from training.trainer.metrics import MetricsLog, PlainView, make_view
@@ -61,8 +54,7 @@ class TuningOptions:
     reward: Annotated[
         tuple[str, ...],
         Option(
-            "a term of the reward, such as rank:likelihood:smollm2 or 0.5*repetition; may be given "
-            "several times",
+            "a term of the reward, such as rank:likelihood:smollm2 or 0.5*repetition; may be given several times",
             metavar="[WEIGHT*][rank:]NAME[:ARGUMENT]",
         ),
     ] = ()
@@ -106,13 +98,7 @@ def tune(options: TuningOptions) -> None:
 
 
 def _loop(
-    tuner: Tuner,
-    parts: Checkpoint,
-    facts: TuningFacts,
-    out: Path,
-    log: MetricsLog,
-    view: PlainView,
-    asked: list[bool],
+    tuner: Tuner, parts: Checkpoint, facts: TuningFacts, out: Path, log: MetricsLog, view: PlainView, asked: list[bool]
 ) -> bool:
     """Tune until the run is over (True) or was asked to stop (False)."""
     while tuner.done < 1:
@@ -120,9 +106,7 @@ def _loop(
             return False
         entry = tuner.iterate()
         log.write(**entry)
-        view.show(
-            {name: value for name, value in entry.items() if name in _SHOWN}, min(tuner.done, 1.0)
-        )
+        view.show({name: value for name, value in entry.items() if name in _SHOWN}, min(tuner.done, 1.0))
         if tuner.progress.iteration % tuner.settings.checkpoint_every == 0 and tuner.done < 1:
             started = time.perf_counter()
             save_run(out, tuner, parts, facts)

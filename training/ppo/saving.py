@@ -58,9 +58,7 @@ def save_result(out: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts) 
     return out / "model"
 
 
-def _save_model(
-    folder: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts, *, replace: bool = False
-) -> None:
+def _save_model(folder: Path, tuner: Tuner, parts: Checkpoint, facts: TuningFacts, *, replace: bool = False) -> None:
     tokenizer = "gpt2" if parts.tokenizer_json is None else parts.tokenizer_json
     save(folder, tuner.model, parts.vocabulary, tokenizer, metadata=dict(facts), replace=replace)
 

@@ -11,10 +11,7 @@ from reviser.core.vocabulary import KINDS
 
 Writing = Literal["plain", "paper", "structured", "local"]
 Precision = Literal["bf16", "fp32"]
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "oracle": get_args(Writing),
-    "precision": get_args(Precision),
-}
+_CHOICES: dict[str, tuple[str, ...]] = {"oracle": get_args(Writing), "precision": get_args(Precision)}
 _COUNTS = (
     "prompts",
     "candidates",
@@ -116,9 +113,7 @@ class PpoSettings:
         if self.kl_target is not None and self.kl_target <= 0:
             raise ReviserError("the target of the KL penalty must be above 0")
         if self.row_length < self.longest:
-            raise ReviserError(
-                f"rows of {self.row_length} ids have no room for histories of {self.longest}"
-            )
+            raise ReviserError(f"rows of {self.row_length} ids have no room for histories of {self.longest}")
         self.type_shares()
 
     @property
@@ -134,9 +129,7 @@ class PpoSettings:
             try:
                 shares[kind] = float(share)
             except ValueError:
-                raise ReviserError(
-                    f"{part.strip()} is not a kind of action and its share"
-                ) from None
+                raise ReviserError(f"{part.strip()} is not a kind of action and its share") from None
         if unknown := sorted(set(shares) - set(KINDS)):
             raise ReviserError(f"unknown kind of action: {', '.join(unknown)}")
         total = sum(shares.values())

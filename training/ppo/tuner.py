@@ -20,15 +20,7 @@ from reviser.core.vocabulary import KINDS
 from reviser.decoding.batch.validity import Rules
 from reviser.model import Reviser
 from training.data.randomness import Random, key
-from training.ppo.losses import (
-    PolicyScores,
-    Scorer,
-    clipped_loss,
-    k3,
-    kind_matrix,
-    look,
-    type_loss,
-)
+from training.ppo.losses import PolicyScores, Scorer, clipped_loss, k3, kind_matrix, look, type_loss
 from training.ppo.minibatches import Minibatch, minibatches
 from training.ppo.rewards import Rewarded, repeated
 from training.ppo.rollouts import Episode, Group, Oracle, PromptSource, roll_out
@@ -159,8 +151,7 @@ class Tuner:
             raise ReviserError("a model conditioned on the canvas cannot be tuned here")
         if settings.longest > config.context:
             raise ReviserError(
-                f"the model reads {config.context} ids, and prompts with their actions have up to "
-                f"{settings.longest}"
+                f"the model reads {config.context} ids, and prompts with their actions have up to {settings.longest}"
             )
         self.settings = settings
         self.device = device
@@ -172,9 +163,7 @@ class Tuner:
         # Dropout would make the policy that learns another one than the policy that acted.
         self.model = parts.model.to(device).eval()
         bits = settings.round_bits
-        self._rounding = (
-            Rounding(self.model, 4 if bits == 4 else 8, compiled=self._compiled) if bits else None
-        )
+        self._rounding = Rounding(self.model, 4 if bits == 4 else 8, compiled=self._compiled) if bits else None
         with self._rounded():
             self._reference = copy.deepcopy(self.model).requires_grad_(False)
         self._writer = self._make_writer()
@@ -185,11 +174,7 @@ class Tuner:
             {"params": list(self.value.parameters()), "lr": settings.value_rate},
         ]
         self.optimizer = torch.optim.AdamW(
-            groups,
-            lr=settings.peak_rate,
-            betas=(0.9, 0.95),
-            weight_decay=0.0,
-            fused=device.type == "cuda",
+            groups, lr=settings.peak_rate, betas=(0.9, 0.95), weight_decay=0.0, fused=device.type == "cuda"
         )
         self._rules = Rules.of(self.vocabulary, device)
         self._kinds = kind_matrix(self.vocabulary, device)
@@ -258,9 +243,7 @@ class Tuner:
         with self._rounded():
             before = self._look_back(batches)
         lengths = [len(episode.taken) for episode in episodes]
-        gains, returns = advantages(
-            before.values, lengths, totals, settings.gamma, settings.gae_lambda
-        )
+        gains, returns = advantages(before.values, lengths, totals, settings.gamma, settings.gae_lambda)
         kl_weight = self.progress.kl_weight
         learned = self._learn(batches, before, normalised(gains), returns)
         self._adapt(before.kl)
@@ -289,9 +272,7 @@ class Tuner:
     def _act(self, number: int) -> tuple[list[list[Episode]], float]:
         if self._writer is not self.model:
             with torch.no_grad():
-                for kept, new in zip(
-                    self._writer.parameters(), self.model.parameters(), strict=True
-                ):
+                for kept, new in zip(self._writer.parameters(), self.model.parameters(), strict=True):
                     kept.copy_(new)
         prompts = self._source.prompts(number)
         prefixes: list[list[int]] = [[] for _ in prompts]
@@ -299,15 +280,7 @@ class Tuner:
         if self._oracle is not None:
             prefixes = self._oracle.prefixes(prompts, number, self.done)
             share = self._oracle.share(self.done)
-        groups = roll_out(
-            self._writer,
-            self.vocabulary,
-            self._tokenizer,
-            prompts,
-            prefixes,
-            self.settings,
-            number,
-        )
+        groups = roll_out(self._writer, self.vocabulary, self._tokenizer, prompts, prefixes, self.settings, number)
         if self.device.type == "cuda":
             # Generation takes a stream of its own each time, whose freed memory no other would reuse.
             torch.cuda.empty_cache()
@@ -361,9 +334,7 @@ class Tuner:
         with torch.no_grad():
             return looked.detached(), self.value(states), seen
 
-    def _learn(
-        self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats
-    ) -> Learned:
+    def _learn(self, batches: Sequence[Minibatch], before: _Before, gains: Floats, returns: Floats) -> Learned:
         """Several epochs of updates, fewer if the policy has moved far enough."""
         settings = self.settings
         chosen = torch.from_numpy(gains).to(self.device)
@@ -394,9 +365,7 @@ class Tuner:
                 figures.add(loss=loss, value_loss=value, gradient=gradient, **parts)
         return self._summed_up(figures, moved, first_ratio)
 
-    def _loss(
-        self, looked: PolicyScores, acted: Tensor, gains: Tensor
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def _loss(self, looked: PolicyScores, acted: Tensor, gains: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of the policy on a minibatch, and the parts of it that are worth knowing."""
         settings = self.settings
         policy, clipped = clipped_loss(looked.log_probabilities, acted, gains, settings.clip_ratio)
@@ -408,11 +377,7 @@ class Tuner:
             + self.progress.kl_weight * looked.kl.mean()
             + settings.type_weight * typed
         )
-        parts = {
-            "policy_loss": policy.mean(),
-            "type_loss": typed,
-            "clip_fraction": clipped.float().mean(),
-        }
+        parts = {"policy_loss": policy.mean(), "type_loss": typed, "clip_fraction": clipped.float().mean()}
         return loss, parts
 
     def _summed_up(self, figures: _Figures, moved: float, first_ratio: float) -> Learned:
@@ -427,9 +392,7 @@ class Tuner:
 
     def _update(self) -> Tensor:
         settings = self.settings
-        self.optimizer.param_groups[0]["lr"] = learning_rate(
-            settings, self.progress.updates, self.done
-        )
+        self.optimizer.param_groups[0]["lr"] = learning_rate(settings, self.progress.updates, self.done)
         nn.utils.clip_grad_norm_(self.value.parameters(), settings.clip)
         gradient = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         self.optimizer.step()

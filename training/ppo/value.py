@@ -34,11 +34,7 @@ class ValueHead(nn.Module):
 
 
 def advantages(
-    values: Floats,
-    lengths: Sequence[int],
-    rewards: Sequence[float],
-    gamma: float,
-    gae_lambda: float,
+    values: Floats, lengths: Sequence[int], rewards: Sequence[float], gamma: float, gae_lambda: float
 ) -> tuple[Floats, Floats]:
     """Generalised advantages and returns of episodes whose reward comes with their last action.
 

@@ -18,23 +18,8 @@ from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
 from training.data.boundaries import CLAUSE, SENTENCE, WORD, Classes, strength
 from training.data.randomness import State, below, chance, compiled, folded
-from training.samples.obfuscation import (
-    ATTEMPTS,
-    ELABORATED,
-    LOCAL,
-    PAPER,
-    PLAIN,
-    RICH,
-    Task,
-    make_sample,
-)
-from training.samples.policies import (
-    ELABORATING_REACH,
-    PIECES,
-    REACH_BACK,
-    Pieces,
-    tokens_between,
-)
+from training.samples.obfuscation import ATTEMPTS, ELABORATED, LOCAL, PAPER, PLAIN, RICH, Task, make_sample
+from training.samples.policies import ELABORATING_REACH, PIECES, REACH_BACK, Pieces, tokens_between
 
 Tokens = NDArray[np.int32]
 
@@ -83,13 +68,7 @@ def _plain(text: Tokens, out: Tokens, room: int) -> int:
 
 @compiled
 def _paper(
-    text: Tokens,
-    p_delete: float,
-    state: State,
-    buffer: Tokens,
-    out: Tokens,
-    room: int,
-    first_move_id: int,
+    text: Tokens, p_delete: float, state: State, buffer: Tokens, out: Tokens, room: int, first_move_id: int
 ) -> int:
     left = below(state, text.size + 1)
     right = _fill(text, left, buffer)
@@ -123,9 +102,7 @@ def _paper(
 
 
 @compiled
-def _boundary(
-    buffer: Tokens, left: int, right: int, rest: int, classes: Classes, boundary: int
-) -> int:
+def _boundary(buffer: Tokens, left: int, right: int, rest: int, classes: Classes, boundary: int) -> int:
     """How strong a boundary of the text in the gap buffer is."""
     if boundary in (0, rest):
         return SENTENCE
@@ -166,14 +143,7 @@ def _draw_piece(state: State, pieces: Pieces) -> tuple[int, int]:
 
 @compiled
 def _start_of(
-    buffer: Tokens,
-    left: int,
-    right: int,
-    rest: int,
-    classes: Classes,
-    end: int,
-    level: int,
-    units: int,
+    buffer: Tokens, left: int, right: int, rest: int, classes: Classes, end: int, level: int, units: int
 ) -> int:
     """Where the piece of so many units starts that ends at `end`."""
     start = end
@@ -336,9 +306,7 @@ def _elaborated(
 
 
 @compiled
-def _seed(
-    text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens
-) -> int:
+def _seed(text: Tokens, prefix: int, suffix: int, start_id: int, first_move_id: int, history: Tokens) -> int:
     """Write the start marker and the given ends; returns how many ids that took."""
     history[0] = start_id
     size = 1
@@ -407,9 +375,7 @@ def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: T
             continue
         text = given.tokens[offsets[sample] : offsets[sample + 1]]
         history = rows.ids[sample]
-        seeds = _seed(
-            text, prefixes[sample], suffixes[sample], rules.start_id, first_move_id, history
-        )
+        seeds = _seed(text, prefixes[sample], suffixes[sample], rules.start_id, first_move_id, history)
         gap = text[prefixes[sample] : text.size - suffixes[sample]]
         room = min(width - seeds - 1, rules.k_max)
         first = FAILED
@@ -417,23 +383,15 @@ def _generate(given: _Given, rules: _Rules, names: State, rows: _Rows, buffer: T
         while first == FAILED and attempt < ATTEMPTS and kind != PLAIN:
             state[0] = folded(folded(np.uint64(0), names[sample]), attempt)
             if kind == PAPER:
-                first = _paper(
-                    gap, given.p_deletes[sample], state, buffer, out, room, first_move_id
-                )
+                first = _paper(gap, given.p_deletes[sample], state, buffer, out, room, first_move_id)
             elif kind == LOCAL:
-                first = _local(
-                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
-                )
+                first = _local(gap, classes, revisions, pieces, state, buffer, out, room, first_move_id)
             elif kind == ELABORATED:
                 begin = offsets[sample] + prefixes[sample]
                 known = given.optional[begin : begin + gap.size]
-                first = _elaborated(
-                    gap, classes, revisions, known, state, buffer, out, room, first_move_id
-                )
+                first = _elaborated(gap, classes, revisions, known, state, buffer, out, room, first_move_id)
             else:
-                first = _structured(
-                    gap, classes, revisions, pieces, state, buffer, out, room, first_move_id
-                )
+                first = _structured(gap, classes, revisions, pieces, state, buffer, out, room, first_move_id)
             attempt += 1
         if first == FAILED:
             fallbacks += kind != PLAIN
@@ -460,11 +418,7 @@ class Texts:
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]], tasks: Sequence[Task]) -> Texts:
         sizes = [len(text) for text in texts]
-        optional = [
-            length
-            for task, size in zip(tasks, sizes, strict=True)
-            for length in task.optional or [0] * size
-        ]
+        optional = [length for task, size in zip(tasks, sizes, strict=True) for length in task.optional or [0] * size]
         return cls(
             np.array([token for text in texts for token in text], dtype=np.int32),
             np.cumsum([0, *sizes], dtype=np.int64),
@@ -506,18 +460,14 @@ class Histories:
     def taken(self, rows: slice | NDArray[np.int64]) -> Histories:
         """Some of the histories, in the order asked for."""
         targets = None if self.targets is None else self.targets[rows]
-        return Histories(
-            self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets
-        )
+        return Histories(self.ids[rows], self.counted[rows], self.lengths[rows], self.fallbacks, targets)
 
     @classmethod
     def joined(cls, parts: Sequence[Histories]) -> Histories:
         """All histories of `parts`, which are of one width, one after the other."""
         targets = None
         if any(part.targets is not None for part in parts):
-            targets = np.concatenate(
-                [part.ids if part.targets is None else part.targets for part in parts]
-            )
+            targets = np.concatenate([part.ids if part.targets is None else part.targets for part in parts])
         return cls(
             np.concatenate([part.ids for part in parts]),
             np.concatenate([part.counted for part in parts]),
@@ -555,13 +505,7 @@ class Generator:
         lengths = np.zeros(count, dtype=np.int32)
         seeded = np.zeros(count, dtype=np.int32)
         given = _Given(
-            texts.tokens,
-            texts.offsets,
-            texts.kinds,
-            texts.prefixes,
-            texts.suffixes,
-            texts.p_deletes,
-            texts.optional,
+            texts.tokens, texts.offsets, texts.kinds, texts.prefixes, texts.suffixes, texts.p_deletes, texts.optional
         )
         rules = _Rules(
             float(self.revisions),

@@ -142,16 +142,12 @@ class Mixture:
         if min(self.shares) < 0 or sum(self.shares) <= 0:
             raise ReviserError("the shares of a mixture are 0 or more, and not all 0")
         if self.infill and not sum(self.writing):
-            raise ReviserError(
-                "an infill needs a share of plain, paper, structured or local to write its gap"
-            )
+            raise ReviserError("an infill needs a share of plain, paper, structured or local to write its gap")
         if any(len(row) != 2 or row[0] < 0 or not 0 < row[1] <= 1 for row in self.p_delete):
             raise ReviserError("p_delete is a list of (weight, probability above 0 and at most 1)")
         ranges = {"prefix": self.prefix, "suffix": self.suffix, "before": self.before}
         for name, rows in ranges.items():
-            if rows is not None and any(
-                len(row) != 3 or row[0] < 0 or not 0 <= row[1] <= row[2] <= 1 for row in rows
-            ):
+            if rows is not None and any(len(row) != 3 or row[0] < 0 or not 0 <= row[1] <= row[2] <= 1 for row in rows):
                 raise ReviserError(f"{name} is a list of (weight, least, most), shares of a text")
         for name, weighted in {"p_delete": self.p_delete, **ranges}.items():
             if weighted is not None and sum(row[0] for row in weighted) <= 0:

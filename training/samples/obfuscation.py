@@ -15,15 +15,7 @@ from reviser.core.canvas import Canvas
 from reviser.core.vocabulary import KINDS, Vocabulary
 from training.data.boundaries import Classes
 from training.data.randomness import Random
-from training.samples.policies import (
-    PIECES,
-    Pieces,
-    elaborated,
-    local,
-    paper,
-    plain,
-    structured,
-)
+from training.samples.policies import PIECES, Pieces, elaborated, local, paper, plain, structured
 from training.samples.rich import rich
 
 PLAIN, PAPER, STRUCTURED, RICH, LOCAL, ELABORATED = range(6)
@@ -36,9 +28,9 @@ Policy = Callable[[Canvas], Iterator[Action]]
 class Task:
     """What is to become of a text: how much of each end is given, and how the rest is written.
 
-    `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one,
-    `revisions` and `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the
-    text, for the elaborated one.
+    `suffix` above 0 makes it an infill. `p_delete` is for the paper's policy and the rich one, `revisions` and
+    `pieces` for the structured and the local one, `revisions` and `optional`, a number for each token of the text,
+    for the elaborated one.
     """
 
     kind: int = PAPER
@@ -64,9 +56,7 @@ def workspace(vocabulary: Vocabulary, text: Sequence[int], prefix: int, suffix: 
     return Canvas(every, text, prefix=prefix, suffix=suffix)
 
 
-def restoration(
-    canvas: Canvas, obfuscation: Iterator[Action], k_max: int | None = None
-) -> list[Action] | None:
+def restoration(canvas: Canvas, obfuscation: Iterator[Action], k_max: int | None = None) -> list[Action] | None:
     """The actions that undo an obfuscation of `canvas`, with Stop; None if it takes over `k_max` steps."""
     inverses: list[tuple[Action, ...]] = []
     for action in obfuscation:
@@ -111,10 +101,7 @@ def survivors(actions: Sequence[Action], canvas: Canvas) -> list[bool]:
                 writers[place] = carried
                 carried = removed
     kept = set(writers)
-    return [
-        number in kept or not isinstance(action, Insert | Replace)
-        for number, action in enumerate(actions)
-    ]
+    return [number in kept or not isinstance(action, Insert | Replace) for number, action in enumerate(actions)]
 
 
 def make_sample(
@@ -159,9 +146,7 @@ def _policy(vocabulary: Vocabulary, task: Task, random: Random, classes: Classes
     return policies[task.kind]
 
 
-def _encoded(
-    vocabulary: Vocabulary, seeds: list[Action], actions: list[Action], task: Task
-) -> Sample:
+def _encoded(vocabulary: Vocabulary, seeds: list[Action], actions: list[Action], task: Task) -> Sample:
     canvas = workspace(vocabulary, (), 0, 0)
     for action in seeds:
         canvas.apply(action)

@@ -115,9 +115,10 @@ def elaborated(
 ) -> Iterator[Action]:
     """Takes the text away from its end, and at ends of sentences now and then an optional piece a little before.
 
-    Restored, that is writing on from left to right; after a sentence, now and then a step back to put in what the text
-    could do without. So every draft on the way there reads well. `optional` has for each token of the whole text the length
-    of such a piece that ends before the token, or 0. Steps back are as far as those of `local`, or twice that.
+    Restored, that is writing on from left to right; after a sentence, now and then a step back to put in what the
+    text could do without. So every draft on the way there reads well. `optional` has for each token of the whole
+    text the length of such a piece that ends before the token, or 0. Steps back are as far as those of `local`, or
+    twice that.
     """
     place(canvas, canvas.high)
     reached = canvas.high

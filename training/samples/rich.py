@@ -8,17 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviser.core.actions import (
-    Action,
-    Delete,
-    Insert,
-    Move,
-    Replace,
-    SpanCopy,
-    SpanDelete,
-    SpanMove,
-    Swap,
-)
+from reviser.core.actions import Action, Delete, Insert, Move, Replace, SpanCopy, SpanDelete, SpanMove, Swap
 from reviser.core.canvas import Canvas
 from reviser.core.errors import UnknownId
 from reviser.core.vocabulary import MOVES, Vocabulary
@@ -29,9 +19,7 @@ _EDITS_PER_TOKEN = 1 / 8
 _P_EDIT = 0.1
 
 
-def rich(
-    canvas: Canvas, random: Random, vocabulary: Vocabulary, p_delete: float
-) -> Iterator[Action]:
+def rich(canvas: Canvas, random: Random, vocabulary: Vocabulary, p_delete: float) -> Iterator[Action]:
     """The paper's policy with now and then an edit of another kind, as long as some are allowed.
 
     An edit is only made if each action that undoes it has an id in `vocabulary`.

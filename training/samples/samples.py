@@ -22,20 +22,11 @@ from training.data.corpus import Corpus, Tokens
 from training.data.randomness import State, below, chance, compiled, folded, key, share, shuffled
 from training.samples.generator import LONGEST, Generator, Histories, Texts
 from training.samples.mixture import Mixture
-from training.samples.obfuscation import (
-    ELABORATED,
-    LOCAL,
-    PAPER,
-    PLAIN,
-    RICH,
-    STRUCTURED,
-)
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED
 
 _CUT, _SHUFFLE, _SAMPLE = range(3)
 _INFILL = 4
-_KIND_OF_SHARE = np.array(
-    [PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORATED], dtype=np.uint8
-)
+_KIND_OF_SHARE = np.array([PLAIN, PAPER, STRUCTURED, LOCAL, PLAIN, RICH, ELABORATED], dtype=np.uint8)
 
 _strength = compiled(strength)
 
@@ -183,9 +174,7 @@ def _cut(
 
 
 @compiled
-def _sources(
-    first: int, last: int, size: int, name: np.uint64, stream: np.uint64
-) -> tuple[NDArray[np.int64], State]:
+def _sources(first: int, last: int, size: int, name: np.uint64, stream: np.uint64) -> tuple[NDArray[np.int64], State]:
     """Which windows samples `first` to `last` are, and the names of their random streams."""
     windows = np.empty(last - first, dtype=np.int64)
     names = np.empty(last - first, dtype=np.uint64)
@@ -235,9 +224,7 @@ def check_texts(corpus: Corpus, mixture: Mixture) -> None:
 class Samples:
     """All samples of all epochs, for one corpus, vocabulary, mixture and seed."""
 
-    def __init__(
-        self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0
-    ) -> None:
+    def __init__(self, corpus: Corpus, vocabulary: Vocabulary, mixture: Mixture, seed: int = 0) -> None:
         if vocabulary.base_size < corpus.tokenizer.size:
             raise ReviserError("the vocabulary is smaller than that of the corpus's tokenizer")
         check_texts(corpus, mixture)
@@ -253,14 +240,7 @@ class Samples:
 
     def _generator(self, max_history: int, k_max: int | None = None) -> Generator:
         mixture = self.mixture
-        return Generator(
-            self.vocabulary,
-            self.corpus.classes,
-            max_history,
-            mixture.revisions,
-            k_max,
-            mixture.pieces,
-        )
+        return Generator(self.vocabulary, self.corpus.classes, max_history, mixture.revisions, k_max, mixture.pieces)
 
     def count(self, epoch: int) -> int:
         """How many samples an epoch has; it varies a little, as documents are cut anew."""
@@ -271,9 +251,7 @@ class Samples:
             if epoch not in self._epochs:
                 made = self._cut_epoch(epoch)
                 if not len(made):
-                    raise ReviserError(
-                        f"no text has the {self.mixture.min_text} tokens that a sample needs"
-                    )
+                    raise ReviserError(f"no text has the {self.mixture.min_text} tokens that a sample needs")
                 # The next epoch is begun before the last samples of this one are used.
                 self._epochs = {old: self._epochs[old] for old in [*self._epochs][-1:]}
                 self._epochs[epoch] = made
@@ -283,15 +261,9 @@ class Samples:
         """The texts of samples `first` to `last`, and the names of their random streams."""
         cut = self.windows(epoch)
         chosen, names = _sources(
-            first,
-            last,
-            len(cut),
-            np.uint64(key(self.seed, epoch, _SHUFFLE)),
-            np.uint64(key(self.seed, epoch, _SAMPLE)),
+            first, last, len(cut), np.uint64(key(self.seed, epoch, _SHUFFLE)), np.uint64(key(self.seed, epoch, _SAMPLE))
         )
-        offsets = np.concatenate(
-            [np.zeros(1, np.int64), np.cumsum(cut.sizes[chosen], dtype=np.int64)]
-        )
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(cut.sizes[chosen], dtype=np.int64)])
         tokens = np.empty(offsets[-1], dtype=np.int32)
         optional = np.zeros(offsets[-1], dtype=np.uint8)
         shards, starts = cut.shards[chosen], cut.starts[chosen]
@@ -317,9 +289,7 @@ class Samples:
     def _cut_epoch(self, epoch: int) -> Windows:
         made = [self._cut_shard(epoch, number) for number in range(len(self.corpus.shards))]
         columns = ("shards", "starts", "sizes", "kinds", "prefixes", "suffixes", "p_deletes")
-        return Windows(
-            *(np.concatenate([getattr(part, name) for part in made]) for name in columns)
-        )
+        return Windows(*(np.concatenate([getattr(part, name) for part in made]) for name in columns))
 
     def _cut_shard(self, epoch: int, number: int) -> Windows:
         mixture, shard = self.mixture, self.corpus.shards[number]

@@ -1,12 +1,13 @@
-"""Distillation from the base model: wherever a history is plain text so far, the base's whole distribution is the target.
+"""Distillation from the base model: wherever a history is plain text so far, the base's whole distribution is the
+target.
 
 A model that learns to edit forgets some of what it knew. Where its history is plain text from the beginning, the
 base gives a distribution over all tokens, which says far more than the one token of the
 training text. There the loss is the divergence from the base's distribution instead of the cross-entropy.
 
-The base only knows tokens. So the divergence is between the distributions over tokens, given that a token is inserted. Where
-the text counts in the loss, the probability of inserting any token counts too, as it would in the cross-entropy: so the model
-learns how often to move or stop.
+The base only knows tokens. So the divergence is between the distributions over tokens, given that a token is
+inserted. Where the text counts in the loss, the probability of inserting any token counts too, as it would in the
+cross-entropy: so the model learns how often to move or stop.
 """
 
 from __future__ import annotations
@@ -57,9 +58,7 @@ class AskedPlaces:
 class BaseTeacher:
     """A base model as the teacher of a run that is to keep its knowledge."""
 
-    def __init__(
-        self, base: Reviser, base_size: int, weight: float, share: float = 0.5, most: int = 32768
-    ) -> None:
+    def __init__(self, base: Reviser, base_size: int, weight: float, share: float = 0.5, most: int = 32768) -> None:
         """The base reads `share` of the rows, those with most plain text, and is asked at `most` places."""
         if base.config.vocab_size < base_size:
             raise ReviserError("the base to be kept has another vocabulary than the model")
@@ -105,9 +104,7 @@ class BaseTeacher:
         made = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
         return AskedPlaces(*made)
 
-    def divergence(
-        self, ids: Tensor, positions: Tensor, kept: AskedPlaces, states: Tensor, table: Tensor
-    ) -> Tensor:
+    def divergence(self, ids: Tensor, positions: Tensor, kept: AskedPlaces, states: Tensor, table: Tensor) -> Tensor:
         """The summed divergence from the base, in nats, of what `states` of the flattened rows say by `table`."""
         read = ids.index_select(0, kept.rows)
         # The base knows none of the operators, and a text of its begins after the end of another, which is token 0.
@@ -118,12 +115,7 @@ class BaseTeacher:
             known = self._base.hidden_packed(read, positions.index_select(0, kept.rows))
             known = known.flatten(0, 1).index_select(0, kept.of_base).to(kind)
         summed: Tensor = _ChunkedDivergence.apply(  # type: ignore[no-untyped-call]
-            states.index_select(0, kept.places),
-            table,
-            known,
-            self._table,
-            kept.inserts,
-            self._of_pair,
+            states.index_select(0, kept.places), table, known, self._table, kept.inserts, self._of_pair
         )
         return summed
 
@@ -133,13 +125,7 @@ class _ChunkedDivergence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        hidden: Tensor,
-        table: Tensor,
-        known: Tensor,
-        known_table: Tensor,
-        inserts: Tensor,
-        of_pair: OfPair,
+        ctx: Any, hidden: Tensor, table: Tensor, known: Tensor, known_table: Tensor, inserts: Tensor, of_pair: OfPair
     ) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden)
@@ -173,13 +159,11 @@ class _ChunkedDivergence(torch.autograd.Function):
         )
 
 
-def divergence_and_gradient(
-    logits: Tensor, wanted: Tensor, size: int, inserts: Tensor
-) -> tuple[Tensor, Tensor]:
+def divergence_and_gradient(logits: Tensor, wanted: Tensor, size: int, inserts: Tensor) -> tuple[Tensor, Tensor]:
     """The summed divergence of a chunk from what is wanted, and its gradient in the logits.
 
-    Only the first `size` columns of the logits are ids. `wanted` may have fewer columns, those of the base's tokens: the
-    divergence is among them. `inserts` weighs, row by row, the surprise that one of them comes at all.
+    Only the first `size` columns of the logits are ids. `wanted` may have fewer columns, those of the base's
+    tokens: the divergence is among them. `inserts` weighs, row by row, the surprise that one of them comes at all.
     """
     columns = torch.arange(logits.shape[1], device=logits.device)
     scores = logits.float().masked_fill(columns >= size, float("-inf"))

@@ -22,13 +22,7 @@ OfChunk = Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]]
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: Tensor,
-        table: Tensor,
-        targets: Tensor,
-        of_chunk: OfChunk,
-    ) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk) -> Tensor:
         total = torch.zeros((), dtype=torch.float32, device=hidden.device)
         hidden_grad = torch.empty_like(hidden) if ctx.needs_input_grad[0] else None
         # Matrix products are several times as fast when their sides are multiples of 64.
@@ -92,12 +86,7 @@ def _by_kernel(logits: Tensor, targets: Tensor, size: int) -> tuple[Tensor, Tens
     return loss_and_gradient_in_place(logits, targets, size)
 
 
-def summed_loss(
-    hidden: Tensor,
-    table: Tensor,
-    targets: Tensor,
-    of_chunk: OfChunk = loss_and_gradient,
-) -> Tensor:
+def summed_loss(hidden: Tensor, table: Tensor, targets: Tensor, of_chunk: OfChunk = loss_and_gradient) -> Tensor:
     """The sum of -log p(target) over positions: (positions, width), (vocab, width), (positions,).
 
     `of_chunk` may be a faster `loss_and_gradient`, from `chunk_loss`.

@@ -21,32 +21,22 @@ class RunOptions:
     held_out: Annotated[Path | None, Option("token shards to evaluate on")] = None
     edits: Annotated[Path | None, Option("shards of edits, for a mixture that has some")] = None
     mistakes: Annotated[Path | None, Option("table of mistakes to be put into texts")] = None
-    mistakes_in: Annotated[Path | None, Option("token shards of those texts", default="--data")] = (
-        None
-    )
-    next_edits: Annotated[Path | None, Option("shards of next edits, to be blended with edits")] = (
-        None
-    )
+    mistakes_in: Annotated[Path | None, Option("token shards of those texts", default="--data")] = None
+    next_edits: Annotated[Path | None, Option("shards of next edits, to be blended with edits")] = None
     recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
-    base: Annotated[
-        str | None, Option("the model that --keep holds the run to", default="--init")
-    ] = None
+    base: Annotated[str | None, Option("the model that --keep holds the run to", default="--init")] = None
     held_out_edits: Annotated[Path | None, Option("shards of edits to evaluate on")] = None
-    tokenizer: Annotated[
-        str | None, Option("gpt2, or the tokenizer.json that the data was made with")
-    ] = None
-    init: Annotated[
-        str | None, Option("start from this model: a folder, a hub id or a GGUF file")
-    ] = None
+    tokenizer: Annotated[str | None, Option("gpt2, or the tokenizer.json that the data was made with")] = None
+    init: Annotated[str | None, Option("start from this model: a folder, a hub id or a GGUF file")] = None
     mixture: Annotated[Path | None, Option("JSON file; by default the paper's recipe")] = None
     resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
-    elastic: Annotated[
-        bool, Option("resume from the last checkpoint if there is one, else start: for restarts")
-    ] = False
+    elastic: Annotated[bool, Option("resume from the last checkpoint if there is one, else start: for restarts")] = (
+        False
+    )
     workers: Annotated[int, Option("threads that make batches")] = 2
-    changes: Annotated[
-        Mapping[str, Any], Group(Settings, help=HELP, without=("model", "betas"))
-    ] = field(default_factory=dict)
+    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=("model", "betas"))] = field(
+        default_factory=dict
+    )
     words: Words = ()
 
     def settings(self) -> Settings:

@@ -15,9 +15,9 @@ from torch.distributed.rendezvous import rendezvous
 
 from reviser.core.errors import ReviserError
 
-# Process groups live as long as the process. Otherwise DDP's reducer, which a trainer holds, may be the last that refers to its
-# group. It would then end the group's threads and hold Python's lock while it waits for them; a thread that needs that lock to
-# give back a tensor never ends.
+# Process groups live as long as the process. Otherwise DDP's reducer, which a trainer holds, may be the last that
+# refers to its group. It would then end the group's threads and hold Python's lock while it waits for them; a thread
+# that needs that lock to give back a tensor never ends.
 _GROUPS: list[dist.ProcessGroup | None] = []
 
 

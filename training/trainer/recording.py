@@ -1,7 +1,8 @@
 """A training pass that is recorded once and replayed: the GPU then never waits for Python.
 
-Told kernel by kernel, a GPU is idle between them wherever a kernel is short; a recorded pass is told once. And where
-the pass computes in half precision, the weights of its layers are rounded all at once, instead of each where it is used.
+Told kernel by kernel, a GPU is idle between them wherever a kernel is short; a recorded pass is told once. And
+where the pass computes in half precision, the weights of its layers are rounded all at once, instead of each where
+it is used.
 """
 
 from __future__ import annotations
@@ -91,9 +92,7 @@ class Recording:
         return [whole.get(number, part) for number, part in enumerate(found)]
 
     def fits(self, inputs: tuple[Tensor, ...]) -> bool:
-        return all(
-            given.shape == own.shape for given, own in zip(inputs, self._inputs, strict=True)
-        )
+        return all(given.shape == own.shape for given, own in zip(inputs, self._inputs, strict=True))
 
     def __call__(self, *inputs: Tensor) -> Tensor:
         """What the trunk gives; it is overwritten by the next call. Backward, the weights get gradients."""

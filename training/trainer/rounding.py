@@ -25,9 +25,7 @@ class Rounding:
 
     def __init__(self, model: Reviser, bits: Literal[4, 8], *, compiled: bool = False) -> None:
         if model.config.uses_canvas:
-            raise ReviserError(
-                "a model that sees the canvas cannot be quantised, nor trained for it"
-            )
+            raise ReviserError("a model that sees the canvas cannot be quantised, nor trained for it")
         # Compiled, the search for the best scales takes a small part of the time on a GPU. A weight that lies
         # exactly between two codes may then go to the other one.
         self._of_try = torch.compile(attempt, dynamic=False) if compiled else attempt

@@ -107,9 +107,7 @@ def teacher_of(settings: Settings, base: str | None, vocabulary: Vocabulary) -> 
     return BaseTeacher(import_model(base).model, vocabulary.base_size, settings.keep)
 
 
-def mistakes_of(
-    options: RunOptions, vocabulary: Vocabulary, mixture: Mixture, seed: int
-) -> MadeUpMistakes | None:
+def mistakes_of(options: RunOptions, vocabulary: Vocabulary, mixture: Mixture, seed: int) -> MadeUpMistakes | None:
     """Made-up mistakes, where a table of them is named: put into the texts of the run, or into others."""
     if options.mistakes is None:
         return None
@@ -128,9 +126,7 @@ def check_history(history: int, model: Reviser) -> None:
 def _with_operators(old: Vocabulary, settings: Settings) -> Vocabulary:
     """The vocabulary with the actions in use that a run teaches; new ids come behind the old ones."""
     added = settings.kinds & set(EXTENSIONS)
-    new = dataclasses.replace(
-        old, kinds=settings.kinds, extensions=(*old.extensions, *(added - set(old.extensions)))
-    )
+    new = dataclasses.replace(old, kinds=settings.kinds, extensions=(*old.extensions, *(added - set(old.extensions))))
     if new.extensions[: len(old.extensions)] != old.extensions:
         raise ReviserError(f"{', '.join(sorted(added))} cannot be added to this model's vocabulary")
     return new
@@ -141,10 +137,7 @@ def _fresh(settings: Settings, tokenizer: Tokenizer, source: str) -> Checkpoint:
     vocabulary = _with_operators(bare, settings)
     torch.manual_seed(settings.seed)
     config = preset(
-        settings.model,
-        vocab_size=vocabulary.size,
-        dropout=settings.dropout,
-        cursor_id=vocabulary.cursor_id,
+        settings.model, vocab_size=vocabulary.size, dropout=settings.dropout, cursor_id=vocabulary.cursor_id
     )
     file = Path(source, "tokenizer.json") if Path(source).is_dir() else Path(source)
     content = None if source == "gpt2" else file.read_bytes()
@@ -297,9 +290,7 @@ def edit_rows(edits: EditSource, settings: Settings, world: World) -> list[Rows]
     return evaluation_rows(histories, edits.start_id, settings, world)
 
 
-def evaluation_rows(
-    histories: Histories, padding: int, settings: Settings, world: World
-) -> list[Rows]:
+def evaluation_rows(histories: Histories, padding: int, settings: Settings, world: World) -> list[Rows]:
     """Histories in rows, in batches as large as in training, so that nothing is compiled anew for them.
 
     Some of the last batch's rows may be empty.
@@ -349,9 +340,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     if options.next_edits:
         start_id = parts.vocabulary.start_id
         next_edits = StoredNextEdits(options.next_edits, start_id, mixture, settings.seed)
-    samples = samples_of(
-        corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes, next_edits
-    )
+    samples = samples_of(corpus, edits, parts.vocabulary, mixture, settings.seed, mistakes, next_edits)
     loader = loader_of(samples, settings, world, options.workers)
     trainer = Trainer(
         settings,
@@ -375,9 +364,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     held_out = Corpus.open(options.held_out) if options.held_out else None
     evaluator = evaluator_for(held_out, settings, mixture, world, parts)
     if options.held_out_edits:
-        unseen = Revisions(
-            Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed
-        )
+        unseen = Revisions(Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed)
         evaluator.edits = edit_rows(unseen, settings, world)
     log = None
     if world.leads:
@@ -439,6 +426,4 @@ def run(options: RunOptions) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        RunOptions, run, arguments, prog="python -m training run", about=RunOptions.__doc__
-    )
+    return run_with(RunOptions, run, arguments, prog="python -m training run", about=RunOptions.__doc__)

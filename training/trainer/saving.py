@@ -46,9 +46,7 @@ def save_settings(out: Path, facts: RunFacts) -> None:
 def check_out(out: Path, *, resumed: bool) -> None:
     """A run must not take the place of another's checkpoint or result: hours may be in them."""
     if not resumed and ((out / LATEST).exists() or (out / RESULT).exists()):
-        raise ReviserError(
-            f"{out} holds a run already: go on with --resume, or name another folder"
-        )
+        raise ReviserError(f"{out} holds a run already: go on with --resume, or name another folder")
 
 
 def save_run(out: Path, trainer: Trainer, parts: Checkpoint, facts: RunFacts) -> None:

@@ -1,4 +1,5 @@
-"""The learning rate over a run: linear warmup, then a cosine down to the final rate, or a plateau and a fall at its end."""
+"""The learning rate over a run: linear warmup, then a cosine down to the final rate, or a plateau and a fall at its
+end."""
 
 from __future__ import annotations
 
@@ -24,10 +25,7 @@ def learning_rate(settings: Rates, step: int, progress: float) -> float:
     """
     cooldown: float | None = getattr(settings, "cooldown", None)
     done = min(max(progress, 0.0), 1.0)
-    if cooldown is None:
-        height = 0.5 * (1 + math.cos(math.pi * done))
-    else:
-        height = min(1.0, (1 - done) / cooldown)
+    height = 0.5 * (1 + math.cos(math.pi * done)) if cooldown is None else min(1.0, (1 - done) / cooldown)
     rate = settings.final_rate + (settings.peak_rate - settings.final_rate) * height
     if step < settings.warmup_steps:
         return rate * (step + 1) / settings.warmup_steps

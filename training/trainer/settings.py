@@ -13,9 +13,10 @@ from reviser.core.vocabulary import KINDS, PAPER_KINDS
 
 @dataclass(frozen=True)
 class Settings:
-    """One run. Samples of at most `history` ids are packed into rows of `row_length`. `rows` are those
-    of all processes together, for one forward pass; an optimizer step takes `accumulate` of them. The run ends after `steps`, or, with `minutes`, when that time is
-    over: the schedule then follows the clock, so that the run ends annealed either way.
+    """One run. Samples of at most `history` ids are packed into rows of `row_length`. `rows` are those of all
+    processes together, for one forward pass; an optimizer step takes `accumulate` of them. The run ends after
+    `steps`, or, with `minutes`, when that time is over: the schedule then follows the clock, so that the run ends
+    annealed either way.
     """
 
     model: str
@@ -65,9 +66,7 @@ class Settings:
         if unknown := sorted(self.kinds - set(KINDS)):
             raise ReviserError(f"unknown kind of action: {', '.join(unknown)}")
         if self.round_bits not in (None, 4, 8) or not 0 <= self.round_from <= 1:
-            raise ReviserError(
-                "weights are rounded to 4 or 8 bits, from a share of the run, 0 to 1"
-            )
+            raise ReviserError("weights are rounded to 4 or 8 bits, from a share of the run, 0 to 1")
         if self.round_bits and self.parallel == "fsdp":
             raise ReviserError("weights are not rounded in a run that shards them")
         if self.after_moves < 1:
@@ -79,9 +78,7 @@ class Settings:
         if self.rows < 1 or self.accumulate < 1:
             raise ReviserError("a run needs at least one row and one pass for each step")
         if self.lanes is not None and (self.lanes < 1 or self.rows % self.lanes):
-            raise ReviserError(
-                f"{self.rows} rows cannot be dealt out to {self.lanes} lanes of data evenly"
-            )
+            raise ReviserError(f"{self.rows} rows cannot be dealt out to {self.lanes} lanes of data evenly")
 
     @property
     def kinds(self) -> frozenset[str]:

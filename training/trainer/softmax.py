@@ -21,12 +21,7 @@ def _scores(start, at, size):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _cross_entropy(  # type: ignore[no-untyped-def]
-    logits,
-    targets,
-    losses,
-    size,
-    width,
-    BLOCK: tl.constexpr,
+    logits, targets, losses, size, width, BLOCK: tl.constexpr
 ):
     row = tl.program_id(0)
     start = logits + row.to(tl.int64) * width
@@ -62,13 +57,5 @@ def loss_and_gradient_in_place(logits: Tensor, targets: Tensor, size: int) -> tu
     """`loss_and_gradient` that turns the logits themselves into their gradient."""
     rows, width = logits.shape
     losses = torch.empty(rows, dtype=torch.float32, device=logits.device)
-    _cross_entropy[(rows,)](
-        logits,
-        targets,
-        losses,
-        size,
-        width,
-        BLOCK=_BLOCK,
-        num_warps=_WARPS,
-    )
+    _cross_entropy[(rows,)](logits, targets, losses, size, width, BLOCK=_BLOCK, num_warps=_WARPS)
     return losses.sum(), logits

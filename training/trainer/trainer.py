@@ -136,9 +136,7 @@ class Trainer:
         self.optimizer = make_optimizer(self.shared, settings, fused=device.type == "cuda")
         self.average = average_of(self.model) if settings.ema else None
         bits = settings.round_bits
-        self.rounding = (
-            Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
-        )
+        self.rounding = Rounding(self.model, 4 if bits == 4 else 8, compiled=settings.compile) if bits else None
 
     def make_objective(self) -> RecordedObjective:
         """The module whose forward pass is a training pass; trainers of other models have another."""
@@ -228,9 +226,7 @@ class Trainer:
         self._forget_gradients()
         self._update_average()
         self.progress.step += 1
-        actions = (
-            sum(batch.ids.shape[0] * batch.ids.shape[1] for batch in batches) * self.world.size
-        )
+        actions = sum(batch.ids.shape[0] * batch.ids.shape[1] for batch in batches) * self.world.size
         self.progress.actions += actions
         return Measured(loss, gradient, rate, actions, int(targets))
 
@@ -317,9 +313,7 @@ class Trainer:
         self.restore_generators(state["generators"])
 
 
-def inputs_of(
-    batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None
-) -> tuple[Any, ...]:
+def inputs_of(batch: Rows, device: torch.device, counts: NDArray[np.int64] | None = None) -> tuple[Any, ...]:
     """A batch as the objective takes it: rows, the flat places whose next id counts, and what it should be.
 
     A place whose next id counts several times is there as often.
@@ -348,14 +342,10 @@ def make_optimizer(module: nn.Module, settings: Settings, *, fused: bool) -> tor
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": settings.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(
-        groups, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=fused
-    )
+    return torch.optim.AdamW(groups, lr=settings.peak_rate, betas=settings.betas, eps=settings.epsilon, fused=fused)
 
 
-def clip(
-    optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, divides: bool
-) -> Tensor:
+def clip(optimizer: torch.optim.Optimizer, module: nn.Module, most: float, *, divides: bool) -> Tensor:
     """See that the gradients the optimizer will use have a norm of `most` at the most; returns what it was.
 
     A fused optimizer on one device divides gradients itself where it is told to, while it reads them anyway.

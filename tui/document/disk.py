@@ -41,7 +41,8 @@ class OpenFile:
 
     @classmethod
     def open(cls, path: Path, encoding: str | None = None) -> tuple[OpenFile, str]:
-        """The file at `path` and its text; a file that does not exist yet is empty. Its bytes tell the encoding if nobody does."""
+        """The file at `path` and its text; a file that does not exist yet is empty. Its bytes tell the encoding if
+        nobody does."""
         try:
             known, folder_known = path.exists(), path.parent.is_dir()
         except OSError as error:

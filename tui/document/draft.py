@@ -104,7 +104,8 @@ class Draft:
         self._redo.clear()
 
     def edit_all(self, changes: Sequence[Edit]) -> None:
-        """Carry out several changes, given by their places in the text as it is, as one step; the cursor stays in its place."""
+        """Carry out several changes, given by their places in the text as it is, as one step; the cursor stays in
+        its place."""
         closed = self._settle_all(changes)
         before = self.selection.map(self._to_base)
         made = []
@@ -120,7 +121,8 @@ class Draft:
             self._redo.clear()
 
     def _settle(self, start: int, end: int) -> tuple[Patch, ...]:
-        """Let the user have what an edit touches: the run as a whole, or patches of a parted region, which are returned."""
+        """Let the user have what an edit touches: the run as a whole, or patches of a parted region, which are
+        returned."""
         if self.region is not None and not self.region.parted:
             self.region.part_before(start, end)
         region = self.region
@@ -159,9 +161,7 @@ class Draft:
         self.edit(change.start, change.end, change.new)
         self.selection = selection
 
-    def _remember(
-        self, change: Edit, before: Selection, kind: Kind, closed: tuple[Patch, ...]
-    ) -> None:
+    def _remember(self, change: Edit, before: Selection, kind: Kind, closed: tuple[Patch, ...]) -> None:
         after = self.selection.map(self._to_base)
         last = self._undo[-1] if self._undo and not self._sealed else None
         joined = None if last is None or last.kind != kind else _join(last.changes, change, kind)

@@ -30,7 +30,8 @@ class Patch:
 
 @dataclass(eq=False)
 class Region:
-    """Where a run writes: one patch, or, while its changes are looked through, one for each that nobody has typed into."""
+    """Where a run writes: one patch, or, while its changes are looked through, one for each that nobody has typed
+    into."""
 
     patches: list[Patch]
     # How many entries there were when the run began; the ones above are the user's, made during it.

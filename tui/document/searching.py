@@ -1,7 +1,7 @@
 """Finding and replacing in a draft, each in bounded time.
 
-A pattern can ask for more steps than anybody has time for. The module `regex` gives up after a while, which `re` cannot,
-and lets other threads work meanwhile.
+A pattern can ask for more steps than anybody has time for. The module `regex` gives up after a while, which `re`
+cannot, and lets other threads work meanwhile.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ class Search:
     def _no_pattern(self, reason: object) -> SearchFailed:
         return SearchFailed(f"{self.wanted} is not a pattern: {reason}", "not a pattern")
 
-    def _matches(
-        self, text: str, start: int = 0, seconds: float = _FINDING
-    ) -> Iterator[regex.Match[str]]:
+    def _matches(self, text: str, start: int = 0, seconds: float = _FINDING) -> Iterator[regex.Match[str]]:
         """What is found in `text` from `start` on; empty matches do not count."""
         if not self.wanted:
             return

@@ -120,14 +120,7 @@ class Proofreading:
 
     def _begin(self, sheet: Sheet) -> None:
         draft = sheet.draft
-        self._reading = Reading(
-            draft,
-            sheet.mistakes,
-            sheet.source,
-            draft.text,
-            draft.selection.cursor,
-            draft.version,
-        )
+        self._reading = Reading(draft, sheet.mistakes, sheet.source, draft.text, draft.selection.cursor, draft.version)
         self._reader.begin(self._reading)
 
     def _take_in(self, reading: Reading) -> None:
@@ -202,9 +195,7 @@ class Proofreading:
         draft = self._sheet.draft
         draft.edit_all([one.edit for one in found])
         if which != "this":
-            self._prompts.say(
-                f"{counted(len(found), 'mistake')} fixed; Ctrl+Z takes that back.", seconds=3
-            )
+            self._prompts.say(f"{counted(len(found), 'mistake')} fixed; Ctrl+Z takes that back.", seconds=3)
         self._done()
 
     def ignore(self) -> None:

@@ -118,12 +118,8 @@ class MistakeReader:
         from reviser.proofreading.pipeline import Proofreader
 
         if self._checker is None or self._wanted != (confidence, kinds):
-            reader = Proofreader(
-                engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds
-            )
-            self._checker = Checker(
-                lambda draft: reader.proofread(draft, self._go_on), confidence, reader.known
-            )
+            reader = Proofreader(engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds)
+            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on), confidence, reader.known)
             self._wanted = confidence, kinds
         return self._checker
 

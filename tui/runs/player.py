@@ -199,8 +199,6 @@ class Player:
         self._sheet.follows_model = True
         if not review.active:
             accepted = sum(item.accepted is not False for item in review.items)
-            self._prompts.say(
-                f"{accepted} of {counted(len(review.items), 'change')} kept.", seconds=3
-            )
+            self._prompts.say(f"{accepted} of {counted(len(review.items), 'change')} kept.", seconds=3)
         run.end_review()
         self._ticker.wake()

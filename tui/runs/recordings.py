@@ -92,9 +92,7 @@ def _recorded(begun: Seed, steps: Sequence[Taken]) -> Trajectory:
     assert not callable(seed)
     others = dict(seed.others)
     if any(taken.probability is not None for taken in steps):
-        others[_PROBABILITIES] = [
-            None if taken.probability is None else round(taken.probability, 4) for taken in steps
-        ]
+        others[_PROBABILITIES] = [None if taken.probability is None else round(taken.probability, 4) for taken in steps]
     ids = seed.action_ids + tuple(taken.id for taken in steps)
     bare = replace(seed, action_ids=ids, final_text=None, cursor=None, others=others)
     done = replay(bare, begun.tokenizer)
@@ -125,10 +123,7 @@ def _with_probabilities(done: Replayed, taken: Sequence[Taken]) -> ViewerTraject
     page = done.for_viewer()
     if not taken:
         return page
-    steps = tuple(
-        replace(step, probability=each.probability)
-        for step, each in zip(page.steps, taken, strict=True)
-    )
+    steps = tuple(replace(step, probability=each.probability) for step, each in zip(page.steps, taken, strict=True))
     return replace(page, steps=steps)
 
 

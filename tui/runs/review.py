@@ -30,10 +30,7 @@ class Review:
 
     def __init__(self, draft: Draft, region: Region, changes: Sequence[Edit]) -> None:
         patches = draft.part_region(changes)
-        self.items = [
-            Item(change.old, change.new, patch)
-            for change, patch in zip(changes, patches, strict=True)
-        ]
+        self.items = [Item(change.old, change.new, patch) for change, patch in zip(changes, patches, strict=True)]
         self._draft = draft
         self._region = region
         self._at = 0

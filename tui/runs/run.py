@@ -54,7 +54,8 @@ class Run:
         revising: bool = False,
         clears: bool = False,
     ) -> None:
-        """A run that is `revising` ends with a review of its changes; one that `clears` begins with its region empty."""
+        """A run that is `revising` ends with a review of its changes; one that `clears` begins with its region
+        empty."""
         self.draft = draft
         self.region = region
         self.root = root
@@ -410,7 +411,4 @@ class Run:
 
     def leaves(self) -> list[Node]:
         """The ends of all branches, the one shown first."""
-        return [
-            self.tip,
-            *(node for node in walk(self.root) if not node.children and node is not self.tip),
-        ]
+        return [self.tip, *(node for node in walk(self.root) if not node.children and node is not self.tip)]

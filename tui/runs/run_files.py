@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 class RunFiles:
     """Plays and writes trajectory files. What reads and writes them is loaded with the first one."""
 
-    def __init__(
-        self, sheets: Sheets, writer: Writer, player: Player, desk: Desk, prompts: Prompts
-    ) -> None:
+    def __init__(self, sheets: Sheets, writer: Writer, player: Player, desk: Desk, prompts: Prompts) -> None:
         self._sheets = sheets
         self._writer = writer
         self._player = player
@@ -101,13 +99,9 @@ class RunFiles:
         file = self._sheets.current.file
         name = "text.txt" if file is None else file.path.name
         newline = "\n" if file is None else file.document.newline
-        await self._export(
-            "Write the patch to", ".diff", lambda run, path: export_diff(run, path, name, newline)
-        )
+        await self._export("Write the patch to", ".diff", lambda run, path: export_diff(run, path, name, newline))
 
-    async def _export(
-        self, question: str, suffix: str, write: Callable[[Run, Path], object]
-    ) -> None:
+    async def _export(self, question: str, suffix: str, write: Callable[[Run, Path], object]) -> None:
         sheet = self._sheets.current
         run = sheet.run
         if run is None:

@@ -29,14 +29,7 @@ class Statistics:
         order = tuple(author.depth for author in run.authors if author is not None)
         live = not run.recorded and run.seconds > 0
         made = sum(1 for _ in walk(run.root)) - 1
-        return cls(
-            len(shown),
-            kinds,
-            len(order),
-            len(run.leaves()),
-            made / run.seconds if live else None,
-            order,
-        )
+        return cls(len(shown), kinds, len(order), len(run.leaves()), made / run.seconds if live else None, order)
 
     @property
     def moves(self) -> float:

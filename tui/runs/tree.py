@@ -87,7 +87,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """How a run is recorded: the run before its first step, or what makes a trajectory of the steps up to one; and the tokenizer."""
+    """How a run is recorded: the run before its first step, or what makes a trajectory of the steps up to one; and
+    the tokenizer."""
 
     trajectory: Trajectory | Callable[[Node], Trajectory]
     tokenizer: Tokenizer

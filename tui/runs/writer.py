@@ -1,4 +1,5 @@
-"""The thread in which the model works: it loads once, writes for one run at a time, and never keeps the screen waiting."""
+"""The thread in which the model works: it loads once, writes for one run at a time, and never keeps the screen
+waiting."""
 
 from __future__ import annotations
 
@@ -182,14 +183,7 @@ class Live(Production):
     branches = True
 
     def __init__(
-        self,
-        writer: Writer,
-        task: Task,
-        text: str,
-        start: int,
-        end: int,
-        root: Node,
-        settings: Settings,
+        self, writer: Writer, task: Task, text: str, start: int, end: int, root: Node, settings: Settings
     ) -> None:
         """Write in the place of `start` to `end`, between what is there, or revise what is there."""
         super().__init__(writer, settings.speed)
@@ -240,9 +234,7 @@ class Live(Production):
         if not self._segments:
             self._session = self._writer.engine().session(self._text)
             if self._task == "revise" and self._session.policy.vocabulary.overtypes:
-                raise ReviserError(
-                    "this model revises by proofreading alone, which takes a revise_temperature of 0"
-                )
+                raise ReviserError("this model revises by proofreading alone, which takes a revise_temperature of 0")
             if self._task == "revise":
                 self._passages = self._session.passages(self._start, self._end)
             self._segments[self._root] = self._segment_at(self._root, 0)
@@ -276,9 +268,7 @@ class Live(Production):
         if self._task == "continue":
             generation = session.continue_(sampler, max_actions=limit, check_steps_back=checks)
         elif self._task == "infill":
-            generation = session.infill(
-                self._start, self._end, sampler, max_actions=limit, check_steps_back=checks
-            )
+            generation = session.infill(self._start, self._end, sampler, max_actions=limit, check_steps_back=checks)
         else:
             written = segment.begin.text_from(self._original)
             session.text = self._text[: self._start] + written + self._text[self._end :]
@@ -311,9 +301,7 @@ class Live(Production):
         """Bring the generation from where it is to the state after `node`."""
         lineage = node.lineage()
         first = self._begin()
-        segment = next(
-            (self._segments[each] for each in reversed(lineage) if each in self._segments), first
-        )
+        segment = next((self._segments[each] for each in reversed(lineage) if each in self._segments), first)
         generation = self._generation
         if generation is None or segment is not self._segment:
             generation = self._enter(segment)
@@ -339,13 +327,9 @@ class Live(Production):
         choice = frame.step.choice
         likely = {
             int(id): float(probability)
-            for id, probability in zip(
-                choice.candidates[:_OPTIONS], choice.probabilities[:_OPTIONS], strict=True
-            )
+            for id, probability in zip(choice.candidates[:_OPTIONS], choice.probabilities[:_OPTIONS], strict=True)
         } | {choice.id: choice.probability}
-        options = tuple(
-            self._option(frame, id, probability, before) for id, probability in likely.items()
-        )
+        options = tuple(self._option(frame, id, probability, before) for id, probability in likely.items())
         return self._node(generation, frame, choice.probability, options)
 
     def _take(self, generation: Generation, option: Option) -> Node:
@@ -355,13 +339,7 @@ class Live(Production):
         options = taken.options if taken is not None else ()
         return self._node(generation, frame, option.probability, options)
 
-    def _node(
-        self,
-        generation: Generation,
-        frame: Frame,
-        probability: float,
-        options: tuple[Option, ...],
-    ) -> Node:
+    def _node(self, generation: Generation, frame: Frame, probability: float, options: tuple[Option, ...]) -> Node:
         step, segment = frame.step, self._segment
         assert segment is not None
         changes = [edit.change for edit in frame.edits]

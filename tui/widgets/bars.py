@@ -40,9 +40,7 @@ class TabBar(Widget):
         active_style = self.get_component_rich_style("tab-bar--active")
         labels = [f" {label} " for label in self._labels]
         first = 0
-        while first < self._active and sum(map(cell_len, labels[first : self._active + 1])) > (
-            self.size.width
-        ):
+        while first < self._active and sum(map(cell_len, labels[first : self._active + 1])) > (self.size.width):
             first += 1
         text = Text(no_wrap=True, overflow="ellipsis")
         self._edges = []

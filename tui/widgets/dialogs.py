@@ -107,9 +107,7 @@ class PathSuggester(Suggester):
 class Prompt(Dialog[str | None]):
     """One line of text; Escape gives none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Cancel", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]
 
     def __init__(self, title: str, value: str = "", *, path: bool = False) -> None:
         super().__init__()
@@ -121,10 +119,7 @@ class Prompt(Dialog[str | None]):
         with Vertical(classes="dialog"):
             yield Label(self._title, markup=False)
             yield Field(
-                self._value,
-                suggester=PathSuggester() if self._path else None,
-                select_on_focus=False,
-                compact=True,
+                self._value, suggester=PathSuggester() if self._path else None, select_on_focus=False, compact=True
             )
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -134,9 +129,7 @@ class Prompt(Dialog[str | None]):
 class Choice(Dialog[int | None]):
     """One of several; Escape gives none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Cancel", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel", show=False)]
 
     def __init__(self, title: str, choices: Sequence[str]) -> None:
         super().__init__()
@@ -227,9 +220,7 @@ HelpGroup = tuple[str, Iterable[tuple[str, str, str]]]
 class Help(Dialog[None]):
     """Every command with its keys, as they are bound now."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,f1,q", "dismiss(None)", "Close", show=False)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,q", "dismiss(None)", "Close", show=False)]
 
     def __init__(self, introduction: str, groups: Sequence[HelpGroup]) -> None:
         super().__init__()

@@ -18,7 +18,8 @@ class Begun:
         self._workers = set(app.workers)
 
     async def settled(self) -> None:
-        """Wait until the commands that a key has begun, or gone on with by an answer, are done or ask what they want to know.
+        """Wait until the commands that a key has begun, or gone on with by an answer, are done or ask what they
+        want to know.
 
         An app that ends waits for its widgets, and its commands go on until then: nobody must wait for them.
         """

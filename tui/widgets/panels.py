@@ -78,9 +78,7 @@ def branches(run: Run) -> list[Branch]:
         name = "Start" if first.taken is None else f"{first.depth} {first.taken.label}"
         indent = "  " * (level - 1) + "└ " if level else ""
         shown = id(first) in on_path
-        found.append(
-            Branch(f"{'●' if shown else '○'} {indent}{name}", counted(count, "step"), end, shown)
-        )
+        found.append(Branch(f"{'●' if shown else '○'} {indent}{name}", counted(count, "step"), end, shown))
         pending.extend((child, level + 1) for child in reversed(end.children))
     return found
 
@@ -104,9 +102,7 @@ def figures(statistics: Statistics, width: int) -> str:
     if not parts:
         return told
     picture = "".join(_BLOCKS[min(int(part * 8), 7)] for part in parts)
-    return (
-        f"{told}\n\nWhen each part was written\n{picture}\nfrom its start to its end; low is early"
-    )
+    return f"{told}\n\nWhen each part was written\n{picture}\nfrom its start to its end; low is early"
 
 
 class PanelTabs(Widget):
@@ -203,9 +199,7 @@ class SidePanel(Vertical):
         self._run = run
         name = self.active
         if name == "Figures":
-            told = (
-                "No run yet." if run is None else figures(Statistics.of(run), self.size.width - 4)
-            )
+            told = "No run yet." if run is None else figures(Statistics.of(run), self.size.width - 4)
             self.query_one("#Figures", Figures).update(told)
             return
         rows = self.query_one(f"#{name}", Rows)
@@ -216,9 +210,7 @@ class SidePanel(Vertical):
         elif name == "Options":
             taken = run.current.taken
             options = taken.options if taken is not None else ()
-            same = [
-                index for index, option in enumerate(options) if taken and option.id == taken.id
-            ]
+            same = [index for index, option in enumerate(options) if taken and option.id == taken.id]
             rows.fill(option_lines(run.current), same[0] if same else 0)
         else:
             self._branches = branches(run)
@@ -253,12 +245,7 @@ class SidePanel(Vertical):
 class Timeline(Widget, can_focus=True):
     """The run from its first step to its last, to be scrubbed through."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "timeline--past",
-        "timeline--future",
-        "timeline--move",
-        "timeline--here",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"timeline--past", "timeline--future", "timeline--move", "timeline--here"}
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "scrub(-1)", "Back", show=False),
@@ -294,8 +281,7 @@ class Timeline(Widget, can_focus=True):
             return Strip.blank(width, base)
         run, steps = self.run, len(self.run.path) - 1
         past, future, move, here = (
-            self.get_component_rich_style(f"timeline--{name}")
-            for name in ("past", "future", "move", "here")
+            self.get_component_rich_style(f"timeline--{name}") for name in ("past", "future", "move", "here")
         )
         size = len(str(steps))
         start, room = self._bar()

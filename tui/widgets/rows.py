@@ -47,9 +47,7 @@ class Rows(ScrollView, can_focus=True):
         rows: Rows
         index: int
 
-    def __init__(
-        self, empty: str, lines: Sequence[tuple[str, str]] = (), *, id: str | None = None
-    ) -> None:
+    def __init__(self, empty: str, lines: Sequence[tuple[str, str]] = (), *, id: str | None = None) -> None:
         """Rows that are there from the start can be chosen by the first key."""
         super().__init__(id=id)
         self._empty = empty

@@ -13,12 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.contestants.diffusion.model import (
-    DiffusionConfig,
-    DiffusionTransformer,
-    Visibility,
-    rotated,
-)
+from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Visibility, rotated
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 
@@ -35,19 +30,14 @@ class _Attention(nn.Module):
         self.o = nn.Linear(config.width, config.width, bias=False)
 
     def forward(self, x: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility) -> Tensor:
-        q, k, v = (
-            layer(x).unflatten(-1, (-1, self.size)).transpose(1, 2)
-            for layer in (self.q, self.k, self.v)
-        )
+        q, k, v = (layer(x).unflatten(-1, (-1, self.size)).transpose(1, 2) for layer in (self.q, self.k, self.v))
         q, k = rotated(q, *rope), rotated(k, *rope)
         if visibility.blocks is not None:
             from torch.nn.attention.flex_attention import flex_attention
 
             mixed: Tensor = flex_attention(q, k, v, block_mask=visibility.blocks, enable_gqa=True)
         else:
-            mixed = functional.scaled_dot_product_attention(
-                q, k, v, attn_mask=visibility.mask, enable_gqa=True
-            )
+            mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=visibility.mask, enable_gqa=True)
         out: Tensor = self.o(mixed.transpose(1, 2).flatten(-2))
         return out
 
@@ -93,9 +83,7 @@ class AdaptedTransformer(DiffusionTransformer):
 
     def hidden(self, ids: Tensor, sigma: Tensor, visibility: Visibility | None = None) -> Tensor:
         if ids.shape[1] > self.config.context:
-            raise ReviserError(
-                f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}"
-            )
+            raise ReviserError(f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}")
         visibility = visibility or Visibility.whole_rows(ids.shape[1], ids.device)
         x: Tensor = self.embedding(ids)
         if torch.is_autocast_enabled(x.device.type):

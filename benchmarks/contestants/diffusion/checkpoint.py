@@ -108,9 +108,7 @@ def save_diffusion(folder: Path, made: DiffusionModel, *, replace: bool = False)
     return folder
 
 
-def load_diffusion(
-    folder: Path, device: torch.device, dtype: torch.dtype = torch.float32
-) -> DiffusionModel:
+def load_diffusion(folder: Path, device: torch.device, dtype: torch.dtype = torch.float32) -> DiffusionModel:
     """Read a model that `save_diffusion` wrote."""
     path = folder / _CONFIG_FILE
     data = json.loads(read_utf8(path))
@@ -133,11 +131,7 @@ def load_diffusion(
 
 
 def build(
-    config: DiffusionConfig,
-    weights: dict[str, Tensor],
-    device: torch.device,
-    dtype: torch.dtype,
-    source: Path | str,
+    config: DiffusionConfig, weights: dict[str, Tensor], device: torch.device, dtype: torch.dtype, source: Path | str
 ) -> DiffusionTransformer:
     """The model of a configuration with these weights, none missing and none left over."""
     with torch.device("meta"):
@@ -148,9 +142,7 @@ def build(
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if wanted != found:
         wrong = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
-        raise ReviserError(
-            f"the weights in {source} are not those of its configuration: {', '.join(wrong[:3])}"
-        )
+        raise ReviserError(f"the weights in {source} are not those of its configuration: {', '.join(wrong[:3])}")
     model.load_state_dict(weights, assign=True)
     if config.tied:
         model.head.weight = model.embedding.weight

@@ -181,9 +181,7 @@ class DiffusionObjective(RecordedObjective):
         sigma = torch.full((len(ids),), 0.5, device=ids.device)
         return ids, sigma, samples, positions
 
-    def forward(
-        self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor
-    ) -> Tensor:
+    def forward(self, ids: Tensor, samples: Tensor, positions: Tensor, places: Tensor, targets: Tensor) -> Tensor:
         """The summed loss of one draw of times and masks, an estimate of the texts' bound in nats."""
         config = self.model.config
         t = draw_times(config.kind, len(ids), ids.device)

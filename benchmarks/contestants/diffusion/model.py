@@ -70,9 +70,7 @@ class DiffusionConfig:
             raise ReviserError(f"a width of {self.width} does not make {self.heads} even heads")
 
     @classmethod
-    def like(
-        cls, kind: Literal["sedd", "mdlm"], trunk: ModelConfig, vocab_size: int
-    ) -> DiffusionConfig:
+    def like(cls, kind: Literal["sedd", "mdlm"], trunk: ModelConfig, vocab_size: int) -> DiffusionConfig:
         """A model with the layers, width, heads and MLP of one of our decoders."""
         return cls(
             kind=kind,
@@ -229,9 +227,7 @@ class Block(nn.Module):
         self.modulation = nn.Linear(config.condition, 6 * config.width)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(
-        self, x: Tensor, condition: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility
-    ) -> Tensor:
+    def forward(self, x: Tensor, condition: Tensor, rope: tuple[Tensor, Tensor], visibility: Visibility) -> Tensor:
         parts = self.modulation(condition)[:, None].chunk(6, dim=-1)
         shift, scale, gate, mlp_shift, mlp_scale, mlp_gate = parts
         seen = _modulated(self.attention_norm(x), shift, scale).to(x.dtype)
@@ -282,9 +278,7 @@ class DiffusionTransformer(nn.Module):
     def hidden(self, ids: Tensor, sigma: Tensor, visibility: Visibility | None = None) -> Tensor:
         """Final states (rows, ids, width) of rows with `sigma` (rows,) noise each."""
         if ids.shape[1] > self.config.context:
-            raise ReviserError(
-                f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}"
-            )
+            raise ReviserError(f"a text of {ids.shape[1]} tokens exceeds the model's {self.config.context}")
         visibility = visibility or Visibility.whole_rows(ids.shape[1], ids.device)
         condition = self.time(sigma if self.config.timed else torch.zeros_like(sigma))
         x: Tensor = self.embedding(ids)
@@ -298,9 +292,7 @@ class DiffusionTransformer(nn.Module):
         shift, scale = self.final_modulation(condition)[:, None].chunk(2, dim=-1)
         return _modulated(self.final_norm(x), shift, scale).to(x.dtype)
 
-    def hidden_of_texts(
-        self, ids: Tensor, sigma: Tensor, texts: Tensor, positions: Tensor
-    ) -> Tensor:
+    def hidden_of_texts(self, ids: Tensor, sigma: Tensor, texts: Tensor, positions: Tensor) -> Tensor:
         """`hidden` of rows that hold several texts each (see `Visibility.within_texts`)."""
         return self.hidden(ids, sigma, Visibility.within_texts(texts, positions))
 

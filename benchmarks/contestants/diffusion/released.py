@@ -87,16 +87,12 @@ def is_released(config: Mapping[str, object]) -> bool:
     return config.get("model_type") == "mdlm" or {"graph", "model", "noise"} <= config.keys()
 
 
-def read_released(
-    source: str, device: torch.device, dtype: torch.dtype = torch.float32
-) -> DiffusionModel:
+def read_released(source: str, device: torch.device, dtype: torch.dtype = torch.float32) -> DiffusionModel:
     """A released model from a folder, or from the hub by its name."""
     folder = Path(source) if Path(source).is_dir() else _fetch(source)
     data = json.loads(read_utf8(folder / "config.json"))
     config = sedd_config(data) if "graph" in data else mdlm_config(data)
-    weights = {
-        our_name(name): tensor for name, tensor in _weights(folder).items() if _DERIVED not in name
-    }
+    weights = {our_name(name): tensor for name, tensor in _weights(folder).items() if _DERIVED not in name}
     if config.vocab_size != GPT2_BASE_SIZE + 1:
         raise ReviserError(f"{source} does not write GPT-2's tokens")
     return DiffusionModel(

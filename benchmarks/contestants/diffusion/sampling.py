@@ -41,9 +41,7 @@ class Noisy(Protocol):
 
 
 @torch.no_grad()
-def sample(
-    model: Noisy, prompts: Tensor, places: int, drawn: Tensor, method: Method = "ancestral"
-) -> Tensor:
+def sample(model: Noisy, prompts: Tensor, places: int, drawn: Tensor, method: Method = "ancestral") -> Tensor:
     """Continue `prompts` (rows, given) by `places` tokens; returns the whole rows.
 
     `drawn` (rows, steps + 1, places, 2) holds the numbers from 0 to 1 by which everything is decided:
@@ -64,9 +62,7 @@ def sample(
     return ids
 
 
-def _ancestral(
-    model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method
-) -> None:
+def _ancestral(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method) -> None:
     """MDLM: whether a place is shown does not depend on the model, so only rows that change are run.
 
     That is what caching its output saves: an unchanged row would have the same output again.
@@ -76,9 +72,7 @@ def _ancestral(
     _fill(model, ids, given, chosen, t, drawn[..., 1])
 
 
-def _by_scores(
-    model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method
-) -> None:
+def _by_scores(model: Noisy, ids: Tensor, given: int, t: Tensor, s: Tensor, drawn: Tensor, method: Method) -> None:
     """SEDD: a place is shown with a probability that grows with the sum of its tokens' scores.
 
     With the sum S, that is (exp(d) - 1) S after Tweedie's formula, with d the noise taken back
@@ -120,15 +114,7 @@ def _fill(model: Noisy, ids: Tensor, given: int, chosen: Tensor, t: Tensor, draw
     _put(model, ids, given, chosen, states[chosen[rows]], sigma[:1], drawn)
 
 
-def _put(
-    model: Noisy,
-    ids: Tensor,
-    given: int,
-    chosen: Tensor,
-    states: Tensor,
-    sigma: Tensor,
-    drawn: Tensor,
-) -> None:
+def _put(model: Noisy, ids: Tensor, given: int, chosen: Tensor, states: Tensor, sigma: Tensor, drawn: Tensor) -> None:
     """Draw the tokens of chosen places from their states' outputs and write them."""
     numbers = drawn[chosen]
     chunk = _CHUNK[ids.device.type]

@@ -1,4 +1,5 @@
-"""What a model proposes for texts, with a verdict on each change; what was found once is kept, and not looked for again."""
+"""What a model proposes for texts, with a verdict on each change; what was found once is kept, and not looked for
+again."""
 
 from __future__ import annotations
 
@@ -59,9 +60,7 @@ def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> 
     """All texts of a source with what the model, whose digest is `model`, proposes for them."""
     keys = [_key(model, source, text) for text in source.texts]
     missing = [
-        (key, text)
-        for key, text in dict(zip(keys, source.texts, strict=True)).items()
-        if cache.get(key) is None
+        (key, text) for key, text in dict(zip(keys, source.texts, strict=True)).items() if cache.get(key) is None
     ]
     parts = [missing[at : at + _AT_ONCE] for at in range(0, len(missing), _AT_ONCE)]
     for some in track(parts, source.name, console=Console(stderr=True)) if parts else ():
@@ -69,9 +68,7 @@ def look(proofreader: Proofreader, model: str, source: Source, cache: Cache) -> 
         for (key, _), candidates in zip(some, found, strict=True):
             cache.put(key, [asdict(one) for one in candidates])
     return [
-        TextProposals(
-            source.name, number, text.wanted, tuple(map(_candidate, cache.get(key) or ()))
-        )
+        TextProposals(source.name, number, text.wanted, tuple(map(_candidate, cache.get(key) or ())))
         for number, (key, text) in enumerate(zip(keys, source.texts, strict=True))
     ]
 
@@ -80,9 +77,7 @@ def _found(proofreader: Proofreader, texts: Sequence[Text]) -> Iterator[list[Can
     proposed = first_suggestions(proofreader, [Draft(text.text) for text in texts])
     for text, several in zip(texts, proposed, strict=True):
         yield [
-            Candidate(
-                one.old, one.new, one.kind, one.confidence, one.evidence.others, text.is_right(one)
-            )
+            Candidate(one.old, one.new, one.kind, one.confidence, one.evidence.others, text.is_right(one))
             for one in several
         ]
 

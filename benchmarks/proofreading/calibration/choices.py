@@ -1,4 +1,5 @@
-"""A choice among alternatives, fitted: the weights by which the one that is right has the highest probability (a conditional logit)."""
+"""A choice among alternatives, fitted: the weights by which the one that is right has the highest probability (a
+conditional logit)."""
 
 from __future__ import annotations
 

@@ -9,13 +9,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from benchmarks.proofreading import sets
-from benchmarks.proofreading.calibration.sources import (
-    Source,
-    finished_source,
-    name_of,
-    pairs_source,
-    public_source,
-)
+from benchmarks.proofreading.calibration.sources import Source, finished_source, name_of, pairs_source, public_source
 from benchmarks.proofreading.command import get_sets
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
@@ -29,8 +23,7 @@ class TextOptions:
 
     model: Annotated[str | None, Option("a folder or a name", default="the bundled one")] = None
     pairs: Annotated[
-        tuple[str, ...],
-        Option("files of JSON lines with before and after", metavar="FILE", together=True),
+        tuple[str, ...], Option("files of JSON lines with before and after", metavar="FILE", together=True)
     ] = ()
     finished: Annotated[
         tuple[str, ...],
@@ -40,12 +33,10 @@ class TextOptions:
             together=True,
         ),
     ] = ()
-    sets: Annotated[
-        str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")
-    ] = ",".join(DEV_SETS)
-    limit: Annotated[
-        str | None, Option("texts of each, or NAME=COUNT with commas between", metavar="COUNT")
-    ] = None
+    sets: Annotated[str, Option("public dev sets, with commas between; none for no set", metavar="NAMES")] = ",".join(
+        DEV_SETS
+    )
+    limit: Annotated[str | None, Option("texts of each, or NAME=COUNT with commas between", metavar="COUNT")] = None
     threads: Annotated[int | None, Option("threads of the model")] = None
     yes: Annotated[bool, Option("accept the sets' licences: research and evaluation only")] = False
     words: Words = ()
@@ -57,9 +48,7 @@ def chosen_sources(chosen: TextOptions) -> list[Source]:
     for name in public:
         sets.check_name(name)
         if name not in DEV_SETS:
-            raise ReviserError(
-                f"nothing is fitted or chosen on {name}; there are {', '.join(DEV_SETS)}"
-            )
+            raise ReviserError(f"nothing is fitted or chosen on {name}; there are {', '.join(DEV_SETS)}")
     files = [name_of(path) for path in chosen.pairs]
     finished = [_with_field(given) for given in chosen.finished]
     files += [f"{name_of(path)}-finished" for path, _ in finished]
@@ -73,10 +62,7 @@ def chosen_sources(chosen: TextOptions) -> list[Source]:
         get_sets(agreed=chosen.yes)
     return [
         *(pairs_source(path, limits[name_of(path)]) for path in chosen.pairs),
-        *(
-            finished_source(path, field, limits[f"{name_of(path)}-finished"])
-            for path, field in finished
-        ),
+        *(finished_source(path, field, limits[f"{name_of(path)}-finished"]) for path, field in finished),
         *(public_source(sets.read_set(name), limits[name]) for name in public),
     ]
 

@@ -3,9 +3,10 @@
     python -m benchmarks calibration [--pairs FILE …] [--finished FILE …] [--sets bea-dev,jfleg-dev]
         [--fit NAMES] [--limit N] [--write PAGE] [--coefficients FILE]
 
-The model's changes down to a probability of 0.05 are collected, each with a verdict. A calibration is fitted on one half of the texts
-of the files, and the page shows the other half, and the public sets. These are for measuring: their licences do
-not allow to fit what is given away to them. So a calibration that is fitted to one of them is shown, but not written.
+The model's changes down to a probability of 0.05 are collected, each with a verdict. A calibration is fitted on one
+half of the texts of the files, and the page shows the other half, and the public sets. These are for measuring:
+their licences do not allow to fit what is given away to them. So a calibration that is fitted to one of them is
+shown, but not written.
 """
 
 from __future__ import annotations
@@ -18,12 +19,7 @@ from pathlib import Path
 from typing import Annotated
 
 from benchmarks.proofreading.calibration.candidates import TextProposals, look
-from benchmarks.proofreading.calibration.chosen import (
-    TextOptions,
-    chosen_sources,
-    named,
-    shown_command,
-)
+from benchmarks.proofreading.calibration.chosen import TextOptions, chosen_sources, named, shown_command
 from benchmarks.proofreading.calibration.curve import all_candidates, by_kind, curve
 from benchmarks.proofreading.calibration.fitting import fitted, shifted
 from benchmarks.proofreading.calibration.page import Fit, Halves, page, summary
@@ -51,28 +47,18 @@ class CalibrationOptions(TextOptions):
         ),
     ] = None
     choose: Annotated[
-        str | None,
-        Option(
-            "choose an offset for all changes on half of these, in steps of 0.25", metavar="NAMES"
-        ),
+        str | None, Option("choose an offset for all changes on half of these, in steps of 0.25", metavar="NAMES")
     ] = None
     cache: Annotated[Path | None, Option("file of what was found before")] = None
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
     json: Annotated[Path | None, Option("also write the figures to this JSON file")] = None
     coefficients: Annotated[
-        Path | None,
-        Option("write the calibration there: reviser/proofreading/guard/calibration.json is used"),
+        Path | None, Option("write the calibration there: reviser/proofreading/guard/calibration.json is used")
     ] = None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        CalibrationOptions,
-        run,
-        arguments,
-        prog="python -m benchmarks calibration",
-        about=__doc__,
-    )
+    return run_with(CalibrationOptions, run, arguments, prog="python -m benchmarks calibration", about=__doc__)
 
 
 def run(chosen: CalibrationOptions) -> None:
@@ -100,12 +86,7 @@ def run(chosen: CalibrationOptions) -> None:
         tuple(fit),
         tuple(choose),
         tuple(
-            Halves(
-                name,
-                curve(name, texts, RAW),
-                curve(name, texts, calibration),
-                tuple(by_kind(texts, calibration)),
-            )
+            Halves(name, curve(name, texts, RAW), curve(name, texts, calibration), tuple(by_kind(texts, calibration)))
             for name, texts in halves.items()
             if all_candidates(texts)
         ),
@@ -114,9 +95,7 @@ def run(chosen: CalibrationOptions) -> None:
     _write(chosen, result, {source.name: len(source.texts) for source in sources})
 
 
-def _looked(
-    chosen: CalibrationOptions, sources: Sequence[Source]
-) -> tuple[dict[str, list[TextProposals]], str]:
+def _looked(chosen: CalibrationOptions, sources: Sequence[Source]) -> tuple[dict[str, list[TextProposals]], str]:
     """The texts with their candidates, and the model's digest."""
     engine = load_engine(chosen.model, threads=chosen.threads)
     proofreader = Proofreader(engine.policy, engine.tokenizer)
@@ -137,13 +116,10 @@ def _calibration(
     return shifted(found, all_candidates(first_half(choose))) if choose else found
 
 
-def _halves(
-    looked: dict[str, list[TextProposals]], used: set[str]
-) -> dict[str, list[TextProposals]]:
+def _halves(looked: dict[str, list[TextProposals]], used: set[str]) -> dict[str, list[TextProposals]]:
     """The texts to report on: all together, and of each source; the whole of those that nothing was fitted to."""
     each = {
-        name: [text for text in texts if name not in used or not text.is_for_fitting]
-        for name, texts in looked.items()
+        name: [text for text in texts if name not in used or not text.is_for_fitting] for name, texts in looked.items()
     }
     return {"all": [text for texts in each.values() for text in texts], **each}
 

@@ -58,7 +58,8 @@ class Bin:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a setting of the dial does: changes that are right, the recall where what is wanted is known, and texts left alone."""
+    """What a setting of the dial does: changes that are right, the recall where what is wanted is known, and texts
+    left alone."""
 
     dial: float
     share: Share
@@ -69,7 +70,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class OfKind:
-    """The changes of a kind: how many there are, how many are right, and the mean of their raw probabilities and of their calibrated confidences."""
+    """The changes of a kind: how many there are, how many are right, and the mean of their raw probabilities and of
+    their calibrated confidences."""
 
     kind: Kind
     share: Share
@@ -123,7 +125,8 @@ def _bin(sure: Floats, right: np.ndarray, low: float, high: float) -> Bin:
 
 
 def enough(sure: Floats, right: np.ndarray) -> float | None:
-    """The lowest dial, in hundredths, from which on nine of ten changes are right at every higher setting that makes enough of them."""
+    """The lowest dial, in hundredths, from which on nine of ten changes are right at every higher setting that
+    makes enough of them."""
     found = None
     for hundredth in range(99, 0, -1):
         made = sure >= hundredth / 100
@@ -142,9 +145,7 @@ def _setting(texts: Sequence[TextProposals], sure: Floats, dial: float) -> Setti
         makes = sure[at : at + len(text.candidates)] >= dial
         at += len(text.candidates)
         made = int(makes.sum())
-        right = sum(
-            one.right for one, is_made in zip(text.candidates, makes, strict=True) if is_made
-        )
+        right = sum(one.right for one, is_made in zip(text.candidates, makes, strict=True) if is_made)
         made_in_all, right_in_all = made_in_all + made, right_in_all + right
         if text.wanted is not None:
             known_right, known_made = known_right + right, known_made + made
@@ -155,13 +156,7 @@ def _setting(texts: Sequence[TextProposals], sure: Floats, dial: float) -> Setti
     precision = known_right / known_made if known_made else math.nan
     below = _BETA**2 * precision + recall
     f = (1 + _BETA**2) * precision * recall / below if below > 0 else math.nan
-    return Setting(
-        dial,
-        Share(right_in_all, made_in_all),
-        recall,
-        f,
-        alone / finished if finished else math.nan,
-    )
+    return Setting(dial, Share(right_in_all, made_in_all), recall, f, alone / finished if finished else math.nan)
 
 
 def by_kind(texts: Sequence[TextProposals], calibration: Calibration) -> list[OfKind]:

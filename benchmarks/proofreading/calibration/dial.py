@@ -3,8 +3,8 @@
     python -m benchmarks dial [--pairs FILE …] [--finished FILE …] [--sets bea-dev,jfleg-dev] [--at 0.25,0.5,0.9]
         [--limit N] [--write PAGE]
 
-This is the whole program, as `reviser revise` runs it: unknown words, rules for sure mistakes, all looks of the model and all vetoes. Each
-change gets a verdict as if it were made alone.
+This is the whole program, as `reviser revise` runs it: unknown words, rules for sure mistakes, all looks of the
+model and all vetoes. Each change gets a verdict as if it were made alone.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ marks, and in finished texts no change is. bea-dev has one annotator, so a chang
 class DialOptions(TextOptions):
     """At which settings a model proofreads texts."""
 
-    at: Annotated[str, Option("settings of the dial, with commas between", metavar="NUMBERS")] = (
-        "0.25,0.5,0.9"
-    )
+    at: Annotated[str, Option("settings of the dial, with commas between", metavar="NUMBERS")] = "0.25,0.5,0.9"
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
 
 
@@ -102,9 +100,7 @@ def _made(engine: Engine, dial: float, source: Source) -> Made:
     starts = range(0, len(source.texts), _AT_ONCE)
     for at in track(starts, f"{source.name} at {dial:g}", console=Console(stderr=True)):
         some = source.texts[at : at + _AT_ONCE]
-        for text, done in zip(
-            some, proofreader.proofread_all([Draft(one.text) for one in some]), strict=True
-        ):
+        for text, done in zip(some, proofreader.proofread_all([Draft(one.text) for one in some]), strict=True):
             alone += not done.changes
             made += len(done.changes)
             right += sum(map(text.is_right, done.changes))
@@ -131,8 +127,5 @@ def _together(several: Sequence[Made]) -> Made:
         False,
         sum(one.texts for one in several),
         sum(one.alone for one in several),
-        Share(
-            right=sum(one.share.right for one in several),
-            made=sum(one.share.made for one in several),
-        ),
+        Share(right=sum(one.share.right for one in several), made=sum(one.share.made for one in several)),
     )

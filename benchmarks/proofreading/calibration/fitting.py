@@ -65,12 +65,7 @@ def _rounded(number: float) -> float:
 def _matrix(candidates: Sequence[Candidate]) -> Floats:
     return np.array(
         [
-            [
-                1.0,
-                log_odds(one.chance),
-                *one.features,
-                *(float(one.kind is kind) for kind in _KINDS),
-            ]
+            [1.0, log_odds(one.chance), *one.features, *(float(one.kind is kind) for kind in _KINDS)]
             for one in candidates
         ]
     )
@@ -97,9 +92,7 @@ def confidences(calibration: Calibration, candidates: Sequence[Candidate]) -> Fl
     """The confidence in each candidate."""
     return np.array(
         [
-            one.chance
-            if calibration.is_raw
-            else calibration.confidence(one.chance, one.kind, one.features)
+            one.chance if calibration.is_raw else calibration.confidence(one.chance, one.kind, one.features)
             for one in candidates
         ]
     )

@@ -2,11 +2,11 @@
 
     python -m benchmarks spelling TEXTS [--count 600] [--seed 1] [--write PAGE]
 
-TEXTS are texts that the model has not seen. Passages of them are taken. In some, words are misspelt, as the list of the package
-`codespell` has them or by slips, two words are joined, or an apostrophe is left out. The others stay as they are, with the names
-and terms that they have. The model judges all unknown words. The weights of `reviser.proofreading.spelling.speller` are
-fitted on every other word. The page shows the rest, with these weights and with those that the program has, and of all words those
-that are corrected without a reading.
+TEXTS are texts that the model has not seen. Passages of them are taken. In some, words are misspelt, as the list of
+the package `codespell` has them or by slips, two words are joined, or an apostrophe is left out. The others stay as
+they are, with the names and terms that they have. The model judges all unknown words. The weights of
+`reviser.proofreading.spelling.speller` are fitted on every other word. The page shows the rest, with these weights
+and with those that the program has, and of all words those that are corrected without a reading.
 """
 
 from __future__ import annotations
@@ -22,14 +22,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from benchmarks.proofreading.calibration.choices import (
-    PENALTY,
-    Choice,
-    Floats,
-    fitted,
-    loss,
-    shares,
-)
+from benchmarks.proofreading.calibration.choices import PENALTY, Choice, Floats, fitted, loss, shares
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
 from reviser.cli.arguments import run_with
@@ -98,9 +91,7 @@ class Judged:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        SpellingOptions, run, arguments, prog="python -m benchmarks spelling", about=__doc__
-    )
+    return run_with(SpellingOptions, run, arguments, prog="python -m benchmarks spelling", about=__doc__)
 
 
 def run(chosen: SpellingOptions) -> None:
@@ -131,9 +122,7 @@ def run(chosen: SpellingOptions) -> None:
 # Passages ------------------------------------------------------------------------------------------
 
 
-def passages(
-    source: str, draw: random.Random, slips: Random
-) -> Iterator[tuple[str, dict[int, str]]]:
+def passages(source: str, draw: random.Random, slips: Random) -> Iterator[tuple[str, dict[int, str]]]:
     """Passages of texts, and what was meant by the words that were misspelt in them, by their places."""
     texts = [*documents(source)]
     draw.shuffle(texts)
@@ -180,9 +169,7 @@ def _wrong(word: str, draw: random.Random, slips: Random, listed: dict[str, list
     return misspelt(wrong, slips) if draw.random() < _TWICE else wrong
 
 
-def judged(
-    speller: Speller, tokenizer: Tokenizer, made: Iterator[tuple[str, dict[int, str]]]
-) -> Iterator[Judged]:
+def judged(speller: Speller, tokenizer: Tokenizer, made: Iterator[tuple[str, dict[int, str]]]) -> Iterator[Judged]:
     """The unknown words of passages that the model is not certain of, judged thoroughly."""
     while some := [*islice(made, _AT_ONCE)]:
         strange, meanings = [], []

@@ -157,13 +157,7 @@ def _dial(half: Halves) -> str:
 
 def _kinds(kinds: Sequence[OfKind]) -> str:
     rows = tuple(
-        (
-            str(one.kind),
-            f"{one.share.made:,}",
-            share_text(one.share),
-            _percent(one.chance),
-            _percent(one.confidence),
-        )
+        (str(one.kind), f"{one.share.made:,}", share_text(one.share), _percent(one.chance), _percent(one.confidence))
         for one in kinds
     )
     columns = ("kind", "changes", "right", "mean chance", "mean confidence")

@@ -1,7 +1,9 @@
-"""Where texts with known verdicts come from: public sets, pairs of texts before and after correction, and finished texts.
+"""Where texts with known verdicts come from: public sets, pairs of texts before and after correction, and finished
+texts.
 
-A verdict says of one change, made alone, whether it is right. On BEA-2019 an annotator must have made the same edit, by ERRANT.
-On JFLEG and on pairs it must bring the text nearer to a corrected one, in words and marks. In a finished text every change is wrong.
+A verdict says of one change, made alone, whether it is right. On BEA-2019 an annotator must have made the same
+edit, by ERRANT. On JFLEG and on pairs it must bring the text nearer to a corrected one, in words and marks. In a
+finished text every change is wrong.
 """
 
 from __future__ import annotations
@@ -45,10 +47,7 @@ class Text:
         if self.annotated is not None:
             return _is_annotated(*self.annotated, made)
         before, after = PIECE.findall(self.text), PIECE.findall(made)
-        return any(
-            distance(after, wanted) < distance(before, wanted)
-            for wanted in map(PIECE.findall, self.references)
-        )
+        return any(distance(after, wanted) < distance(before, wanted) for wanted in map(PIECE.findall, self.references))
 
 
 @dataclass(frozen=True)
@@ -62,12 +61,9 @@ class Source:
 
 
 def _is_annotated(sentence: Sentence, style: Style, made: str) -> bool:
-    edits = set(
-        made_edits(sentence.tokens, retokenise(sentence.tokens, sentence.plain, made, style))
-    )
+    edits = set(made_edits(sentence.tokens, retokenise(sentence.tokens, sentence.plain, made, style)))
     return bool(edits) and any(
-        edits <= {(edit.start, edit.end, edit.corrections[0]) for edit in several}
-        for several in sentence.annotations
+        edits <= {(edit.start, edit.end, edit.corrections[0]) for edit in several} for several in sentence.annotations
     )
 
 
@@ -95,9 +91,7 @@ def public_source(set: ProofSet, limit: int | None) -> Source:
         texts = [
             Text(
                 sentence.plain.text,
-                max(
-                    sum(edit.kind != "UNK" for edit in several) for several in sentence.annotations
-                ),
+                max(sum(edit.kind != "UNK" for edit in several) for several in sentence.annotations),
                 annotated=(sentence, set.style),
             )
             for sentence in set.sentences[:limit]
@@ -105,9 +99,7 @@ def public_source(set: ProofSet, limit: int | None) -> Source:
     else:
         texts = [
             Text(plain, None, tuple(references))
-            for plain, references in zip(
-                set.sources[:limit], set.reference_texts[:limit], strict=True
-            )
+            for plain, references in zip(set.sources[:limit], set.reference_texts[:limit], strict=True)
         ]
     return Source(set.name, tuple(texts), restricted=True, sort=set.score)
 

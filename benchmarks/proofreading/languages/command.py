@@ -39,9 +39,7 @@ from reviser.session.engine import load_engine
 class LanguagesOptions:
     """The model, and where the page goes."""
 
-    model: Annotated[
-        str | None, Option("name or folder of a model; by default the embedded one")
-    ] = None
+    model: Annotated[str | None, Option("name or folder of a model; by default the embedded one")] = None
     write: Annotated[Path | None, Option("also write the result to this Markdown file")] = None
     words: Words = ()
 
@@ -68,9 +66,7 @@ class Corrected(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        LanguagesOptions, run, arguments, prog="python -m benchmarks languages", about=__doc__
-    )
+    return run_with(LanguagesOptions, run, arguments, prog="python -m benchmarks languages", about=__doc__)
 
 
 def run(chosen: LanguagesOptions) -> None:

@@ -1,4 +1,5 @@
-"""Sentences of mails, notes and manuals in six languages, written for this measurement; the English ones are badly spelt."""
+"""Sentences of mails, notes and manuals in six languages, written for this measurement; the English ones are badly
+spelt."""
 
 from __future__ import annotations
 
@@ -8,13 +9,7 @@ from typing import Final, NamedTuple
 
 from reviser.core.files import read_utf8
 
-FOREIGN: Final = {
-    "de": "German",
-    "es": "Spanish",
-    "fr": "French",
-    "nl": "Dutch",
-    "pl": "Polish",
-}
+FOREIGN: Final = {"de": "German", "es": "Spanish", "fr": "French", "nl": "Dutch", "pl": "Polish"}
 OF_PARAGRAPH: Final = 4
 """Sentences of a paragraph."""
 

@@ -60,12 +60,7 @@ def arena_section(results: Results) -> Section:
         if (rate := row["win_rate"])["share"] is not None
     ]
     marks += [
-        Mark(
-            f"{entry.reviser} against {entry.baseline}",
-            entry.reviser_wins / 100,
-            quoted=True,
-            colour=GREY,
-        )
+        Mark(f"{entry.reviser} against {entry.baseline}", entry.reviser_wins / 100, quoted=True, colour=GREY)
         for entry in paper_tables.ARENAS
     ]
     plot = Plot(

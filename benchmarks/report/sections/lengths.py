@@ -29,17 +29,9 @@ def lengths_section(results: Results) -> Section:
     plot = Plot(
         "lengths",
         f"Length of continuations in the contestants' own tokens, in steps of {LENGTH_BIN}",
-        curves(
-            "Length of continuations",
-            series,
-            across="tokens",
-            show_x="{:.0f}".format,
-            show_y="{:.0%}".format,
-        ),
+        curves("Length of continuations", series, across="tokens", show_x="{:.0f}".format, show_y="{:.0%}".format),
     )
-    endings = list(
-        dict.fromkeys(name for entry in results["contestants"] for name in entry["endings"])
-    )
+    endings = list(dict.fromkeys(name for entry in results["contestants"] for name in entry["endings"]))
     table = Table(
         (
             "contestant",

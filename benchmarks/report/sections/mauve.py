@@ -29,15 +29,7 @@ def mauve_section(results: Results) -> Section:
         (f"{name} {QUOTED}", "BERT pseudo-log-likelihood", f"{value:.4f}", "–", "–", "3000", "–")
         for name, value in paper_tables.MAUVE.items()
     ]
-    columns = (
-        "contestant",
-        "features",
-        "MAUVE",
-        "deviation over clusterings",
-        "smoothed",
-        "texts",
-        "clusters",
-    )
+    columns = ("contestant", "features", "MAUVE", "deviation over clusterings", "smoothed", "texts", "clusters")
     colours = colours_of(results)
     marks = [
         Mark(
@@ -49,9 +41,7 @@ def mauve_section(results: Results) -> Section:
         )
         for row in measured
     ]
-    marks += [
-        Mark(name, value, quoted=True, colour=GREY) for name, value in paper_tables.MAUVE.items()
-    ]
+    marks += [Mark(name, value, quoted=True, colour=GREY) for name, value in paper_tables.MAUVE.items()]
     plot = Plot(
         "mauve",
         "MAUVE, with the deviation over clusterings; hollow: the paper's",

@@ -5,15 +5,7 @@ from __future__ import annotations
 from benchmarks.protocol.results import PerplexityRow, Results
 from benchmarks.report import paper_tables
 from benchmarks.report.blocks import Plot, Section
-from benchmarks.report.figures import (
-    GREY,
-    QUOTED,
-    beside,
-    colours_of,
-    plain,
-    with_digits,
-    with_interval,
-)
+from benchmarks.report.figures import GREY, QUOTED, beside, colours_of, plain, with_digits, with_interval
 from benchmarks.report.plots import Mark, intervals
 
 

@@ -16,15 +16,7 @@ def reproduction_sections(results: Results) -> list[Section]:
     """How the models of a reproduction were trained, and which of the paper's rankings hold for them."""
     made = results.get("reproduction") or {}
     training = Table(
-        (
-            "model",
-            "steps",
-            "million ids",
-            "loss at the end",
-            "weights, MB",
-            "thousand ids/s",
-            "seconds",
-        ),
+        ("model", "steps", "million ids", "loss at the end", "weights, MB", "thousand ids/s", "seconds"),
         tuple(
             (
                 name,
@@ -41,12 +33,7 @@ def reproduction_sections(results: Results) -> list[Section]:
     rankings = Table(
         ("measure", "the paper's ranking", "measured", "here"),
         tuple(
-            (
-                entry["measure"],
-                entry["claim"],
-                _as_measured(entry["measured"]),
-                _HOLDS[entry["holds"]],
-            )
+            (entry["measure"], entry["claim"], _as_measured(entry["measured"]), _HOLDS[entry["holds"]])
             for entry in made.get("findings", ())
         ),
         names=2,
@@ -83,6 +70,4 @@ def _recipe(settings: SettingsFacts) -> str:
 def _as_measured(values: Rate | dict[str, float | None]) -> str:
     if "share" in values:
         return rate_with_interval(cast(Rate, values))
-    return ", ".join(
-        f"{name} {'–' if value is None else plain(value)}" for name, value in values.items()
-    )
+    return ", ".join(f"{name} {'–' if value is None else plain(value)}" for name, value in values.items())

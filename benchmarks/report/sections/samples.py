@@ -23,11 +23,7 @@ def samples_of(folder: RunFolder, results: Results) -> list[Sample]:
         Sample(
             prompt.text,
             tuple(
-                (
-                    name,
-                    texts[prompt.id].continuation,
-                    f"{viewers[name]}#{number}" if viewers[name] else None,
-                )
+                (name, texts[prompt.id].continuation, f"{viewers[name]}#{number}" if viewers[name] else None)
                 for name, texts in written.items()
             ),
         )

@@ -58,9 +58,7 @@ def summary_table(results: Results) -> Table:
                 f"{entry['endings'].get('stop', 0) / entry['texts']:.0%}",
                 f"{entry['variety']['distinct_2']:.2f}",
                 f"{entry['variety']['repeated_4']:.2f}",
-                f"{Summary.from_dict(entry['statistics']).value('move_fraction'):.0%}"
-                if entry["statistics"]
-                else "–",
+                f"{Summary.from_dict(entry['statistics']).value('move_fraction'):.0%}" if entry["statistics"] else "–",
                 f"{entry['seconds']:.2f}" if entry["name"] != REAL else "–",
             )
             for entry in results["contestants"]

@@ -12,17 +12,12 @@ from reviser.core.vocabulary import MOVES
 
 
 def writing_section(results: Results) -> Section:
-    editors = {
-        entry["name"]: entry for entry in results["contestants"] if entry["statistics"] is not None
-    }
+    editors = {entry["name"]: entry for entry in results["contestants"] if entry["statistics"] is not None}
     if not editors:
         return Section("How they write", ())
     colours = colours_of(results)
     table = statistics.table(
-        {
-            name: statistics.Summary.from_dict(entry["statistics"] or {})
-            for name, entry in editors.items()
-        }
+        {name: statistics.Summary.from_dict(entry["statistics"] or {}) for name, entry in editors.items()}
     )
     note = (
         "All statistics are about the actions after the prompt. A backward revision is a backward move "
@@ -42,19 +37,11 @@ def _distances(editors: dict[str, ContestantFacts], colours: dict[str, int]) -> 
     for name, entry in editors.items():
         counts = {int(delta): count for delta, count in entry["distances"].items()}
         total = sum(counts.values())
-        shares = tuple(
-            (counts.get(size, 0) + counts.get(-size, 0)) / total if total else None
-            for size in sizes
-        )
+        shares = tuple((counts.get(size, 0) + counts.get(-size, 0)) / total if total else None for size in sizes)
         series.append(Bars(name, shares, colour=colours[name]))
     for place, model in enumerate(("100M", "300M")):
-        printed = [
-            paper_tables.TRAJECTORIES[f"move_mass_{size}"][place] if size <= 8 else None
-            for size in sizes
-        ]
-        series.append(
-            Bars(f"paper, {model} (1 to 8)", tuple(printed), quoted=True, colour=GREY - place)
-        )
+        printed = [paper_tables.TRAJECTORIES[f"move_mass_{size}"][place] if size <= 8 else None for size in sizes]
+        series.append(Bars(f"paper, {model} (1 to 8)", tuple(printed), quoted=True, colour=GREY - place))
     return Plot(
         "move-distances",
         "Share of the moves by their distance, in either direction",

@@ -1,9 +1,9 @@
 """llama.cpp as a contestant, by the shared libraries of any of its releases.
 
-They are those of the package llama-cpp-python, if it is installed, or of a folder: an unpacked release, or what packages for
-other languages bring along. Such folders hold one library of kernels for each instruction set, of which llama.cpp itself
-chooses. The few settings that are changed here lie at the start of llama.cpp's structures, where they have not moved for
-years; the rest is passed on as it comes, so that the structures may grow.
+They are those of the package llama-cpp-python, if it is installed, or of a folder: an unpacked release, or what
+packages for other languages bring along. Such folders hold one library of kernels for each instruction set, of
+which llama.cpp itself chooses. The few settings that are changed here lie at the start of llama.cpp's structures,
+where they have not moved for years; the rest is passed on as it comes, so that the structures may grow.
 """
 
 from __future__ import annotations
@@ -138,9 +138,7 @@ class LlamaLibrary:
         settings.nthread = threads
         settings.ftype = number
         settings.allow_requantize = True
-        failed = self.llama_model_quantize(
-            str(source).encode(), str(target).encode(), ctypes.byref(settings)
-        )
+        failed = self.llama_model_quantize(str(source).encode(), str(target).encode(), ctypes.byref(settings))
         return not failed
 
 
@@ -171,9 +169,7 @@ class LlamaCpp:
     def __init__(self, library: LlamaLibrary, path: Path, name: str, threads: int) -> None:
         self.name = name
         self._api = library
-        self._model = library.llama_model_load_from_file(
-            str(path).encode(), library.llama_model_default_params()
-        )
+        self._model = library.llama_model_load_from_file(str(path).encode(), library.llama_model_default_params())
         if not self._model:
             raise ReviserError(f"llama.cpp cannot read {path}")
         settings = library.llama_context_default_params()
@@ -225,9 +221,7 @@ class LlamaCpp:
         self._api.llama_model_free(self._model)
 
 
-def llama_contestants(
-    library: LlamaLibrary, gguf: Path, folder: Path, threads: int
-) -> list[LlamaCpp]:
+def llama_contestants(library: LlamaLibrary, gguf: Path, folder: Path, threads: int) -> list[LlamaCpp]:
     """llama.cpp with each of its formats, made from the file by its own quantiser."""
     contestants = []
     for name, number in FORMATS.items():

@@ -1,4 +1,5 @@
-"""The figures of the measurement of speed, and the page that shows them: each beside instructions and the memory's rate."""
+"""The figures of the measurement of speed, and the page that shows them: each beside instructions and the memory's
+rate."""
 
 from __future__ import annotations
 
@@ -158,9 +159,7 @@ def summary(
                 instructions=one.instructions,
                 tokens_per_s=spent.steps_per_s,
                 read_gb_s=one.step_bytes * spent.steps_per_s / 1e9,
-                prefill_tokens_per_s={
-                    str(length): spent.prefill_per_s(length) for length in CONTEXTS
-                },
+                prefill_tokens_per_s={str(length): spent.prefill_per_s(length) for length in CONTEXTS},
                 first_token_ms=spent.first_ms(),
             )
             for one, spent in zip(contestants, times, strict=True)
@@ -213,8 +212,7 @@ def _comparisons(result: SpeedResult) -> list[str]:
     for length, one in result.prefill.items():
         told.append((f"Prefill of {length} tokens", one.ratio, f" {one.against}"))
     return [
-        f"- {what}: {'not measured' if ratio is None else f'{ratio:.2f} times{whom}'}"
-        for what, ratio, whom in told
+        f"- {what}: {'not measured' if ratio is None else f'{ratio:.2f} times{whom}'}" for what, ratio, whom in told
     ]
 
 
@@ -228,7 +226,6 @@ def _facts(result: SpeedResult) -> list[str]:
         f"- Weights: {facts.bits} bits, embedding and output {facts.table_bits}; "
         f"{facts.weights_mb:.1f} MB read for each action, {result.bandwidth_share:.0%} of the "
         f"{result.memory_bandwidth_gb_s:.1f} GB/s that {facts.threads} threads can read",
-        f"- Resident memory: {memory.rss_mb:.0f} MB, of which the imports (torch) "
-        f"{memory.rss_imports_mb:.0f} MB",
+        f"- Resident memory: {memory.rss_mb:.0f} MB, of which the imports (torch) {memory.rss_imports_mb:.0f} MB",
         f"- Instructions: {facts.level}; threads: {facts.threads}",
     ]

@@ -83,9 +83,7 @@ def transformers_model(model: Reviser) -> Any:
         renamed[f"{theirs}input_layernorm.weight"] = ours[f"{block}attention_norm.weight"]
         renamed[f"{theirs}post_attention_layernorm.weight"] = ours[f"{block}mlp_norm.weight"]
         for part in ("q", "k", "v", "o"):
-            renamed[f"{theirs}self_attn.{part}_proj.weight"] = ours[
-                f"{block}attention.{part}.weight"
-            ]
+            renamed[f"{theirs}self_attn.{part}_proj.weight"] = ours[f"{block}attention.{part}.weight"]
         for part in ("gate", "up", "down"):
             renamed[f"{theirs}mlp.{part}_proj.weight"] = ours[f"{block}mlp.{part}.weight"]
     llama.load_state_dict(renamed, assign=True)

@@ -25,23 +25,13 @@ from reviser.cli.options import Option
 class SuggestionOptions:
     """Whose suggestions are measured."""
 
-    model: Annotated[
-        str | None, Option("the model, by name or path", default="the default one")
-    ] = None
+    model: Annotated[str | None, Option("the model, by name or path", default="the default one")] = None
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
-    write: Annotated[
-        Path | None, Option("also write the result to this Markdown file", metavar="OUT")
-    ] = None
+    write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        SuggestionOptions,
-        run,
-        arguments,
-        prog="reviser bench lsp",
-        about=(__doc__ or "").splitlines()[0],
-    )
+    return run_with(SuggestionOptions, run, arguments, prog="reviser bench lsp", about=(__doc__ or "").splitlines()[0])
 
 
 def run(chosen: SuggestionOptions) -> None:
@@ -54,6 +44,4 @@ def run(chosen: SuggestionOptions) -> None:
             Model=result.model,
             Data="a typing session of the benchmark's own, over standard input and output",
         )
-        chosen.write.write_text(
-            f"# Speed of suggestions in an editor\n\n{facts}\n{INTRODUCTION}\n{report(result)}"
-        )
+        chosen.write.write_text(f"# Speed of suggestions in an editor\n\n{facts}\n{INTRODUCTION}\n{report(result)}")

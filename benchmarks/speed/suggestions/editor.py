@@ -105,9 +105,7 @@ class Editor:
             text_document=types.TextDocumentIdentifier(URI),
             position=self._position(self.cursor),
         )
-        future = self._client.protocol.send_request(
-            types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id=request.id
-        )
+        future = self._client.protocol.send_request(types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id=request.id)
         future.add_done_callback(lambda future: self._answered(request, future))
         return request
 

@@ -47,9 +47,7 @@ def recorded() -> list[Key]:
     def typed(text: str, first: float = 0.0) -> Iterator[Key]:
         for place, letter in enumerate(text):
             # A word takes a moment of thought, a sentence a longer one.
-            thought = (
-                {" ": 0.06, ".": 0.30, ",": 0.12}.get(text[place - 1], 0.0) if place else first
-            )
+            thought = {" ": 0.06, ".": 0.30, ",": 0.12}.get(text[place - 1], 0.0) if place else first
             yield Key(next(gaps) + thought, "type", letter)
 
     def erased(count: int) -> Iterator[Key]:

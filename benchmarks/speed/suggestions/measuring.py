@@ -14,12 +14,7 @@ from lsprotocol import types
 
 from benchmarks.speed.suggestions.editor import PATIENCE, Request, editing
 from benchmarks.speed.suggestions.keys import DRAFT, Key, recorded
-from benchmarks.speed.suggestions.processes import (
-    cpu_seconds_of_others,
-    cpu_while,
-    family,
-    resident_mb,
-)
+from benchmarks.speed.suggestions.processes import cpu_seconds_of_others, cpu_while, family, resident_mb
 from reviser.checkpoints.library import find_model, name_of
 from reviser.core.errors import ReviserError
 from reviser.decoding.sampler import Sampler
@@ -116,9 +111,7 @@ def measure(model: str | None) -> SuggestionResult:
         raise ReviserError("this measurement reads /proc, so it needs Linux")
     folder = find_model(model)
     replay = asyncio.run(replayed(folder, recorded(), DRAFT, REST))
-    return SuggestionResult(
-        name_of(folder), step_ms(folder, replay.text), replay.latency, replay.load
-    )
+    return SuggestionResult(name_of(folder), step_ms(folder, replay.text), replay.latency, replay.load)
 
 
 async def replayed(model: Path, keys: Sequence[Key], text: str, rest: float) -> Replay:
@@ -134,9 +127,7 @@ async def replayed(model: Path, keys: Sequence[Key], text: str, rest: float) -> 
         after = await cpu_while(asyncio.sleep(rest), process)
         memory = [resident_mb(one) for one in family(process)]
         asked = editor.requests[1:]
-        status: Any = await client.workspace_execute_command_async(
-            types.ExecuteCommandParams("reviser.status", [])
-        )
+        status: Any = await client.workspace_execute_command_async(types.ExecuteCommandParams("reviser.status", []))
         off = {"reviser": {"enabled": False}}
         client.workspace_did_change_configuration(types.DidChangeConfigurationParams(off))
         await _until(lambda: len(family(process)) == 1, "the engine's end")

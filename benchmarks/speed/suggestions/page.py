@@ -63,19 +63,14 @@ def report(result: SuggestionResult) -> str:
             load.cpu_s_disabled < tick,
         ),
         _row("… and for 40 keys when disabled", _s(load.cpu_s_disabled_typing)),
-        _row(
-            "resident memory, server and engine",
-            f"{load.rss_mb:.0f} MB (the server {load.rss_server_mb:.0f} MB)",
-        ),
+        _row("resident memory, server and engine", f"{load.rss_mb:.0f} MB (the server {load.rss_server_mb:.0f} MB)"),
         _row("first suggestion, with the start of the engine", f"{load.first_ms:.0f} ms"),
     ]
     table = Table(("", "measured", "target", ""), tuple(rows), names=1)
     return f"Model {result.model}, {load.typing_s:.0f} seconds of typing.\n\n{table.markdown()}"
 
 
-def _row(
-    name: str, figure: str, target: str = "", met: bool | None = None
-) -> tuple[str, str, str, str]:
+def _row(name: str, figure: str, target: str = "", met: bool | None = None) -> tuple[str, str, str, str]:
     return name, figure, target, "" if met is None else "met" if met else "missed"
 
 

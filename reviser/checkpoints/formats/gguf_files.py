@@ -17,11 +17,7 @@ from reviser.checkpoints.bounded import parse_json
 from reviser.checkpoints.building import Progress, build_model, no_progress
 from reviser.checkpoints.description import check_declared, make_config
 from reviser.checkpoints.formats.gguf_header import GgufTensor, read_gguf_file
-from reviser.checkpoints.formats.gguf_tokens import (
-    GgufTokens,
-    tokenizer_from_gguf,
-    tokenizer_to_gguf,
-)
+from reviser.checkpoints.formats.gguf_tokens import GgufTokens, tokenizer_from_gguf, tokenizer_to_gguf
 from reviser.checkpoints.formats.llama import EXPORT_VERSION, ExportRecord, export_record
 from reviser.checkpoints.formats.llama_names import check_exportable, gguf_names
 from reviser.checkpoints.home import Checkpoint, weights_of
@@ -41,11 +37,7 @@ Fields = Mapping[str, Any]
 
 READABLE = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q4_K", "Q6_K")
 # Settings that change what the model computes, each with the values that are understood here.
-_REQUIRED = {
-    "rope.scaling.type": (None, "none"),
-    "expert_count": (None, 0),
-    "attention.sliding_window": (None, 0),
-}
+_REQUIRED = {"rope.scaling.type": (None, "none"), "expert_count": (None, 0), "attention.sliding_window": (None, 0)}
 _TOKENIZER_JSON = "tokenizer.huggingface.json"
 
 
@@ -80,11 +72,7 @@ def read_gguf(path: Path, name: str | None = None, progress: Progress = no_progr
     tokenizer = make_tokenizer(tokenizer_json, name)
     vocabulary = append_operators(model, tokenizer, name)
     kinds = sorted({tensor.kind for tensor in tensors})
-    metadata = {
-        "source": path.name,
-        "format": f"gguf ({', '.join(kinds)})",
-        "operators": "untrained",
-    }
+    metadata = {"source": path.name, "format": f"gguf ({', '.join(kinds)})", "operators": "untrained"}
     if licence := fields.get("general.license"):
         metadata["license"] = str(licence)
     return Checkpoint(model, vocabulary, tokenizer, tokenizer_json, metadata)
@@ -94,9 +82,7 @@ def _require_gguf() -> None:
     try:
         import gguf  # noqa: F401
     except ImportError:
-        raise ReviserError(
-            "GGUF files need gguf; install it with: pip install 'reviser[torch]'"
-        ) from None
+        raise ReviserError("GGUF files need gguf; install it with: pip install 'reviser[torch]'") from None
 
 
 def _read_record(fields: Fields, path: Path) -> ExportRecord | None:
@@ -128,9 +114,7 @@ def _read_vocabulary(record: ExportRecord, config: ModelConfig, path: Path) -> V
 def _our_config(fields: Fields, tensors: Sequence[GgufTensor], path: Path) -> ModelConfig:
     architecture = fields.get("general.architecture")
     if architecture != "llama":
-        raise ReviserError(
-            f"{path} is for the architecture {architecture}; only llama is supported"
-        )
+        raise ReviserError(f"{path} is for the architecture {architecture}; only llama is supported")
     for key, understood in _REQUIRED.items():
         if fields.get(f"llama.{key}") not in understood:
             value = fields[f"llama.{key}"]
@@ -190,8 +174,7 @@ def _read_weights(
 def _stored(tensor: GgufTensor, path: Path) -> Stored:
     if tensor.kind not in READABLE:
         raise ReviserError(
-            f"the tensor {tensor.name} in {path} is stored as {tensor.kind}, "
-            f"which is none of {', '.join(READABLE)}"
+            f"the tensor {tensor.name} in {path} is stored as {tensor.kind}, which is none of {', '.join(READABLE)}"
         )
     # What is stored becomes single precision.
     return Stored(path, tensor.shape, "F32")
@@ -256,10 +239,7 @@ def _texts(fields: Fields, key: str, path: Path) -> list[str]:
 
 
 def write_gguf(
-    checkpoint: Checkpoint,
-    path: Path,
-    kind: GgufType = GgufType.f16,
-    progress: Progress = no_progress,
+    checkpoint: Checkpoint, path: Path, kind: GgufType = GgufType.f16, progress: Progress = no_progress
 ) -> Path:
     """Write a GGUF file, whole or not at all, the operators as control tokens under their own ids."""
     check_exportable(checkpoint.model.config)
@@ -268,9 +248,7 @@ def write_gguf(
     if path.exists():
         raise ReviserError(f"{path} already exists")
     try:
-        with tempfile.TemporaryDirectory(
-            prefix=f".{path.name}.", suffix=".tmp", dir=path.parent
-        ) as folder:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent) as folder:
             temporary = Path(folder, path.name)
             _write(temporary, checkpoint, tokens, kind, progress)
             sync(temporary)
@@ -281,9 +259,7 @@ def write_gguf(
     return path
 
 
-def _write(
-    path: Path, checkpoint: Checkpoint, tokens: GgufTokens, kind: GgufType, progress: Progress
-) -> None:
+def _write(path: Path, checkpoint: Checkpoint, tokens: GgufTokens, kind: GgufType, progress: Progress) -> None:
     from gguf import GGUFWriter
 
     writer = GGUFWriter(path, "llama")
@@ -349,9 +325,7 @@ def _add_record(writer: GGUFWriter, checkpoint: Checkpoint) -> None:
             writer.add_string(f"reviser.{key}", json.dumps(value, ensure_ascii=False))
 
 
-def _add_weights(
-    writer: GGUFWriter, checkpoint: Checkpoint, kind: GgufType, progress: Progress
-) -> None:
+def _add_weights(writer: GGUFWriter, checkpoint: Checkpoint, kind: GgufType, progress: Progress) -> None:
     config = checkpoint.model.config
     weights = weights_of(checkpoint.model, torch.float32)
     for done, (ours, theirs) in enumerate(gguf_names(config.layers, config.tied).items()):
@@ -362,9 +336,7 @@ def _add_weights(
     progress("converting weights", 1, 1)
 
 
-def _encoded(
-    values: NDArray[np.float32], kind: GgufType
-) -> tuple[NDArray[Any], GGMLQuantizationType | None]:
+def _encoded(values: NDArray[np.float32], kind: GgufType) -> tuple[NDArray[Any], GGMLQuantizationType | None]:
     from gguf import GGMLQuantizationType
     from gguf.quants import quantize
 

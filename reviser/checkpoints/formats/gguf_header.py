@@ -119,10 +119,7 @@ def _read(data: mmap.mmap) -> GgufFile:
     if (version := reader.number("I")) not in _VERSIONS:
         raise _Damaged(f"it is of the version {version}, and 2 and 3 are known")
     tensor_count, field_count = reader.number("Q"), reader.number("Q")
-    for count, most, what in (
-        (tensor_count, _MOST_TENSORS, "tensors"),
-        (field_count, _MOST_SETTINGS, "settings"),
-    ):
+    for count, most, what in ((tensor_count, _MOST_TENSORS, "tensors"), (field_count, _MOST_SETTINGS, "settings")):
         if count > most:
             raise _Damaged(f"its header promises {count} {what}")
     fields: dict[str, object] = {}
@@ -141,11 +138,7 @@ def _read(data: mmap.mmap) -> GgufFile:
 
 def _alignment(fields: dict[str, object]) -> int:
     alignment = fields.get("general.alignment", 32)
-    if (
-        type(alignment) is not int
-        or not 1 <= alignment <= _LARGEST_ALIGNMENT
-        or alignment & (alignment - 1)
-    ):
+    if type(alignment) is not int or not 1 <= alignment <= _LARGEST_ALIGNMENT or alignment & (alignment - 1):
         raise _Damaged(f"its general.alignment is {alignment}")
     return alignment
 
@@ -159,9 +152,7 @@ def _described(reader: _Reader) -> tuple[str, tuple[int, ...], int, int]:
     return name, shape, reader.number("I"), reader.number("Q")
 
 
-def _tensor(
-    data: mmap.mmap, start: int, name: str, shape: tuple[int, ...], kind: int, offset: int
-) -> GgufTensor:
+def _tensor(data: mmap.mmap, start: int, name: str, shape: tuple[int, ...], kind: int, offset: int) -> GgufTensor:
     from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 
     try:

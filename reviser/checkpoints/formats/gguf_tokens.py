@@ -18,19 +18,11 @@ _LLAMA_3_PATTERN = (
 )
 PRE_TOKENIZERS: dict[str, Component] = {
     "gpt-2": byte_level(),
-    "smollm": {
-        "type": "Sequence",
-        "pretokenizers": [{"type": "Digits", "individual_digits": True}, byte_level()],
-    },
+    "smollm": {"type": "Sequence", "pretokenizers": [{"type": "Digits", "individual_digits": True}, byte_level()]},
     "llama-bpe": {
         "type": "Sequence",
         "pretokenizers": [
-            {
-                "type": "Split",
-                "pattern": {"Regex": _LLAMA_3_PATTERN},
-                "behavior": "Isolated",
-                "invert": False,
-            },
+            {"type": "Split", "pattern": {"Regex": _LLAMA_3_PATTERN}, "behavior": "Isolated", "invert": False},
             byte_level(use_regex=False),
         ],
     },

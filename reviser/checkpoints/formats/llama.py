@@ -9,25 +9,14 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import torch
 
-from reviser.checkpoints.bounded import (
-    LARGEST_TOKENIZER,
-    parse_json,
-    read_bounded,
-    read_json,
-)
+from reviser.checkpoints.bounded import LARGEST_TOKENIZER, parse_json, read_bounded, read_json
 from reviser.checkpoints.building import build_model
 from reviser.checkpoints.description import CONFIG_FILE, check_declared, make_config
 from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.formats.llama_names import check_exportable, hugging_face_names
 from reviser.checkpoints.home import Checkpoint, weights_of
 from reviser.checkpoints.operators import append_operators, operator_names
-from reviser.checkpoints.tensors import (
-    SHARD_BYTES,
-    check_tensors,
-    read_headers,
-    read_tensors,
-    write_tensors,
-)
+from reviser.checkpoints.tensors import SHARD_BYTES, check_tensors, read_headers, read_tensors, write_tensors
 from reviser.checkpoints.tokenizer_files import (
     TOKENIZER_FILE,
     make_tokenizer,
@@ -99,9 +88,7 @@ def read_llama(folder: Path, name: str | None = None) -> Checkpoint:
 
 def _read_weights(folder: Path, config: ModelConfig) -> dict[str, torch.Tensor]:
     ours = {theirs: ours for ours, theirs in hugging_face_names(config.layers, config.tied).items()}
-    stored = {
-        name: place for name, place in read_headers(folder).items() if not _is_spare(name, config)
-    }
+    stored = {name: place for name, place in read_headers(folder).items() if not _is_spare(name, config)}
     size = sum(path.stat().st_size for path in {place.file for place in stored.values()})
     check_declared(config, len(stored), size, folder)
     shapes = tensor_shapes(config)
@@ -134,8 +121,7 @@ def _config_of(settings: Mapping[str, Any], path: Path) -> ModelConfig:
     architecture = architectures[0]
     if architecture not in _ARCHITECTURES:
         raise ReviserError(
-            f"{path} is for the architecture {architecture}; "
-            f"only {' and '.join(_ARCHITECTURES)} can be imported"
+            f"{path} is for the architecture {architecture}; only {' and '.join(_ARCHITECTURES)} can be imported"
         )
     for key, understood in _REQUIRED.items():
         if settings.get(key, understood[0]) not in understood:
@@ -144,8 +130,7 @@ def _config_of(settings: Mapping[str, Any], path: Path) -> ModelConfig:
     head_dim = settings.get("head_dim") or config.head_dim
     if head_dim != config.head_dim:
         raise ReviserError(
-            f"{path} has {config.heads} heads of {head_dim}, "
-            f"which do not fill its width of {config.width}"
+            f"{path} has {config.heads} heads of {head_dim}, which do not fill its width of {config.width}"
         )
     return config
 
@@ -191,9 +176,7 @@ def _is_spare(name: str, config: ModelConfig) -> bool:
 def _read_tokenizer(folder: Path) -> bytes:
     path = folder / TOKENIZER_FILE
     if not path.is_file():
-        raise ReviserError(
-            f"{folder} has no {TOKENIZER_FILE}; only tokenizers in that form can be imported"
-        )
+        raise ReviserError(f"{folder} has no {TOKENIZER_FILE}; only tokenizers in that form can be imported")
     return read_bounded(path, LARGEST_TOKENIZER)
 
 
@@ -213,21 +196,11 @@ def _recover(model: Reviser, record: ExportRecord, tokenizer: bytes, path: Path)
         raise ReviserError(f"{path} has a damaged '{EXPORT_KEY}' entry") from None
     if vocabulary.size != model.config.vocab_size:
         raise ReviserError(f"{path} has a vocabulary that does not match its model")
-    return Checkpoint(
-        model,
-        vocabulary,
-        make_tokenizer(original, vocabulary.name),
-        original,
-        record["metadata"],
-    )
+    return Checkpoint(model, vocabulary, make_tokenizer(original, vocabulary.name), original, record["metadata"])
 
 
 def write_llama(
-    checkpoint: Checkpoint,
-    folder: Path,
-    *,
-    dtype: torch.dtype | None = None,
-    shard_bytes: int = SHARD_BYTES,
+    checkpoint: Checkpoint, folder: Path, *, dtype: torch.dtype | None = None, shard_bytes: int = SHARD_BYTES
 ) -> Path:
     """Write a `LlamaForCausalLM` folder, the operators as special tokens under their own ids."""
     config = checkpoint.model.config
@@ -294,11 +267,7 @@ def _tokenizer_record(checkpoint: Checkpoint) -> TokenizerRecord:
     if checkpoint.tokenizer_json is None:
         return {"built_in": True}
     original = tokenizer_data(checkpoint.tokenizer_json)
-    return {
-        "built_in": False,
-        "size": checkpoint.tokenizer.size,
-        "post_processor": original.get("post_processor"),
-    }
+    return {"built_in": False, "size": checkpoint.tokenizer.size, "post_processor": original.get("post_processor")}
 
 
 def restored_tokenizer(data: TokenizerJson, record: TokenizerRecord) -> bytes | None:

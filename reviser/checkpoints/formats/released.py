@@ -20,9 +20,7 @@ from reviser.model.layout import tensor_shapes
 _EMBEDDING = "token_embedding.embedding.weight"
 _CANVAS_POSITIONS = "canvas_pool_position_embedding.weight"
 # The canvas is not fed to the released models, so its weights have no use; tables are computed.
-_UNUSED = re.compile(
-    r"canvas_pool_position_embedding\.weight|canvas_embedding\.query|(.*\.)?rope\..*"
-)
+_UNUSED = re.compile(r"canvas_pool_position_embedding\.weight|canvas_embedding\.query|(.*\.)?rope\..*")
 _RENAMED = (
     (r"layers\.layers\.(\d+)\.ln_self_attn\.", r"blocks.\1.attention_norm."),
     (r"layers\.layers\.(\d+)\.ln_mlp\.", r"blocks.\1.mlp_norm."),
@@ -61,16 +59,12 @@ def _read_state(path: Path) -> dict[str, TorchTensor]:
         raise ReviserError(f"{path} is not a released Reviser checkpoint: it has no {_EMBEDDING}")
     for name, value in content.items():
         if not isinstance(name, str) or not isinstance(value, TorchTensor):
-            raise ReviserError(
-                f"{path} has something that is not a tensor among its weights: {name}"
-            )
+            raise ReviserError(f"{path} has something that is not a tensor among its weights: {name}")
     return content
 
 
 def _infer_config(state: Mapping[str, TorchTensor], path: Path) -> ModelConfig:
-    layers = {
-        int(found[1]) for name in state if (found := re.match(r"layers\.layers\.(\d{1,6})\.", name))
-    }
+    layers = {int(found[1]) for name in state if (found := re.match(r"layers\.layers\.(\d{1,6})\.", name))}
     first_matrix = state.get("layers.layers.0.mlp.fc1.weight")
     if first_matrix is None or len(first_matrix.shape) != 2 or len(state[_EMBEDDING].shape) != 2:
         raise ReviserError(f"{path} is not a released Reviser checkpoint: its layers are missing")

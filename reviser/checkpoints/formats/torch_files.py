@@ -25,12 +25,7 @@ from reviser.core.errors import ReviserError
 # A model of a thousand layers is described in a tenth of it.
 _LARGEST_DESCRIPTION = 4 << 20
 _LOCAL_HEADER = 30
-_DTYPES = {
-    "F64": torch.float64,
-    "F32": torch.float32,
-    "F16": torch.float16,
-    "BF16": torch.bfloat16,
-}
+_DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 _STORAGES = {
     "torch.DoubleStorage": "F64",
     "torch.FloatStorage": "F32",
@@ -78,9 +73,7 @@ class TorchTensor:
         dtype = _DTYPES[self.dtype]
         if not self.numel:
             return torch.empty(self.shape, dtype=dtype)
-        whole = torch.frombuffer(
-            self.storage.data, dtype=dtype, count=self.storage.numel, offset=self.storage.start
-        )
+        whole = torch.frombuffer(self.storage.data, dtype=dtype, count=self.storage.numel, offset=self.storage.start)
         return whole.as_strided(self.shape, self.stride, self.offset)
 
 
@@ -111,9 +104,7 @@ def read_torch(path: Path) -> Any:
         archive = _Archive.of(path)
         return _Description(archive).read()
     except _RunsCode:
-        raise ReviserError(
-            f"{path} holds more than weights: reading it would run code, so it is refused"
-        ) from None
+        raise ReviserError(f"{path} holds more than weights: reading it would run code, so it is refused") from None
     except OSError as error:
         raise ReviserError(f"{path} cannot be read: {error.strerror or error}") from None
     except (
@@ -160,9 +151,7 @@ class _Archive:
     def description(self) -> bytes:
         start, end = self.members[f"{self.folder}data.pkl"]
         if end - start > _LARGEST_DESCRIPTION:
-            raise ValueError(
-                f"its data.pkl has {end - start} bytes, and {_LARGEST_DESCRIPTION} are the most"
-            )
+            raise ValueError(f"its data.pkl has {end - start} bytes, and {_LARGEST_DESCRIPTION} are the most")
         return self.data[start:end]
 
 
@@ -328,11 +317,7 @@ def _is_size(value: Any) -> bool:
 
 def _tensor(storage: Any, offset: Any, shape: Any, stride: Any) -> TorchTensor:
     sizes = (offset, *shape, *stride)
-    if (
-        not isinstance(storage, _Storage)
-        or len(shape) != len(stride)
-        or not all(map(_is_size, sizes))
-    ):
+    if not isinstance(storage, _Storage) or len(shape) != len(stride) or not all(map(_is_size, sizes)):
         raise ValueError("a tensor in it is not described")
     last = offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
     if prod(shape) and last >= storage.numel:

@@ -19,36 +19,22 @@ if TYPE_CHECKING:
 
 
 def apply(
-    file: Annotated[
-        Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)
-    ],
-    actions: Annotated[
-        Path,
-        typer.Argument(help="JSON list of actions; - reads standard input.", show_default=False),
-    ],
+    file: Annotated[Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)],
+    actions: Annotated[Path, typer.Argument(help="JSON list of actions; - reads standard input.", show_default=False)],
     encoding: EncodingOption = None,
     in_place: InPlaceOption = False,
     output: OutputOption = None,
-    diff: Annotated[
-        bool,
-        typer.Option("--diff", "--dry-run", help="Print a unified diff and change nothing."),
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: the text, the diff and counts.")
-    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", "--dry-run", help="Print a unified diff and change nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON: the text, the diff and counts.")] = False,
     cursor: Annotated[
-        str | None,
-        typer.Option(help="Where the cursor starts; by default at the end.", metavar="LINE:COL"),
+        str | None, typer.Option(help="Where the cursor starts; by default at the end.", metavar="LINE:COL")
     ] = None,
     protect: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Text that no action may change; may be repeated.", metavar="LINE:COL-LINE:COL"
-        ),
+        typer.Option(help="Text that no action may change; may be repeated.", metavar="LINE:COL-LINE:COL"),
     ] = None,
     tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Count in tokens: gpt2, or a tokenizer.json. Characters by default."),
+        str | None, typer.Option(help="Count in tokens: gpt2, or a tokenizer.json. Characters by default.")
     ] = None,
 ) -> None:
     """Carry out actions on a text, from a JSON list: insert, move, delete and others; print the result.
@@ -95,9 +81,7 @@ def _read_actions(path: Path) -> list[Any]:
     return data
 
 
-def _action_editor(
-    document: Document, cursor: str | None, protect: list[str], tokenizer: str | None
-) -> ActionEditor:
+def _action_editor(document: Document, cursor: str | None, protect: list[str], tokenizer: str | None) -> ActionEditor:
     from reviser.core.tokenizer import load_tokenizer
     from reviser.session.action_editor import ActionEditor
 

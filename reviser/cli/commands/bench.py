@@ -19,13 +19,8 @@ app = typer.Typer(
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Write = Annotated[
-    Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")
-]
-_Out = Annotated[
-    Path | None,
-    typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…"),
-]
+_Write = Annotated[Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")]
+_Out = Annotated[Path | None, typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…")]
 
 
 @app.callback()
@@ -34,9 +29,7 @@ def quick(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model to measure, by name or path.",
-            show_default="the default one",
-            autocompletion=complete_model,
+            help="The model to measure, by name or path.", show_default="the default one", autocompletion=complete_model
         ),
     ] = None,
     out: _Out = None,
@@ -58,9 +51,7 @@ def run(options: Any) -> None:
     Run the same command again to continue after an interruption; finished work is reused. An empty name
     (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
     """
-    plan = load_extra("benchmarks.suite", "bench").plan_of(
-        options, say=lambda text: typer.echo(text, err=True)
-    )
+    plan = load_extra("benchmarks.suite", "bench").plan_of(options, say=lambda text: typer.echo(text, err=True))
     if _carry_out(plan, options.out, options.cache, options.json)["missing"]:
         raise typer.Exit(1)
 
@@ -81,8 +72,7 @@ def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
-    json: _Json = False,
+    folder: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)], json: _Json = False
 ) -> None:
     """Write the report of a run again: report.html, report.md and the plots."""
     found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
@@ -116,12 +106,9 @@ def canvas(options: object) -> None:
 @app.command()
 def flops(
     json: _Json = False,
-    terms: Annotated[
-        bool, typer.Option("--terms", help="Also the parts of the formulas, and departures.")
-    ] = False,
+    terms: Annotated[bool, typer.Option("--terms", help="Also the parts of the formulas, and departures.")] = False,
     trajectories: Annotated[
-        Path | None,
-        typer.Option(help="What these recorded runs cost, predicted and counted.", metavar="FILE"),
+        Path | None, typer.Option(help="What these recorded runs cost, predicted and counted.", metavar="FILE")
     ] = None,
     model: Annotated[
         str | None,
@@ -144,13 +131,10 @@ def flops(
 
 @app.command()
 def stats(
-    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.")],
-    json: _Json = False,
+    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.")], json: _Json = False
 ) -> None:
     """How the recorded runs were written: the paper's trajectory statistics."""
-    typer.echo(
-        load_extra("benchmarks.measures.statistics", "bench").file_report(file, as_json=json)
-    )
+    typer.echo(load_extra("benchmarks.measures.statistics", "bench").file_report(file, as_json=json))
 
 
 @command_with(app, "benchmarks.studies.edit_cost", options="EditCostOptions", extra="train")

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reviser.cli.commands.generate import EncodingOption, ModelOption
-from reviser.cli.commands.revise import (
-    ConfidenceOption,
-    ExceptOption,
-    FormatOption,
-    IgnoreOption,
-    OnlyOption,
-)
+from reviser.cli.commands.revise import ConfidenceOption, ExceptOption, FormatOption, IgnoreOption, OnlyOption
 from reviser.cli.delivery import choose_one, print_diff, write_result
 from reviser.cli.entry import complain
 from reviser.core.counts import counted
@@ -46,18 +40,11 @@ class CheckOptions:
 
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Text files, and folders with documents (.); - reads standard input.",
-            show_default=False,
-        ),
+        typer.Argument(help="Text files, and folders with documents (.); - reads standard input.", show_default=False),
     ] = None
     model: ModelOption = None
-    output_format: Annotated[OutputFormat, typer.Option(help="How findings are printed.")] = (
-        OutputFormat.TEXT
-    )
-    fix: Annotated[
-        bool, typer.Option("--fix", help="Make the changes in the files themselves.")
-    ] = False
+    output_format: Annotated[OutputFormat, typer.Option(help="How findings are printed.")] = OutputFormat.TEXT
+    fix: Annotated[bool, typer.Option("--fix", help="Make the changes in the files themselves.")] = False
     confidence: ConfidenceOption = None
     only: OnlyOption = None
     except_: ExceptOption = None
@@ -66,41 +53,22 @@ class CheckOptions:
     encoding: EncodingOption = None
     stdin_filename: Annotated[
         Path | None,
-        typer.Option(
-            help="Name of standard input, from which its format and settings follow.",
-            metavar="NAME",
-        ),
+        typer.Option(help="Name of standard input, from which its format and settings follow.", metavar="NAME"),
     ] = None
     changed: Annotated[
-        bool,
-        typer.Option("--changed", help="Only files that differ from the last commit, or are new."),
+        bool, typer.Option("--changed", help="Only files that differ from the last commit, or are new.")
     ] = False
     changed_since: Annotated[
-        str | None,
-        typer.Option(
-            help="Only files that have changed since this branch left REV.", metavar="REV"
-        ),
+        str | None, typer.Option(help="Only files that have changed since this branch left REV.", metavar="REV")
     ] = None
     jobs: Annotated[
         int | None,
-        typer.Option(
-            "--jobs",
-            "-j",
-            help="Largest number of processes (by default one for two cores).",
-            min=1,
-        ),
+        typer.Option("--jobs", "-j", help="Largest number of processes (by default one for two cores).", min=1),
     ] = None
-    threads: Annotated[
-        int | None, typer.Option(help="Threads for the model, in each process.", min=1)
-    ] = None
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read all texts again, and store no results.")
-    ] = False
+    threads: Annotated[int | None, typer.Option(help="Threads for the model, in each process.", min=1)] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Read all texts again, and store no results.")] = False
     cache_dir: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for cached results, instead of your cache folder.", metavar="FOLDER"
-        ),
+        Path | None, typer.Option(help="Folder for cached results, instead of your cache folder.", metavar="FOLDER")
     ] = None
 
 
@@ -136,14 +104,7 @@ def check(options: CheckOptions) -> None:
     if options.encoding is not None:
         encoding_named(options.encoding)
     folder = None if options.no_cache else options.cache_dir or cache_folder()
-    checker = Checker(
-        request,
-        options.model or settings.model,
-        options.jobs,
-        options.threads,
-        folder,
-        options.encoding,
-    )
+    checker = Checker(request, options.model or settings.model, options.jobs, options.threads, folder, options.encoding)
     found = run.gather(settings)
     if options.changed or options.changed_since is not None:
         found = _changed_among(found, run.paths, options.changed_since)
@@ -214,9 +175,7 @@ class Run:
 
         sources = self._sources(checker, found)
         with counting("checking", len(sources)) as progress:
-            for outcome in checker.check(
-                sources, lambda read, of: progress.tell(f"checking, sentence {read} of {of}")
-            ):
+            for outcome in checker.check(sources, lambda read, of: progress.tell(f"checking, sentence {read} of {of}")):
                 if not isinstance(outcome, Checked):
                     with progress.aside():
                         self._complain(outcome)
@@ -260,9 +219,7 @@ class Run:
         from reviser.proofreading.suggestion import with_suggestions
 
         document = checked.source.document
-        write_result(
-            document, with_suggestions(document.text, checked.result.changes), document.path
-        )
+        write_result(document, with_suggestions(document.text, checked.result.changes), document.path)
 
     def _print(self, checked: Checked) -> None:
         from reviser.checking.reports import github_line, text_line

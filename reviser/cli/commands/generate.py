@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 from reviser.cli.collecting import uncollected
 from reviser.cli.completion import complete_encoding, complete_model
 from reviser.cli.declared import argument, option
-from reviser.cli.delivery import (
-    choose_one,
-    is_file_of,
-    print_diff,
-    print_text,
-    update_file,
-    write_result,
-)
+from reviser.cli.delivery import choose_one, is_file_of, print_diff, print_text, update_file, write_result
 from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
@@ -34,9 +27,7 @@ if TYPE_CHECKING:
 
 _WATCH_INTERVAL = 0.25
 
-FileArgument = Annotated[
-    Path, argument(help="Text file; - reads standard input.", show_default=False)
-]
+FileArgument = Annotated[Path, argument(help="Text file; - reads standard input.", show_default=False)]
 ModelOption = Annotated[
     str | None,
     option(
@@ -47,31 +38,19 @@ ModelOption = Annotated[
     ),
 ]
 MaxActionsOption = Annotated[int, option(help="Largest number of actions in a run.", min=1)]
-TemperatureOption = Annotated[
-    float, option(help="Sampling temperature; 0 always takes the most likely action.", min=0)
-]
+TemperatureOption = Annotated[float, option(help="Sampling temperature; 0 always takes the most likely action.", min=0)]
 MoveTemperatureOption = Annotated[
-    float,
-    option(help="Sampling temperature of moves, above 0; never higher than --temperature."),
+    float, option(help="Sampling temperature of moves, above 0; never higher than --temperature.")
 ]
 LongestRepeatOption = Annotated[
-    int,
-    option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0),
+    int, option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0)
 ]
-TopKOption = Annotated[
-    int, option(help="Sample from the K most likely actions; 0 means all.", min=0)
-]
+TopKOption = Annotated[int, option(help="Sample from the K most likely actions; 0 means all.", min=0)]
 TopPOption = Annotated[
-    float,
-    option(
-        help="Sample from the most likely actions that together have probability P, above 0 and up to 1."
-    ),
+    float, option(help="Sample from the most likely actions that together have probability P, above 0 and up to 1.")
 ]
 MinPOption = Annotated[
-    float,
-    option(
-        help="Leave out actions less than P times as likely as the most likely one.", min=0, max=1
-    ),
+    float, option(help="Leave out actions less than P times as likely as the most likely one.", min=0, max=1)
 ]
 SeedOption = Annotated[int | None, option(help="The same seed gives the same actions.", min=0)]
 NumberOption = Annotated[int, option("-n", "--number", help="Number of different runs.", min=1)]
@@ -83,21 +62,14 @@ EncodingOption = Annotated[
         autocompletion=complete_encoding,
     ),
 ]
-InPlaceOption = Annotated[
-    bool, option("--in-place", "-i", help="Change the file itself, atomically.")
-]
+InPlaceOption = Annotated[bool, option("--in-place", "-i", help="Change the file itself, atomically.")]
 OutputOption = Annotated[
-    Path | None,
-    option("--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT"),
+    Path | None, option("--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT")
 ]
 DiffOption = Annotated[bool, option("--diff", help="Print a unified diff.")]
 JsonOption = Annotated[bool, option("--json", help="Print JSON, with statistics.")]
-TrajectoryOption = Annotated[
-    Path | None, option(help="Record the actions (see reviser replay).", metavar="OUT")
-]
-WatchOption = Annotated[
-    bool, option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")
-]
+TrajectoryOption = Annotated[Path | None, option(help="Record the actions (see reviser replay).", metavar="OUT")]
+WatchOption = Annotated[bool, option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")]
 ThreadsOption = Annotated[int | None, option(help="Threads for the model.", min=1)]
 CheckStepsBackOption = Annotated[
     bool,
@@ -137,13 +109,7 @@ class WritingOptions:
             self.file,
             Output(self.in_place, self.output, self.diff, self.json, self.trajectory),
             Choosing(
-                self.temperature,
-                self.top_k,
-                self.top_p,
-                self.min_p,
-                self.seed,
-                self.number,
-                self.move_temperature,
+                self.temperature, self.top_k, self.top_p, self.min_p, self.seed, self.number, self.move_temperature
             ),
             self.max_actions,
             self.model,
@@ -181,20 +147,11 @@ def continue_(options: ContinueOptions) -> None:
 class InfillOptions(WritingOptions):
     """Where in the file to write, too."""
 
-    at: Annotated[
-        str,
-        option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL"),
-    ]
-    to: Annotated[
-        str | None,
-        option(help="Replace the text from --at up to here.", metavar="LINE:COL"),
-    ] = None
+    at: Annotated[str, option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL")]
+    to: Annotated[str | None, option(help="Replace the text from --at up to here.", metavar="LINE:COL")] = None
     tries: Annotated[
         int,
-        option(
-            help="Fill the gap up to so many times and keep the text and the end that best join the rest.",
-            min=1,
-        ),
+        option(help="Fill the gap up to so many times and keep the text and the end that best join the rest.", min=1),
     ] = 3
 
 
@@ -374,9 +331,7 @@ class Job:
 
         document = Document.read(self.file, self.encoding)
         if not document.text.strip():
-            raise ReviserError(
-                f"{input_name(self.file)} is empty; write a few words for the model to go on from"
-            )
+            raise ReviserError(f"{input_name(self.file)} is empty; write a few words for the model to go on from")
         return document
 
     def _load(self) -> Engine:

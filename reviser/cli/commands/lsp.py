@@ -18,15 +18,9 @@ _LOOPBACK = "127.0.0.1"
 
 
 def lsp(
-    tcp: Annotated[
-        str | None, typer.Option(help="Listen here instead, for debugging.", metavar="[HOST:]PORT")
-    ] = None,
-    ws: Annotated[
-        str | None, typer.Option(help="The same as a WebSocket.", metavar="[HOST:]PORT")
-    ] = None,
-    log_file: Annotated[
-        Path | None, typer.Option(help="Also write the log to this file.", metavar="FILE")
-    ] = None,
+    tcp: Annotated[str | None, typer.Option(help="Listen here instead, for debugging.", metavar="[HOST:]PORT")] = None,
+    ws: Annotated[str | None, typer.Option(help="The same as a WebSocket.", metavar="[HOST:]PORT")] = None,
+    log_file: Annotated[Path | None, typer.Option(help="Also write the log to this file.", metavar="FILE")] = None,
 ) -> None:
     """Serve an editor: suggestions and live edits through the Language Server Protocol.
 
@@ -48,10 +42,7 @@ def lsp(
 
 def serve(
     socket: Annotated[
-        Path | None,
-        typer.Option(
-            help="Socket to listen on; by default one that only you can open.", metavar="PATH"
-        ),
+        Path | None, typer.Option(help="Socket to listen on; by default one that only you can open.", metavar="PATH")
     ] = None,
     backend: Annotated[
         tuple[str, str] | None,
@@ -70,52 +61,34 @@ def serve(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            help="With --http: name or folder of the model.",
-            autocompletion=complete_model,
-        ),
+        typer.Option("--model", "-m", help="With --http: name or folder of the model.", autocompletion=complete_model),
     ] = None,
-    rows: Annotated[
-        int, typer.Option(help="With --http: documents kept in memory at once.", min=1, max=128)
-    ] = 64,
-    threads: Annotated[
-        int | None, typer.Option(help="With --http: threads for the model.", min=1)
-    ] = None,
+    rows: Annotated[int, typer.Option(help="With --http: documents kept in memory at once.", min=1, max=128)] = 64,
+    threads: Annotated[int | None, typer.Option(help="With --http: threads for the model.", min=1)] = None,
 ) -> None:
     """Run one engine for several editors; it ends when the last one has disconnected.
 
     Language servers with the setting sharedEngine start it by themselves. With --backend it writes with a model on
-    another server, for all editors with that setting whose settings name no model, until it is interrupted. With --http it serves programs over the
-    network instead: reviser continue --model openai:http://HOST:PORT, here or elsewhere, writes with it.
+    another server, for all editors with that setting whose settings name no model, until it is interrupted. With
+    --http it serves programs over the network instead: reviser continue --model openai:http://HOST:PORT, here or
+    elsewhere, writes with it.
     """
     if http is not None:
         _serve_http(http, model, rows, threads, backend=backend is not None, socket=socket)
         return
     if model is not None or threads is not None:
-        raise ReviserError(
-            "--model and --threads are for --http; editors' settings name their model"
-        )
+        raise ReviserError("--model and --threads are for --http; editors' settings name their model")
     worker = load_extra("lsp_server.worker.process", "lsp")
     if socket is not None and not socket.absolute().parent.is_dir():
         raise ReviserError(f"there is no folder {socket.parent}")
     if backend is not None:
         name = _check_backend(*backend)
-        typer.echo(
-            f"editors with the setting sharedEngine write with {name}; Ctrl-C ends this", err=True
-        )
+        typer.echo(f"editors with the setting sharedEngine write with {name}; Ctrl-C ends this", err=True)
     worker.serve_socket(socket or worker.socket_path(), stays=backend is not None)
 
 
 def _serve_http(
-    http: str,
-    model: str | None,
-    rows: int,
-    threads: int | None,
-    *,
-    backend: bool,
-    socket: Path | None,
+    http: str, model: str | None, rows: int, threads: int | None, *, backend: bool, socket: Path | None
 ) -> None:
     from reviser.remote.server import serve as answer
     from reviser.session.engine import load_engine

@@ -12,10 +12,7 @@ from reviser.cli.extras import load_extra
 
 def mcp(
     folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Folders whose files may be edited, and no others.", show_default=False
-        ),
+        list[Path], typer.Argument(help="Folders whose files may be edited, and no others.", show_default=False)
     ],
 ) -> None:
     """Let an agent edit documents by actions, through the Model Context Protocol.

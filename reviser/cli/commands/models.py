@@ -62,22 +62,13 @@ class Stored(StrEnum):
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _Model = Annotated[
-    str,
-    typer.Argument(
-        help="Name or folder of a model.", show_default=False, autocompletion=complete_model
-    ),
+    str, typer.Argument(help="Name or folder of a model.", show_default=False, autocompletion=complete_model)
 ]
 _Name = Annotated[
-    str | None,
-    typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source"),
+    str | None, typer.Option(help="Name of the new model.", metavar="NAME", show_default="from its source")
 ]
-_To = Annotated[
-    Path | None,
-    typer.Option(help="Folder to write instead of the user's model folder.", metavar="DIR"),
-]
-_Dtype = Annotated[
-    Stored | None, typer.Option(help="How to store the weights.", show_default="as they are read")
-]
+_To = Annotated[Path | None, typer.Option(help="Folder to write instead of the user's model folder.", metavar="DIR")]
+_Dtype = Annotated[Stored | None, typer.Option(help="How to store the weights.", show_default="as they are read")]
 
 
 @app.command("list")
@@ -105,16 +96,11 @@ def list_models(json: _Json = False) -> None:
         place = "embedded" if entry.embedded else str(entry.folder)
         typer.echo("  ".join(filter(None, (entry.name, size, place, library.note(entry.folder)))))
     if not entries:
-        typer.echo(
-            f"no models in {library.user_folder()}; try: reviser models pull smollm2", err=True
-        )
+        typer.echo(f"no models in {library.user_folder()}; try: reviser models pull smollm2", err=True)
 
 
 @app.command()
-def info(
-    model: _Model,
-    json: _Json = False,
-) -> None:
+def info(model: _Model, json: _Json = False) -> None:
     """Show what a model is, without reading its weights."""
     from reviser.checkpoints.library import find_model
     from reviser.checkpoints.summary import inspect
@@ -132,8 +118,7 @@ def import_(
     source: Annotated[
         str,
         typer.Argument(
-            help="A released .pt file, a .gguf file, a Hugging Face or Reviser folder, or a hub id.",
-            show_default=False,
+            help="A released .pt file, a .gguf file, a Hugging Face or Reviser folder, or a hub id.", show_default=False
         ),
     ],
     name: _Name = None,
@@ -158,37 +143,24 @@ def import_(
 @app.command()
 def export(
     model: _Model,
-    out: Annotated[
-        Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)
-    ],
+    out: Annotated[Path, typer.Argument(help="Folder, or file for gguf, to write.", show_default=False)],
     format: Annotated[
         ExportFormat | None,
-        typer.Option(
-            help="Format of the export.", show_default="hf; reviser if --quantise is given"
-        ),
+        typer.Option(help="Format of the export.", show_default="hf; reviser if --quantise is given"),
     ] = None,
     dtype: Annotated[
-        Precision | None,
-        typer.Option(help="How to store the weights.", show_default="as they are; f16 for gguf"),
+        Precision | None, typer.Option(help="How to store the weights.", show_default="as they are; f16 for gguf")
     ] = None,
     quantise: Annotated[
         Bits | None,
-        typer.Option(
-            help="Round the weights to so many bits: a small folder that loads quickly.",
-            show_default=False,
-        ),
+        typer.Option(help="Round the weights to so many bits: a small folder that loads quickly.", show_default=False),
     ] = None,
-    shard_mb: Annotated[
-        int,
-        typer.Option(help="Largest file of quantised weights, in megabytes.", min=1),
-    ] = 45,
+    shard_mb: Annotated[int, typer.Option(help="Largest file of quantised weights, in megabytes.", min=1)] = 45,
 ) -> None:
     """Export a model: for transformers and vLLM (hf), llama.cpp (gguf), or as a Reviser folder."""
     format = format or (ExportFormat.reviser if quantise else ExportFormat.hf)
     if quantise and (format != ExportFormat.reviser or dtype):
-        raise typer.BadParameter(
-            "is for Reviser folders, and takes the place of --dtype", param_hint="--quantise"
-        )
+        raise typer.BadParameter("is for Reviser folders, and takes the place of --dtype", param_hint="--quantise")
     if format != ExportFormat.gguf and dtype == Precision.q8_0:
         raise typer.BadParameter("q8_0 is for gguf only", param_hint="--dtype")
     from reviser.checkpoints.home import load
@@ -224,12 +196,7 @@ def export(
 
 @app.command()
 def pull(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="smollm2, reviser-100m, reviser-300m, or a hub id.", show_default=False
-        ),
-    ],
+    model: Annotated[str, typer.Argument(help="smollm2, reviser-100m, reviser-300m, or a hub id.", show_default=False)],
     name: _Name = None,
     to: _To = None,
     dtype: _Dtype = None,
@@ -334,10 +301,7 @@ def _lines(summary: Summary) -> list[tuple[str, str]]:
     stored = str(summary.quantisation or ", ".join(summary.dtypes))
     lines = [
         ("folder", str(summary.folder)),
-        (
-            "model",
-            f"{config.kind}, {config.layers} layers of {config.width}, {heads}, feed-forward {config.ff}",
-        ),
+        ("model", f"{config.kind}, {config.layers} layers of {config.width}, {heads}, feed-forward {config.ff}"),
         ("parameters", f"{summary.parameters / 1e6:.1f} million"),
         ("stored as", f"{stored}, {_size(summary.file_bytes)}"),
         ("context", f"{config.context} ids"),

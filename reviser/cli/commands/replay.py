@@ -25,26 +25,15 @@ class Format(StrEnum):
 
 
 def replay(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Trajectory file (JSON); - reads standard input.", show_default=False),
-    ],
+    file: Annotated[Path, typer.Argument(help="Trajectory file (JSON); - reads standard input.", show_default=False)],
     index: Annotated[
-        int | None,
-        typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0),
+        int | None, typer.Option(help="Only trajectory N of the file, counted from 0.", metavar="N", min=0)
     ] = None,
     format: Annotated[Format, typer.Option(help="What to print.")] = Format.text,
-    play: Annotated[
-        bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")
-    ] = False,
-    speed: Annotated[
-        float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")
-    ] = 1.0,
+    play: Annotated[bool, typer.Option("--play", help="Watch the cursor write, in the terminal.")] = False,
+    speed: Annotated[float, typer.Option(help="Speed of --play, above 0; 1 is 12 actions a second.")] = 1.0,
     html: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write a self-contained page that plays them; - prints it.", metavar="OUT"
-        ),
+        Path | None, typer.Option(help="Write a self-contained page that plays them; - prints it.", metavar="OUT")
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -69,9 +58,7 @@ def replay(
     if play:
         from reviser.cli.live import play_trajectory
 
-        done = {
-            number: play_trajectory(run, readers[number], speed) for number, run in chosen.items()
-        }
+        done = {number: play_trajectory(run, readers[number], speed) for number, run in chosen.items()}
     else:
         done = _replay_all(chosen, readers, file)
     if html:
@@ -91,9 +78,7 @@ def _load(file: Path, index: int | None) -> dict[int, Trajectory]:
     if index is None:
         return trajectories
     if index not in trajectories:
-        raise BadTrajectory(
-            f"{input_name(file)} has no trajectory {index}; the last one is {len(trajectories) - 1}"
-        )
+        raise BadTrajectory(f"{input_name(file)} has no trajectory {index}; the last one is {len(trajectories) - 1}")
     return {index: trajectories[index]}
 
 
@@ -135,9 +120,7 @@ def _tokenizer_of(run: Trajectory) -> Tokenizer:
     return plain
 
 
-def _replay_all(
-    chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], file: Path
-) -> dict[int, Replayed]:
+def _replay_all(chosen: dict[int, Trajectory], readers: dict[int, Tokenizer], file: Path) -> dict[int, Replayed]:
     from reviser.core.errors import BadTrajectory
     from reviser.core.files import input_name
     from reviser.session.replay import replay as run
@@ -163,15 +146,10 @@ def _render(done: dict[int, Replayed], format: Format) -> str:
         case Format.text:
             parts = {number: run.final_text for number, run in done.items()}
         case Format.actions:
-            parts = {
-                number: "\n".join(frame.label for frame in run.frames)
-                for number, run in done.items()
-            }
+            parts = {number: "\n".join(frame.label for frame in run.frames) for number, run in done.items()}
     if len(done) == 1:
         return "".join(parts.values()) + "\n"
-    return "\n".join(
-        f"== {number}: {done[number].name}\n{part}\n" for number, part in parts.items()
-    )
+    return "\n".join(f"== {number}: {done[number].name}\n{part}\n" for number, part in parts.items())
 
 
 def _write_page(done: dict[int, Replayed], path: Path) -> None:

@@ -47,40 +47,28 @@ q  the same as d, and look at no more files
 """
 
 ConfidenceOption = Annotated[
-    float | None,
-    typer.Option(
-        help="How confident the model must be in a change, from 0 to 1 (0.5).", min=0, max=1
-    ),
+    float | None, typer.Option(help="How confident the model must be in a change, from 0 to 1 (0.5).", min=0, max=1)
 ]
 OnlyOption = Annotated[
     str | None,
     typer.Option(
-        help="Only changes of these kinds, such as spelling,article.",
-        metavar="KINDS",
-        autocompletion=complete_kinds,
+        help="Only changes of these kinds, such as spelling,article.", metavar="KINDS", autocompletion=complete_kinds
     ),
 ]
 ExceptOption = Annotated[
     str | None,
-    typer.Option(
-        "--except",
-        help="No changes of these kinds.",
-        metavar="KINDS",
-        autocompletion=complete_kinds,
-    ),
+    typer.Option("--except", help="No changes of these kinds.", metavar="KINDS", autocompletion=complete_kinds),
 ]
 IgnoreOption = Annotated[
     list[Path] | None,
     typer.Option(
-        help="A file of words that are never changed, one a line, besides .reviser/words.txt.",
-        metavar="FILE",
+        help="A file of words that are never changed, one a line, besides .reviser/words.txt.", metavar="FILE"
     ),
 ]
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        help="Format of the text, such as markdown; by default from its name.",
-        autocompletion=complete_format,
+        help="Format of the text, such as markdown; by default from its name.", autocompletion=complete_format
     ),
 ]
 
@@ -91,34 +79,26 @@ class ReviseOptions:
 
     files: Annotated[
         list[Path],
-        typer.Argument(
-            help="Text files, and folders with documents; - reads standard input.",
-            show_default=False,
-        ),
+        typer.Argument(help="Text files, and folders with documents; - reads standard input.", show_default=False),
     ]
     model: ModelOption = None
     encoding: EncodingOption = None
     in_place: InPlaceOption = False
     interactive: Annotated[
-        bool,
-        typer.Option("--interactive", "-p", help="Ask about each change, then change the file."),
+        bool, typer.Option("--interactive", "-p", help="Ask about each change, then change the file.")
     ] = False
     output: OutputOption = None
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")
-    ] = False
-    json: Annotated[
-        bool,
-        typer.Option("--json", help="Print JSON: each change, its place, confidence and kind."),
-    ] = False
+    diff: Annotated[bool, typer.Option("--diff", help="Print a unified diff, as it does by default.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print JSON: each change, its place, confidence and kind.")] = (
+        False
+    )
     confidence: ConfidenceOption = None
     only: OnlyOption = None
     except_: ExceptOption = None
     ignore: IgnoreOption = None
     format: FormatOption = None
     range: Annotated[
-        str | None,
-        typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]"),
+        str | None, typer.Option(help="Only these lines, or this part.", metavar="LINE[:COL]-LINE[:COL]")
     ] = None
     trajectory: TrajectoryOption = None
     threads: ThreadsOption = None
@@ -146,9 +126,7 @@ def revise(options: ReviseOptions) -> None:
 
     settings = settings_for(options.files)
     job = Job(
-        Delivery(
-            options.in_place, options.interactive, options.output, options.json, options.trajectory
-        ),
+        Delivery(options.in_place, options.interactive, options.output, options.json, options.trajectory),
         Request.made(
             settings,
             confidence=settings.dial(options.confidence),
@@ -307,9 +285,7 @@ class Job:
             typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return status
 
-    def _proofread_all(
-        self, found: Gathered, given: list[Document], reader: Proofreader, engine: Engine
-    ) -> int:
+    def _proofread_all(self, found: Gathered, given: list[Document], reader: Proofreader, engine: Engine) -> int:
         """Proofread the files, of which the first ones may have been read; returns the exit status."""
         status = 0
         read = 0
@@ -354,10 +330,7 @@ class Job:
         from reviser.proofreading.pipeline import Proofreader
 
         return Proofreader(
-            engine.policy,
-            engine.tokenizer,
-            confidence=self.request.confidence,
-            kinds=self.request.kinds,
+            engine.policy, engine.tokenizer, confidence=self.request.confidence, kinds=self.request.kinds
         )
 
     def _proofread(self, document: Document, reader: Proofreader, engine: Engine) -> None:
@@ -375,9 +348,7 @@ class Job:
         began = time.perf_counter()
         with working("proofreading") as tell:
             name = f"{input_name(path)}: " if self.several else ""
-            done = reader.proofread(
-                draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}")
-            )
+            done = reader.proofread(draft, lambda read, of: tell(f"{name}proofreading, sentence {read} of {of}"))
             wanted = self.request.wanted(path, draft, done.changes)
             done = replace(done, changes=wanted, text=with_suggestions(draft.text, wanted))
         seconds = time.perf_counter() - began
@@ -389,9 +360,7 @@ class Job:
         self.changed += bool(done.changes)
         if self.delivery.trajectory:
             vocabulary = engine.policy.vocabulary
-            self.trajectories.append(
-                recorded(document.text, changes, engine.tokenizer, vocabulary, engine.name)
-            )
+            self.trajectories.append(recorded(document.text, changes, engine.tokenizer, vocabulary, engine.name))
         if self.delivery.json:
             self.summaries.append(summary(document, done, engine.name, seconds))
         else:

@@ -13,14 +13,11 @@ from reviser.cli.extras import load_extra
 
 def tui(
     files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Text files to open; new ones are made.", show_default=False),
+        list[Path] | None, typer.Argument(help="Text files to open; new ones are made.", show_default=False)
     ] = None,
     model: ModelOption = None,
     encoding: EncodingOption = None,
-    play: Annotated[
-        Path | None, typer.Option(help="Play a trajectory file.", metavar="FILE")
-    ] = None,
+    play: Annotated[Path | None, typer.Option(help="Play a trajectory file.", metavar="FILE")] = None,
 ) -> None:
     """Edit texts in the terminal and watch the model write in them."""
     load_extra("tui.app", "tui").run_editor(files or [], model=model, play=play, encoding=encoding)

@@ -1,4 +1,5 @@
-"""Byte-pair encoding of short texts, in Python: building the tokenizers package's encoder for a large vocabulary takes longer."""
+"""Byte-pair encoding of short texts, in Python: building the tokenizers package's encoder for a large vocabulary
+takes longer."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cutting plain text into the pieces that byte-level BPE merges, as the tokenizers package cuts it.
 
-Python's regular expressions know no classes such as "any letter", so text with other characters than those below is left
-to the package.
+Python's regular expressions know no classes such as "any letter", so text with other characters than those below is
+left to the package.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import Any
 Cut = Callable[[str], Iterable[str]]
 
 _LETTERS = "A-Za-zÀ-ÖØ-öø-ÿ"
-# ASCII without the characters between which and white space opinions differ, letters of Latin-1, dashes, quotes and dots.
+# ASCII without the characters between which and white space opinions differ, letters of Latin-1, dashes, quotes and
+# dots.
 _PLAIN = re.compile(rf"[\t\n\r -~{_LETTERS}\u2010-\u2027]*")
 _DIGIT = re.compile("([0-9])")
-_PIECE = re.compile(
-    rf"'(?:[sdmt]|ll|ve|re)| ?[{_LETTERS}]+| ?[0-9]+| ?[^\s{_LETTERS}0-9]+|\s+(?!\S)|\s+"
-)
+_PIECE = re.compile(rf"'(?:[sdmt]|ll|ve|re)| ?[{_LETTERS}]+| ?[0-9]+| ?[^\s{_LETTERS}0-9]+|\s+(?!\S)|\s+")
 
 
 def is_plain_text(text: str) -> bool:

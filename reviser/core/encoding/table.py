@@ -1,9 +1,9 @@
 """The tokens of a tokenizer.json in a form that takes no time to read.
 
-Beside a packed tokenizer.json may lie such a table: the tokens of byte-level BPE in their own order, which packs them well, their ids,
-the lengths of the first halves of those that merges make, and all else that the file says. Tokens are looked up where they lie,
-since to make strings of all of them, and a dictionary, takes longer than a short text takes to be encoded. The table tells of which content
-it was made, and is not used with any other.
+Beside a packed tokenizer.json may lie such a table: the tokens of byte-level BPE in their own order, which packs
+them well, their ids, the lengths of the first halves of those that merges make, and all else that the file says.
+Tokens are looked up where they lie, since to make strings of all of them, and a dictionary, takes longer than a
+short text takes to be encoded. The table tells of which content it was made, and is not used with any other.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class _Texts(Sequence[str]):
 
 
 class Tokens(_Texts):
-    """Tokens by their ids: they lie in their own order in a text, with an end of line between them, and `ids` says which is which."""
+    """Tokens by their ids: they lie in their own order in a text, with an end of line between them, and `ids` says
+    which is which."""
 
     def __init__(self, text: str, ids: NDArray[np.uint32]) -> None:
         codes = np.frombuffer(text.encode("utf-16-le"), dtype="<u2")
@@ -198,10 +199,7 @@ def table_bytes(data: TokenizerJson, content: str) -> bytes | None:
     halves = [0] * (len(tokens) - len(merges)) + [merge.index(" ") for merge in merges]
     if max(halves, default=0) > _LONGEST:
         return None
-    head: _Head = {
-        "content": content,
-        "rest": {**data, "model": {**data["model"], "vocab": {}, "merges": []}},
-    }
+    head: _Head = {"content": content, "rest": {**data, "model": {**data["model"], "vocab": {}, "merges": []}}}
     order = sorted(range(len(tokens)), key=tokens.__getitem__)
     text = "\n".join([tokens[id] for id in order]).encode()
     numbers = _planes(order) + bytes([halves[id] for id in order])

@@ -43,11 +43,7 @@ def choose(
 
 
 def draw(
-    scores: Tensor,
-    drawn: Tensor,
-    sampling: Sampling,
-    last: Tensor | None = None,
-    moves: range = range(0),
+    scores: Tensor, drawn: Tensor, sampling: Sampling, last: Tensor | None = None, moves: range = range(0)
 ) -> tuple[Tensor, Tensor]:
     """Pick an id for each row of scores, of which those that must not be picked are -inf."""
     temperature, top_k = sampling.temperature, sampling.top_k
@@ -83,7 +79,5 @@ def _with_sharper_moves(shares: Tensor, going: Tensor, moving: Tensor, power: fl
     staying = shares.where(~going, 0.0).sum(dim=1, keepdim=True) ** (power - 1)
     on_the_way = moving[:, None]
     return torch.where(
-        going,
-        torch.where(on_the_way, of_moves**power, kept),
-        torch.where(on_the_way, shares * staying, shares),
+        going, torch.where(on_the_way, of_moves**power, kept), torch.where(on_the_way, shares * staying, shares)
     )

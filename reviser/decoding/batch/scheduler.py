@@ -88,9 +88,7 @@ def generate(
     context = model.config.context
     starts = [
         _Start.of(vocabulary, prompt, suffix, draft, ids, number, max_length, max_actions, context)
-        for prompt, suffix, draft, ids, number in zip(
-            prompts, suffixes, given, taken, seeds, strict=True
-        )
+        for prompt, suffix, draft, ids, number in zip(prompts, suffixes, given, taken, seeds, strict=True)
     ]
     if not starts:
         return []
@@ -149,9 +147,7 @@ class _Start:
             seed=signed(number),
         )
 
-    def after(
-        self, ids: Sequence[int], actions: int, step: Sequence[int], growth: Sequence[int]
-    ) -> _Start:
+    def after(self, ids: Sequence[int], actions: int, step: Sequence[int], growth: Sequence[int]) -> _Start:
         """The start of the next turn, `ids` later, at which the model may choose so many actions.
 
         `step` and `growth` are those of the rules, for each id.
@@ -386,9 +382,7 @@ class _Batch:
         for row, place in zip(source, free, strict=False):
             self._owners[place], self._owners[row] = self._owners[row], None
         if source:
-            places, rows = (
-                torch.tensor(some, device=self.device) for some in (free[: len(source)], source)
-            )
+            places, rows = (torch.tensor(some, device=self.device) for some in (free[: len(source)], source))
             for tensor in (*self._cache.tensors(), *self._state.tensors()):
                 tensor[places] = tensor[rows]
         self._owners = self._owners[: self._rows]
@@ -417,9 +411,7 @@ class _Batch:
         cache = self._cache.first(self._rows, window)
         logits = self._model.decode_static(state.last, state.position, cache)
         valid = self._rules.valid(
-            state.cursor - state.low,
-            state.length - state.suffix - state.cursor,
-            state.max_length - state.length,
+            state.cursor - state.low, state.length - state.suffix - state.cursor, state.max_length - state.length
         )
         drawn = uniform(state.seed, state.taken)
         picked, possible = choose(logits, valid, drawn, state.last, self._sampling, self._moves)

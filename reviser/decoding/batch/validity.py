@@ -41,11 +41,7 @@ class Rules:
 
     def valid(self, left: Tensor, right: Tensor, room: Tensor) -> Tensor:
         """Which ids are valid, (rows, ids), for what stands or fits on each row's canvas."""
-        return (
-            (self.left <= left[:, None])
-            & (self.right <= right[:, None])
-            & (self.growth <= room[:, None])
-        )
+        return (self.left <= left[:, None]) & (self.right <= right[:, None]) & (self.growth <= room[:, None])
 
 
 @lru_cache(maxsize=8)

@@ -49,14 +49,14 @@ def _finished(tail: str) -> _Finished:
 
 
 class Ending(Rule):
-    """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the first end of a sentence once most of its actions are used up.
+    """A run does not stop in a text that is plainly not finished, leaves no item of a list empty, and stops at the
+    first end of a sentence once most of its actions are used up.
 
-    What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history before the run, `limit` the actions that it may take.
+    What a gap is filled with may end anywhere: the text goes on behind it. `seeded` are the ids of the history
+    before the run, `limit` the actions that it may take.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, tokenizer: Tokenizer, seeded: int, limit: int
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, tokenizer: Tokenizer, seeded: int, limit: int) -> None:
         self._vocabulary = vocabulary
         self._tokenizer = tokenizer
         self._first = seeded + int(NEAR * limit)

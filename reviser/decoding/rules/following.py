@@ -8,7 +8,8 @@ from reviser.core.canvas import Canvas
 
 
 class BeforeCursor(ABC):
-    """What is known of the tokens from a boundary to the cursor. Mostly one is added; after anything else all are looked at again."""
+    """What is known of the tokens from a boundary to the cursor. Mostly one is added; after anything else all are
+    looked at again."""
 
     def __init__(self) -> None:
         self._canvas: Canvas | None = None
@@ -36,9 +37,7 @@ class BeforeCursor(ABC):
 
     def _is_added(self, canvas: Canvas) -> bool:
         """Whether the last change of a canvas has put tokens at what was the cursor."""
-        return all(
-            splice.start == self._end and not splice.removed for splice in canvas.last_change
-        )
+        return all(splice.start == self._end and not splice.removed for splice in canvas.last_change)
 
     def _look_at_all(self, canvas: Canvas, first: int) -> None:
         self._canvas, self._first = canvas, first

@@ -61,9 +61,10 @@ class Unrepeated(Rule):
 class UnrepeatedPhrases(Rule):
     """A run is kept from writing phrases twice: words in a row.
 
-    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is made: the first token of it. Marks and line breaks
-    between words do not matter, and may be repeated themselves; a number ends a phrase. What stands around the run may be repeated.
-    A word that opens a line or sentence of the run becomes less likely at the start of another one.
+    The longer a repeated phrase would become, and the more often it stands there, the less likely its next word is
+    made: the first token of it. Marks and line breaks between words do not matter, and may be repeated themselves;
+    a number ends a phrase. What stands around the run may be repeated. A word that opens a line or sentence of the
+    run becomes less likely at the start of another one.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -158,7 +159,8 @@ def _opening(mark: str) -> _Opening:
 
 
 class _Said(BeforeCursor):
-    """What a run has written before its cursor: the words, with `_END` where a phrase ends, and what opens its lines and sentences."""
+    """What a run has written before its cursor: the words, with `_END` where a phrase ends, and what opens its
+    lines and sentences."""
 
     def __init__(self, kinds: _Kinds) -> None:
         super().__init__()
@@ -194,7 +196,8 @@ class _Said(BeforeCursor):
         return found
 
     def repeats(self, behind: _Said | None) -> dict[int, list[int]]:
-        """The words that would go on a phrase that stands in the run's own text, with the number of its words then, for each time."""
+        """The words that would go on a phrase that stands in the run's own text, with the number of its words then,
+        for each time."""
         found: dict[int, list[int]] = {}
         said = self._words
         if not said or said[-1] == _END:
@@ -211,16 +214,15 @@ class _Said(BeforeCursor):
                 continue
             size = 1
             while (
-                size < PHRASE - 1
-                and size <= min(at, len(said) - 1)
-                and all_words[at - size] == said[-1 - size] != _END
+                size < PHRASE - 1 and size <= min(at, len(said) - 1) and all_words[at - size] == said[-1 - size] != _END
             ):
                 size += 1
             found.setdefault(word[0], []).append(size + 1)
         return found
 
     def openings(self, behind: _Said | None) -> dict[int, float]:
-        """At the start of a line or a sentence: by how much less likely those words become that open others in the run's own text."""
+        """At the start of a line or a sentence: by how much less likely those words become that open others in the
+        run's own text."""
         if self._last_kind is not _Token.MARK or not self._opens:
             return {}
         lines, sentences = self._lines, self._sentences

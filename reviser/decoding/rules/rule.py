@@ -13,15 +13,16 @@ from reviser.model.scoring import Scores
 class Rule:
     """Changes the scores of a policy, or judges what was drawn from them. A rule does one of the two, or both.
 
-    To change scores makes all other actions likelier, so that a run differs a little from one without the rule. What is only judged
-    changes nothing where the rule finds no fault.
+    To change scores makes all other actions likelier, so that a run differs a little from one without the rule.
+    What is only judged changes nothing where the rule finds no fault.
     """
 
     def change(self, scores: Scores, history: Sequence[int], canvas: Canvas) -> None:
         """Change scores in place."""
 
     def instead(self, id: int, history: Sequence[int], canvas: Canvas) -> Sequence[int] | None:
-        """Ids to be done instead of one that was drawn, one after the other; none of them: draw again. None: it may stay."""
+        """Ids to be done instead of one that was drawn, one after the other; none of them: draw again. None: it may
+        stay."""
         return None
 
 

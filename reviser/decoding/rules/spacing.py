@@ -95,7 +95,8 @@ _UNSEEN = frozenset("\u200b\u200e\u200f\u2060\ufeff")
 
 
 def joining(tokenizer: Tokenizer, following: str) -> Callable[[Sequence[int]], bool]:
-    """Whether tokens may stand before a text: with one space between, not none and not two, and without unseen characters."""
+    """Whether tokens may stand before a text: with one space between, not none and not two, and without unseen
+    characters."""
 
     def fits(tokens: Sequence[int]) -> bool:
         text = decode(tokenizer, tokens)

@@ -82,9 +82,7 @@ def _gated_gradient(grad: Tensor, joined: Tensor) -> Tensor:
     grad, joined = grad.contiguous(), joined.contiguous()
     out = torch.empty_like(joined)
     rows, width = grad.numel() // grad.shape[-1], grad.shape[-1]
-    _gated_backward[_grid(rows, width)](
-        joined, grad, out, rows, width, ROWS=_ROWS, COLUMNS=_COLUMNS
-    )
+    _gated_backward[_grid(rows, width)](joined, grad, out, rows, width, ROWS=_ROWS, COLUMNS=_COLUMNS)
     return out
 
 
@@ -143,9 +141,7 @@ def _summed(parts: Tensor, kind: torch.dtype) -> Tensor:
     """The sum of parts (programs, …) over programs."""
     out = parts.new_empty(parts.shape[1:], dtype=kind)
     rows, columns = _SUMMED
-    _add_up[(triton.cdiv(out.numel(), columns),)](
-        *(parts, out, len(parts), out.numel()), PARTS=rows, COLUMNS=columns
-    )
+    _add_up[(triton.cdiv(out.numel(), columns),)](*(parts, out, len(parts), out.numel()), PARTS=rows, COLUMNS=columns)
     return out
 
 
@@ -167,17 +163,7 @@ def _gelu_forward(x, bias, out, rows, width, ROWS: tl.constexpr, COLUMNS: tl.con
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _gelu_backward(  # type: ignore[no-untyped-def]
-    x,
-    bias,
-    grad,
-    out,
-    parts,
-    rows,
-    width,
-    times,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    STAGES: tl.constexpr,
+    x, bias, grad, out, parts, rows, width, times, ROWS: tl.constexpr, COLUMNS: tl.constexpr, STAGES: tl.constexpr
 ):
     """The gradient of some rows, and its sum over them."""
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
@@ -438,7 +424,8 @@ def _norm_gradient(
     which: int,
     share: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the base, of what was found (nothing where it is the same), and of weights, biases, the extra."""
+    """The gradients of the base, of what was found (nothing where it is the same), and of weights, biases, the
+    extra."""
     of_total, of_normed = of_total.contiguous(), of_normed.contiguous()
     width = total.shape[-1]
     rows = total.numel() // width
@@ -493,8 +480,7 @@ def _keep_norm(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) ->
 
 def _norm_back(ctx: Any, of_total: Tensor, of_normed: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
     of_base, of_found, of_norm = _norm_gradient(
-        *(of_total, of_normed, *ctx.saved_tensors),
-        *(ctx.extra is not None, ctx.centred, ctx.which, ctx.share),
+        *(of_total, of_normed, *ctx.saved_tensors), *(ctx.extra is not None, ctx.centred, ctx.which, ctx.share)
     )
     of_found = of_found if ctx.share > 0 else of_base
     of_extra = None if ctx.extra is None else of_norm[-1].to(ctx.extra)

@@ -68,17 +68,7 @@ def _turned_back(gradient, cosines, sines, SIZE: tl.constexpr, WIDTH: tl.constex
 
 @triton.jit  # type: ignore[untyped-decorator]
 def _turn(  # type: ignore[no-untyped-def]
-    qkv,
-    cos,
-    sin,
-    firsts,
-    turned,
-    length,
-    heads,
-    kv_heads,
-    WIDTH: tl.constexpr,
-    IDS: tl.constexpr,
-    HEADS: tl.constexpr,
+    qkv, cos, sin, firsts, turned, length, heads, kv_heads, WIDTH: tl.constexpr, IDS: tl.constexpr, HEADS: tl.constexpr
 ):
     """Queries and keys turned by their positions, some heads of some ids."""
     row = tl.program_id(1)
@@ -263,9 +253,7 @@ def _gradient_of_keys(  # type: ignore[no-untyped-def]
             weight = tl.where(seen, tl.math.exp2(score - total[None, :]), 0.0)
             for_values = tl.dot(weight.to(given.dtype), given, for_values, input_precision="ieee")
             change = tl.dot(value, tl.trans(given), input_precision="ieee") - share[None, :]
-            for_keys = tl.dot(
-                (weight * change).to(asked.dtype), asked, for_keys, input_precision="ieee"
-            )
+            for_keys = tl.dot((weight * change).to(asked.dtype), asked, for_keys, input_precision="ieee")
     kind = dqkv.dtype.element_ty
     tl.store(dqkv + of_value, for_values.to(kind), mask=inside[:, None])
     own = tl.load(firsts + row * length + places, mask=inside, other=0)
@@ -288,23 +276,14 @@ def _sizes(width: int, tiles: Tiles) -> dict[str, int]:
 
 @torch.library.custom_op("reviser::packed_attention", mutates_args=())
 def _attend(
-    qkv: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    firsts: Tensor,
-    lasts: Tensor,
-    heads: int,
-    kv_heads: int,
+    qkv: Tensor, cos: Tensor, sin: Tensor, firsts: Tensor, lasts: Tensor, heads: int, kv_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     rows, length, _ = qkv.shape
     width = cos.shape[1]
     qkv = qkv.contiguous()
     out, turned, sums = _room(qkv, cos, sin, firsts, lasts, heads, kv_heads)
     _turn[(triton.cdiv(length, _TURNED), rows, triton.cdiv(heads + kv_heads, _HEADS))](
-        *(qkv, cos, sin, firsts, turned, length, heads, kv_heads),
-        WIDTH=width,
-        IDS=_TURNED,
-        HEADS=_HEADS,
+        *(qkv, cos, sin, firsts, turned, length, heads, kv_heads), WIDTH=width, IDS=_TURNED, HEADS=_HEADS
     )
     _forward[(triton.cdiv(length, FORWARD.queries), rows * heads)](
         *(qkv, turned, firsts, out, sums),
@@ -316,13 +295,7 @@ def _attend(
 
 @_attend.register_fake
 def _room(
-    qkv: Tensor,
-    cos: Tensor,
-    sin: Tensor,
-    firsts: Tensor,
-    lasts: Tensor,
-    heads: int,
-    kv_heads: int,
+    qkv: Tensor, cos: Tensor, sin: Tensor, firsts: Tensor, lasts: Tensor, heads: int, kv_heads: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Where attention puts what it finds, the queries and keys turned, and the sums of weights."""
     rows, length, _ = qkv.shape
@@ -355,14 +328,10 @@ def _gradient(
     shares = torch.empty_like(sums)
     counts = (length, heads, kv_heads, _LOG2_E / math.sqrt(width))
     _gradient_of_queries[(triton.cdiv(length, QUERIES.queries), rows * heads)](
-        *(qkv, turned, cos, sin, firsts, out, grad, sums, shares, dqkv),
-        *counts,
-        **_sizes(width, QUERIES),
+        *(qkv, turned, cos, sin, firsts, out, grad, sums, shares, dqkv), *counts, **_sizes(width, QUERIES)
     )
     _gradient_of_keys[(triton.cdiv(length, KEYS.keys), rows * kv_heads)](
-        *(qkv, turned, cos, sin, firsts, lasts, grad, sums, shares, dqkv),
-        *counts,
-        **_sizes(width, KEYS),
+        *(qkv, turned, cos, sin, firsts, lasts, grad, sums, shares, dqkv), *counts, **_sizes(width, KEYS)
     )
     return dqkv
 
@@ -386,11 +355,7 @@ _attend.register_autograd(_backward, setup_context=_keep)
 
 
 def packed_attention(
-    qkv: Tensor,
-    tables: tuple[Tensor, Tensor],
-    histories: tuple[Tensor, Tensor],
-    heads: int,
-    kv_heads: int,
+    qkv: Tensor, tables: tuple[Tensor, Tensor], histories: tuple[Tensor, Tensor], heads: int, kv_heads: int
 ) -> Tensor:
     """What each query finds in its own history, (rows, ids, heads side by side).
 

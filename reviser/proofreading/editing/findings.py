@@ -11,9 +11,7 @@ from reviser.proofreading.suggestion import Suggestion
 _revisions = itertools.count(1)
 
 
-def touched(
-    findings: Iterable[Suggestion], slice: Callable[[int, int], str], start: int, end: int
-) -> list[Suggestion]:
+def touched(findings: Iterable[Suggestion], slice: Callable[[int, int], str], start: int, end: int) -> list[Suggestion]:
     """The findings that are marked at some place between two."""
     spans = ((one, one.shown(slice)) for one in findings)
     return [one for one, (first, last) in spans if first <= end and start <= last]

@@ -9,14 +9,7 @@ from typing import Literal, NamedTuple
 from reviser.core.errors import ReviserError
 from reviser.proofreading.project.ignoring import Place, ignore, list_for, read_ignored
 from reviser.proofreading.project.settings import Settings, files_of_settings, settings_for
-from reviser.proofreading.project.words import (
-    PROJECT_FILE,
-    Words,
-    add_word,
-    project_file,
-    project_folder,
-    user_file,
-)
+from reviser.proofreading.project.words import PROJECT_FILE, Words, add_word, project_file, project_folder, user_file
 from reviser.proofreading.suggestion import Suggestion
 
 Owner = Literal["project", "user"]

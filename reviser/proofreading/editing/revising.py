@@ -28,9 +28,7 @@ class Revised(NamedTuple):
 
 
 def revise(
-    draft: Draft,
-    proofread: Callable[[Draft], Proofread],
-    wanted: Callable[[Suggestion], bool] = lambda change: True,
+    draft: Draft, proofread: Callable[[Draft], Proofread], wanted: Callable[[Suggestion], bool] = lambda change: True
 ) -> Iterator[Revised]:
     """The wanted changes within a draft, from its start to its end; whoever leaves off leaves the rest unread."""
     given = replace(draft, text=whole_characters(draft.text))

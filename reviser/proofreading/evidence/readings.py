@@ -1,11 +1,11 @@
 """How a sentence reads with and without a change that the model proposes: a second opinion, from left to right.
 
-A proofreader's probability says how likely it is to make a change. The same model also continues texts, and so it can tell how
-likely the words from the change on are, after what stands before them, as they are and as they would be. A change after which
-the sentence reads worse is seldom right, however likely it was to be made.
+A proofreader's probability says how likely it is to make a change. The same model also continues texts, and so it
+can tell how likely the words from the change on are, after what stands before them, as they are and as they would
+be. A change after which the sentence reads worse is seldom right, however likely it was to be made.
 
-The sentence is read once as it is. Of each change only the new words are read, and a few behind them: what comes before is still
-in the model's cache, as the last change of a sentence is read first.
+The sentence is read once as it is. Of each change only the new words are read, and a few behind them: what comes
+before is still in the model's cache, as the last change of a sentence is read first.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class _Change(NamedTuple):
 
 
 class LeftToRight:
-    """Reads a sentence as a text that is continued, then what follows if changes are made, from the last place to the first."""
+    """Reads a sentence as a text that is continued, then what follows if changes are made, from the last place to
+    the first."""
 
     def __init__(self, rules: OvertypingRules, question: Question) -> None:
         (self._tokens, left, right), changed = question
@@ -97,10 +98,9 @@ class LeftToRight:
         self._ask([*tokens, *self._behind][:end], front)
 
 
-def readings(
-    policy: SessionPolicy, rules: OvertypingRules, questions: Sequence[Question]
-) -> list[list[float | None]]:
-    """By how much each sentence reads better with each change, in log-probability and within bounds; None where the model has no room for it."""
+def readings(policy: SessionPolicy, rules: OvertypingRules, questions: Sequence[Question]) -> list[list[float | None]]:
+    """By how much each sentence reads better with each change, in log-probability and within bounds; None where the
+    model has no room for it."""
     readers = [LeftToRight(rules, question) for question in questions]
     overtype(policy, readers)
     return [reader.found for reader in readers]

@@ -1,9 +1,10 @@
-"""How often a change of a certain probability is right: the model's probability of a change becomes a calibrated confidence.
+"""How often a change of a certain probability is right: the model's probability of a change becomes a calibrated
+confidence.
 
-A model's probability of a change is too low for some kinds and too high for others, and it depends on how many other mistakes
-are beside it. A calibration is a logistic regression on the logarithm of the probability's odds, with an offset for each kind and a
-few features of the change. It is fitted for one model (`python -m benchmarks calibration`), and says for which. Other models
-are not calibrated: the confidence is then the probability itself.
+A model's probability of a change is too low for some kinds and too high for others, and it depends on how many
+other mistakes are beside it. A calibration is a logistic regression on the logarithm of the probability's odds,
+with an offset for each kind and a few features of the change. It is fitted for one model (`python -m benchmarks
+calibration`), and says for which. Other models are not calibrated: the confidence is then the probability itself.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ _SUREST = 1e-9
 def features_of(old: str, new: str, others: float) -> tuple[float, ...]:
     """The features of a change, in the order of `FEATURES`.
 
-    `others` is the sum of the probabilities of the other changes in the sentence, those that were made before among them. The rest comes from the words: whether something is
-    only put in or only taken out, how like the old and the new words are, whether it is about capitals or commas alone, and
-    whether it is about several words.
+    `others` is the sum of the probabilities of the other changes in the sentence, those that were made before among
+    them. The rest comes from the words: whether something is only put in or only taken out, how like the old and
+    the new words are, whether it is about capitals or commas alone, and whether it is about several words.
     """
     gone, come = old.strip(), new.strip()
     longest = max(len(gone), len(come))
@@ -71,8 +72,8 @@ def _without_commas(text: str) -> str:
 class Search(NamedTuple):
     """What a reading looks for, as probabilities.
 
-    Changes of at least `least` are told, and the reading goes on as if those of at least `followed` were made. A sentence
-    without any place where something else has a probability of `rousing` is left alone.
+    Changes of at least `least` are told, and the reading goes on as if those of at least `followed` were made. A
+    sentence without any place where something else has a probability of `rousing` is left alone.
     """
 
     followed: float
@@ -86,10 +87,12 @@ THOROUGH: Final = Search(FOLLOWED, LEAST_CHANCE)
 
 @dataclass(frozen=True)
 class Calibration:
-    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the probability as it is.
+    """Coefficients, and the digest of the weights that they were fitted for. Those by default leave the probability
+    as it is.
 
-    `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most, other changes in
-    the sentence aside. It has the kinds that are not rare. `reading` is the weight of how much better a sentence reads with a change, from left to right.
+    `usual` is what the features of nine in ten changes of a kind add to the logarithm of the odds at the most,
+    other changes in the sentence aside. It has the kinds that are not rare. `reading` is the weight of how much
+    better a sentence reads with a change, from left to right.
     """
 
     model: str = ""
@@ -101,14 +104,7 @@ class Calibration:
     reading: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = (
-            self.intercept,
-            self.slope,
-            *self.kinds.values(),
-            *self.weights,
-            *self.usual.values(),
-            self.reading,
-        )
+        numbers = (self.intercept, self.slope, *self.kinds.values(), *self.weights, *self.usual.values(), self.reading)
         if len(self.weights) != len(FEATURES) or not all(map(math.isfinite, numbers)):
             raise ReviserError("a calibration has a finite coefficient for each feature")
         if self.slope <= 0:
@@ -134,9 +130,7 @@ class Calibration:
         """Whether the confidence says how often a change is right, whatever its kind."""
         return bool(self.kinds)
 
-    def confidence(
-        self, chance: float, kind: Kind, features: Sequence[float], reading: float = 0.0
-    ) -> float:
+    def confidence(self, chance: float, kind: Kind, features: Sequence[float], reading: float = 0.0) -> float:
         """The calibrated confidence of a change."""
         weighed = sum(a * b for a, b in zip(self.weights, features, strict=True))
         offset = self.intercept + self.kinds.get(kind, 0.0) + weighed + self.reading * reading
@@ -168,8 +162,8 @@ class Calibration:
         if self.is_raw:
             return Search(confidence, confidence)
         if self.reads:
-            # Other changes have a say in each, so the same ones are found whatever the dial says. Where none of them could be
-            # accepted, however well it reads and however many others there are, there is nothing to find.
+            # Other changes have a say in each, so the same ones are found whatever the dial says. Where none of them
+            # could be accepted, however well it reads and however many others there are, there is nothing to find.
             least = max(LEAST_CHANCE, min(LEAST_READ, confidence))
             most = max(self.weights[0], 0.0) * math.log1p(MOST_OTHERS)
             most += max(self.reading * BETTER, self.reading * WORSE)
@@ -180,9 +174,7 @@ class Calibration:
         best = max((self._best(kind) for kind in kinds), default=0.0)
         beside = max(0.0, self.weights[0] * math.log1p(MOST_OTHERS))
         least = max(LEAST_CHANCE, self._needed(confidence, best + beside))
-        known = [
-            self.kinds.get(kind, 0.0) + self.usual[kind] for kind in kinds if kind in self.usual
-        ]
+        known = [self.kinds.get(kind, 0.0) + self.usual[kind] for kind in kinds if kind in self.usual]
         rousing = self._needed(confidence, max(known)) if known else least
         return Search(max(FOLLOWED, least), least, max(least, rousing))
 

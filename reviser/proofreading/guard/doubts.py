@@ -18,9 +18,7 @@ _EXAMPLE = re.compile(r"\b(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
 _LAST = re.compile(r"\s*(?:and|or|etc)\b")
 # A comma before, and a few words since then, as in "spaces, tabs or newlines".
 _SERIES = re.compile(r",(?:\s+[^\s,;:]+){1,3}\s*\Z")
-_GRAMMAR = frozenset(
-    {Kind.AGREEMENT, Kind.NOUN_NUMBER, Kind.VERB_FORM, Kind.WORD_FORM, Kind.ARTICLE}
-)
+_GRAMMAR = frozenset({Kind.AGREEMENT, Kind.NOUN_NUMBER, Kind.VERB_FORM, Kind.WORD_FORM, Kind.ARTICLE})
 _NUMBERED = (frozenset(("this", "these")), frozenset(("that", "those")))
 # After these a verb has its plain form.
 _BEFORE_PLAIN = (
@@ -48,12 +46,7 @@ _BEFORE_PLAIN = (
 
 
 def is_doubtful(
-    kind: Kind,
-    old: str,
-    new: str,
-    paragraph: Paragraph,
-    start: int,
-    is_name: Callable[[str], bool] | None = None,
+    kind: Kind, old: str, new: str, paragraph: Paragraph, start: int, is_name: Callable[[str], bool] | None = None
 ) -> bool:
     """Whether a change of `old`, at `start` of a paragraph, is seldom right; `is_name` knows names from a list."""
     text, end = paragraph.text, start + len(old)
@@ -82,7 +75,8 @@ def _goes_on(old: str, new: str) -> bool:
 
 
 def _ends(old: str, new: str, behind: str) -> bool:
-    """Whether a paragraph gets a final mark: it may have been left out with what follows, as in a list or before code."""
+    """Whether a paragraph gets a final mark: it may have been left out with what follows, as in a list or before
+    code."""
     return not old.strip() and new.strip() in (".", "!", "?") and not behind.strip()
 
 
@@ -128,7 +122,8 @@ def _beside_code(kind: Kind, paragraph: Paragraph, start: int, end: int) -> bool
 
 
 def is_series_comma(old: str, new: str, text: str, start: int) -> bool:
-    """Whether a comma is put in or taken out in front of the last of several things, or behind "e.g.": both are right."""
+    """Whether a comma is put in or taken out in front of the last of several things, or behind "e.g.": both are
+    right."""
     end = start + len(old)
     if {old.strip(), new.strip()} != {"", ","}:
         return False
@@ -136,15 +131,9 @@ def is_series_comma(old: str, new: str, text: str, start: int) -> bool:
     return bool(_EXAMPLE.search(before) or (_LAST.match(behind) and _SERIES.search(before)))
 
 
-def _renames(
-    kind: Kind,
-    old: str,
-    new: str,
-    paragraph: Paragraph,
-    start: int,
-    is_name: Callable[[str], bool],
-) -> bool:
-    """Whether a word with a capital within a sentence becomes something that is no name in the list: "Flaskr", "Flask"."""
+def _renames(kind: Kind, old: str, new: str, paragraph: Paragraph, start: int, is_name: Callable[[str], bool]) -> bool:
+    """Whether a word with a capital within a sentence becomes something that is no name in the list: "Flaskr",
+    "Flask"."""
     if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER) or not old.istitle():
         return False
     if is_name(new) or any(start == first for first, _ in sentences(paragraph)):

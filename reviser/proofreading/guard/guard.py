@@ -19,9 +19,7 @@ from reviser.prose import Paragraph
 
 # Characters between words that agree with each other, at the most.
 _NEAR_VERB: Final = 24
-_IN_AGREEMENT: Final = frozenset(
-    ((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTICLE, Kind.NOUN_NUMBER))
-)
+_IN_AGREEMENT: Final = frozenset(((Kind.NOUN_NUMBER, Kind.AGREEMENT), (Kind.ARTICLE, Kind.NOUN_NUMBER)))
 
 
 class Guard:
@@ -37,7 +35,8 @@ class Guard:
         calibrated: bool | None = None,
         listed: Dictionary | None = None,
     ) -> None:
-        """`calibrated` says whether confidences tell how often a suggestion is right; by default as the calibration does."""
+        """`calibrated` says whether confidences tell how often a suggestion is right; by default as the calibration
+        does."""
         draft, prose = document.draft, document.paragraphs
         known = listed.knows if listed else None
         terms = terms_in(draft.text, prose, draft.format, known)
@@ -74,11 +73,7 @@ class Guard:
         """The suggestions that are sure enough if their sentence reads best with them."""
         best = self._calibration.best_reading
         judged = self.judged(sentence, [_with_reading(one, best) for one in found])
-        return {
-            one
-            for one, sure in zip(found, judged, strict=True)
-            if sure.confidence >= self.needed(sentence, one)
-        }
+        return {one for one, sure in zip(found, judged, strict=True) if sure.confidence >= self.needed(sentence, one)}
 
     def judged(self, sentence: Sentence, found: Sequence[Suggestion]) -> list[Suggestion]:
         """Suggestions with their calibrated confidence, which depends on the others in the same sentence."""
@@ -96,16 +91,13 @@ class Guard:
         self._accept(sentence, allowed)
 
     def admit(self, sentence: Sentence, found: Sequence[Suggestion]) -> None:
-        """Let the document take down what is suggested for a sentence, as sure as it says, and nothing speaks against."""
+        """Let the document take down what is suggested for a sentence, as sure as it says, and nothing speaks
+        against."""
         self._accept(sentence, self._allowed(self._vetoes, sentence.paragraph, found))
 
-    def _allowed(
-        self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]
-    ) -> list[Suggestion]:
+    def _allowed(self, vetoes: Vetoes, paragraph: Paragraph, found: Sequence[Suggestion]) -> list[Suggestion]:
         return [
-            one
-            for one in found
-            if vetoes.objection(one, paragraph) is None and self._document.is_open(paragraph, one)
+            one for one in found if vetoes.objection(one, paragraph) is None and self._document.is_open(paragraph, one)
         ]
 
     def _accept(self, sentence: Sentence, allowed: Sequence[Suggestion]) -> None:
@@ -130,14 +122,12 @@ def _with_reading(suggestion: Suggestion, reading: float | None) -> Suggestion:
 
 
 def _without_contradictions(
-    found: Sequence[Suggestion],
-    allowed: Sequence[Suggestion],
-    followed: frozenset[tuple[int, int]],
+    found: Sequence[Suggestion], allowed: Sequence[Suggestion], followed: frozenset[tuple[int, int]]
 ) -> list[Suggestion]:
     """What is allowed, without edits that are each right only if the other one is not made: the surer one stays.
 
-    "My colleagues describes" has two corrections. A verb that was read behind another noun does not stay either, if the noun is not
-    edited: `followed` are the places with whose edits the rest of the sentence was read.
+    "My colleagues describes" has two corrections. A verb that was read behind another noun does not stay either, if
+    the noun is not edited: `followed` are the places with whose edits the rest of the sentence was read.
     """
     left = list(allowed)
     for first, second in product(found, found):
@@ -146,12 +136,7 @@ def _without_contradictions(
         agree = _agree(first, second)
         if first in left and agree is False:
             left.remove(min(first, second, key=lambda one: one.confidence))
-        elif (
-            agree
-            and first not in left
-            and (first.start, first.end) in followed
-            and first.kind is Kind.NOUN_NUMBER
-        ):
+        elif agree and first not in left and (first.start, first.end) in followed and first.kind is Kind.NOUN_NUMBER:
             left.remove(second)
     return left
 

@@ -34,7 +34,8 @@ _NO_NOUN = (
 
 @dataclass(frozen=True)
 class Usage:
-    """How often a document has each spelling, and each word with a capital within a sentence; and the terms of its code."""
+    """How often a document has each spelling, and each word with a capital within a sentence; and the terms of its
+    code."""
 
     spellings: Counter[str] = field(default_factory=Counter)
     capitals: Counter[str] = field(default_factory=Counter)
@@ -55,13 +56,12 @@ class Usage:
         if kind not in (Kind.SPELLING, Kind.WORD_FORM, Kind.OTHER, Kind.JOINED_OR_SPLIT):
             return False
         word = old.casefold()
-        return self.spellings[word] >= OFTEN or not self.terms.isdisjoint(
-            (word, word.removesuffix("s"))
-        )
+        return self.spellings[word] >= OFTEN or not self.terms.isdisjoint((word, word.removesuffix("s")))
 
 
 def usage_in(paragraphs: Iterable[Paragraph], terms: frozenset[str] = frozenset()) -> Usage:
-    """What the paragraphs of a document say about its words. Headings and texts in capitals say nothing about capitals."""
+    """What the paragraphs of a document say about its words. Headings and texts in capitals say nothing about
+    capitals."""
     usage = Usage(terms=terms)
     for paragraph in paragraphs:
         usage.spellings.update(word.casefold() for word in _WORD.findall(paragraph.text))
@@ -111,9 +111,7 @@ def asks_for_one(text: str, start: int, end: int) -> bool:
     before = re.findall(r"[\w'’]+", text[max(start - _NEAR, 0) : start])
     following = _NEXT.match(text, end)
     word = following[1].casefold() if following else ""
-    if word in english.BEHIND_ONE or any(
-        one.casefold() in english.BEFORE_ONE for one in before[-2:]
-    ):
+    if word in english.BEHIND_ONE or any(one.casefold() in english.BEFORE_ONE for one in before[-2:]):
         return True
     return word.isalpha() and word not in _NO_NOUN and not word.endswith(("ly", "ed", "ing"))
 

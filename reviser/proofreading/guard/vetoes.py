@@ -52,8 +52,7 @@ _OBLIGING = frozenset(("has", "have", "had"))
 # A mark behind which something follows that is no part of the paragraph: an example, a list, a letter's text.
 _LEADS_ON = re.compile(r"[,:]")
 _INTRODUCES = re.compile(
-    r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z",
-    re.IGNORECASE,
+    r"\b(?:for example|for instance|such as|like this|like so|as follows|the following|e\.g\.)\s*\Z", re.IGNORECASE
 )
 # The end of a letter: "Best Regards,", "Yours faithfully", "Lots of Love, Anna", or in two lines "Best regards Maria".
 _CLOSING = re.compile(
@@ -63,9 +62,7 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 # Prefixes that hardly any misspelling starts with, before a word of four letters or more.
-_PREFIXED = re.compile(
-    r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE
-)
+_PREFIXED = re.compile(r"(?:auto|hyper|meta|micro|mini|multi|non|pseudo|semi|sub|super)([a-z]{4,})", re.IGNORECASE)
 _PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ("“", "”"), ("«", "»"))
 _PAIRED = re.compile(r"[\"()\[\]{}“”«»]")
 # Letters of a noun, at the least.
@@ -115,9 +112,7 @@ class Vetoes:
             reason = "it leaves a quotation or a bracket open"
         elif self._loses_word(suggestion, paragraph.text):
             reason = "it changes a word that stays"
-        elif self.usage.forbids(
-            suggestion.kind, suggestion.old, suggestion.new, paragraph.text, suggestion.start
-        ):
+        elif self.usage.forbids(suggestion.kind, suggestion.old, suggestion.new, paragraph.text, suggestion.start):
             reason = "the document has the word so elsewhere"
         else:
             return _matter_of_style(suggestion, paragraph)
@@ -130,19 +125,15 @@ class Vetoes:
         if self.usage.has_often(suggestion.kind, suggestion.old):
             return needed_if_meant(self.confidence, suggestion.old, suggestion.new)
         seldom_right = is_doubtful(
-            suggestion.kind,
-            suggestion.old,
-            suggestion.new,
-            paragraph,
-            suggestion.start,
-            self.is_name,
+            suggestion.kind, suggestion.old, suggestion.new, paragraph, suggestion.start, self.is_name
         )
         if self.calibrated:
             return raised(self.confidence) if seldom_right else self.confidence
         return needed(suggestion, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, suggestion: Suggestion) -> bool:
-        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline", "dicts". A prefix is not cut off either."""
+        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline",
+        "dicts". A prefix is not cut off either."""
         if self.known is None or suggestion.kind not in (Kind.SPELLING, Kind.JOINED_OR_SPLIT):
             return False
         old, new = suggestion.old.casefold(), suggestion.new.casefold()
@@ -205,7 +196,8 @@ def needed(suggestion: Suggestion, confidence: float, *, seldom_right: bool = Fa
 
 
 def raised(confidence: float, share: float = FAR) -> float:
-    """The confidence that a change needs which may be wrong with a share of the chance that others may be wrong with."""
+    """The confidence that a change needs which may be wrong with a share of the chance that others may be wrong
+    with."""
     return 1 - (1 - confidence) * share
 
 
@@ -250,10 +242,7 @@ def _matter_of_style(suggestion: Suggestion, paragraph: Paragraph) -> str | None
         (_in_name(suggestion, text), "it changes a name"),
         (leads_on or _ends_early(suggestion, text), "it ends what leads on"),
         (_capitalises(suggestion, text), "a label is no sentence"),
-        (
-            is_series_comma(suggestion.old, suggestion.new, text, suggestion.start),
-            "series have two styles",
-        ),
+        (is_series_comma(suggestion.old, suggestion.new, text, suggestion.start), "series have two styles"),
         (_between_code(suggestion, paragraph), "it writes between two pieces of code"),
         (_is_note(suggestion, paragraph), "a note needs no subject"),
         (_in_closing(suggestion, text), "the end of a letter is no sentence"),
@@ -262,7 +251,8 @@ def _matter_of_style(suggestion: Suggestion, paragraph: Paragraph) -> str | None
 
 
 def _lowers_line(suggestion: Suggestion, paragraph: Paragraph) -> bool:
-    """Whether the first word of a line loses its capital, where the line before had room for the word, so that no wrapping broke it."""
+    """Whether the first word of a line loses its capital, where the line before had room for the word, so that no
+    wrapping broke it."""
     if not lowers(suggestion.old, suggestion.new):
         return False
     number = paragraph.segment_at(suggestion.start)
@@ -276,9 +266,7 @@ def _leaves_open(suggestion: Suggestion, text: str) -> bool:
     """Whether more marks of a paragraph are without their counterparts than before: 'see "Home."' to 'see "Home.'."""
     if not _PAIRED.search(suggestion.old + suggestion.new):
         return False
-    return _open_marks(
-        text[: suggestion.start] + suggestion.new + text[suggestion.end :]
-    ) > _open_marks(text)
+    return _open_marks(text[: suggestion.start] + suggestion.new + text[suggestion.end :]) > _open_marks(text)
 
 
 def _open_marks(text: str) -> int:
@@ -351,9 +339,7 @@ def _between_code(suggestion: Suggestion, paragraph: Paragraph) -> bool:
         return False
     ends = [span.end for span in paragraph.protected]
     before = max((end for end in ends if end <= suggestion.start), default=None)
-    behind = next(
-        (span.start for span in paragraph.protected if span.start >= suggestion.end), None
-    )
+    behind = next((span.start for span in paragraph.protected if span.start >= suggestion.end), None)
     if before is None or behind is None:
         return False
     beside = paragraph.text[before : suggestion.start] + paragraph.text[suggestion.end : behind]
@@ -361,7 +347,8 @@ def _between_code(suggestion: Suggestion, paragraph: Paragraph) -> bool:
 
 
 def _is_note(suggestion: Suggestion, paragraph: Paragraph) -> bool:
-    """Whether the first word of a sentence gets another form, which is its subject, or has none, or is a label: "Returning", "Returns", "Changed: …"."""
+    """Whether the first word of a sentence gets another form, which is its subject, or has none, or is a label:
+    "Returning", "Returns", "Changed: …"."""
     if suggestion.kind not in (Kind.VERB_FORM, Kind.AGREEMENT, Kind.NOUN_NUMBER, Kind.WORD_FORM):
         return False
     if not any(start == suggestion.start for start, _ in sentences(paragraph)):
@@ -381,10 +368,7 @@ def _in_closing(suggestion: Suggestion, text: str) -> bool:
     """Whether the words that end a letter become others, or lose their capitals: "Best Regards,"."""
     if suggestion.kind is Kind.SPELLING:
         return False
-    return any(
-        found.start() <= suggestion.start and suggestion.end <= found.end()
-        for found in _CLOSING.finditer(text)
-    )
+    return any(found.start() <= suggestion.start and suggestion.end <= found.end() for found in _CLOSING.finditer(text))
 
 
 def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
@@ -408,9 +392,7 @@ def names_in(paragraphs: Iterable[Paragraph]) -> frozenset[str]:
                 if re.search(r"[\w,]\s\Z", paragraph.text[start : found.start()]):
                     within.add(word)
     return frozenset(
-        word
-        for word in within
-        if capitalised[word] > 1 and word.lower() not in small and word.lower() not in _COMMON
+        word for word in within if capitalised[word] > 1 and word.lower() not in small and word.lower() not in _COMMON
     )
 
 

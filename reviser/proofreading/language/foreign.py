@@ -1,9 +1,9 @@
 """Which passages of a paragraph are in another language than English.
 
-What speaks for a language is added up, word by word, as logarithms of how much likelier a word is in English than in the other
-language: by the pairs of its letters (`letters`), by the small words of both (`small_words`), and by the list of English words. Where
-that leaves a doubt, unknown words that are near to English ones count as misspelt. Mistakes are not counted: badly spelt English has
-the letters and endings of English.
+What speaks for a language is added up, word by word, as logarithms of how much likelier a word is in English than
+in the other language: by the pairs of its letters (`letters`), by the small words of both (`small_words`), and by
+the list of English words. Where that leaves a doubt, unknown words that are near to English ones count as misspelt.
+Mistakes are not counted: badly spelt English has the letters and endings of English.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _OF_REST: Final = 0.3
 _LEAST_WORDS: Final = 4
 # Sums that are further from nothing than this are beyond doubt.
 _DOUBT: Final = 12.0
-# What is at this distance from an English word speaks for neither side; what is nearer speaks for English, by so much a unit.
+# What is at this distance from an English word speaks for neither side; what is nearer speaks for English, by so much
+# a unit.
 _NEUTRAL: Final = 1.3
 _A_UNIT: Final = 5.0
 _MOST_FOR: Final = 2.5

@@ -1,4 +1,5 @@
-"""How much likelier the letters of a word are in English than in other languages, by the pairs that follow each other."""
+"""How much likelier the letters of a word are in English than in other languages, by the pairs that follow each
+other."""
 
 from __future__ import annotations
 
@@ -18,9 +19,7 @@ LETTERS: Final = "_abcdefghijklmnopqrstuvwxyz"
 
 _QUARTER: Final = 0.25
 # Letters that are more than a plain one with an accent.
-_PLAIN = str.maketrans(
-    {"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
-)
+_PLAIN = str.maketrans({"ß": "ss", "ł": "l", "ø": "o", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 _NUMBERS: Final = {letter: number for number, letter in enumerate(LETTERS)}
 
 
@@ -31,7 +30,8 @@ class LetterPairs(NamedTuple):
     leads: NDArray[np.float32]
 
     def leads_of(self, word: str) -> NDArray[np.float32] | None:
-        """How much likelier a word's letters are in English than in each other language; None if it has letters of another script."""
+        """How much likelier a word's letters are in English than in each other language; None if it has letters of
+        another script."""
         letters = f"_{folded(word)}_"
         if any(letter not in _NUMBERS for letter in letters):
             return None

@@ -54,15 +54,8 @@ AGREEMENT: Final = (
     ),
     Rule(
         "he do",
-        (
-            "<starts> he|she [do] -> does",
-            "!<asks>|do|does he|she|it [don't] -> doesn't",
-        ),
-        (
-            "He {don't|doesn't} know it.",
-            "She {do|does} it well.",
-            "It {don't|doesn't} work.",
-        ),
+        ("<starts> he|she [do] -> does", "!<asks>|do|does he|she|it [don't] -> doesn't"),
+        ("He {don't|doesn't} know it.", "She {do|does} it well.", "It {don't|doesn't} work."),
         (
             "What did he do?",
             "I insist that he do it.",
@@ -87,30 +80,14 @@ AGREEMENT: Final = (
             "It is late, but you {hasn't|haven't} eaten.",
             "This is what we {has|have} now.",
         ),
-        (
-            "One of you has it.",
-            "What I gave you has gone.",
-            "Type I has two parts.",
-            "Someone like you has a choice.",
-        ),
+        ("One of you has it.", "What I gave you has gone.", "Type I has two parts.", "Someone like you has a choice."),
         quoted=False,
     ),
     Rule(
         "they does",
-        (
-            "!and|or|of|than we|they [doesn't] -> don't",
-            "<opens> i|you [doesn't] -> don't",
-        ),
-        (
-            "They {doesn't|don't} like it.",
-            "I {doesn't|don't} know.",
-            "If you {doesn't|don't} mind, I stay.",
-        ),
-        (
-            "One of you doesn't know.",
-            "What hurts you doesn't matter.",
-            "They don't like it.",
-        ),
+        ("!and|or|of|than we|they [doesn't] -> don't", "<opens> i|you [doesn't] -> don't"),
+        ("They {doesn't|don't} like it.", "I {doesn't|don't} know.", "If you {doesn't|don't} mind, I stay."),
+        ("One of you doesn't know.", "What hurts you doesn't matter.", "They don't like it."),
         quoted=False,
     ),
     Rule(
@@ -142,11 +119,7 @@ AGREEMENT: Final = (
             "<starts> it [are] -> is",
             "!and|or|nor|than|like|as he|she [aren't] -> isn't",
         ),
-        (
-            "He {are|is} my brother.",
-            "I know that she {are|is} ill.",
-            "It {are|is} a long way.",
-        ),
+        ("He {are|is} my brother.", "I know that she {are|is} ill.", "It {are|is} a long way."),
         (
             "Anna and she are sisters.",
             "Parts of it are lost.",
@@ -157,21 +130,9 @@ AGREEMENT: Final = (
     ),
     Rule(
         "they is",
-        (
-            "<opens> we|they|you [is] !a|an|the|used|not -> are",
-            "<opens> we|they|you [isn't] -> aren't",
-        ),
-        (
-            "They {is|are} happy.",
-            "I came because they {is|are} here.",
-            "If you {is|are} late, call me.",
-        ),
-        (
-            "Singular they is old.",
-            "What I told you is true.",
-            "The word for them is they.",
-            "One of you is right.",
-        ),
+        ("<opens> we|they|you [is] !a|an|the|used|not -> are", "<opens> we|they|you [isn't] -> aren't"),
+        ("They {is|are} happy.", "I came because they {is|are} here.", "If you {is|are} late, call me."),
+        ("Singular they is old.", "What I told you is true.", "The word for them is they.", "One of you is right."),
         quoted=False,
     ),
     Rule(
@@ -202,31 +163,15 @@ AGREEMENT: Final = (
     ),
     Rule(
         "they goes",
-        (
-            "<starts>|, we|they|i|you [<verb-s-to-base>] -> $1",
-            "he|she and i [<verb-s-to-base>] -> $1",
-        ),
-        (
-            "They {goes|go} there every year.",
-            "I {likes|like} it.",
-            "She and I {works|work} here.",
-        ),
-        (
-            "What interests you works for us.",
-            "Type I needs two parts.",
-            "She goes with them.",
-        ),
+        ("<starts>|, we|they|i|you [<verb-s-to-base>] -> $1", "he|she and i [<verb-s-to-base>] -> $1"),
+        ("They {goes|go} there every year.", "I {likes|like} it.", "She and I {works|work} here."),
+        ("What interests you works for us.", "Type I needs two parts.", "She goes with them."),
         quoted=False,
     ),
     Rule(
         "me and him",
-        (
-            "^|because|but [me and <subject-of-him>] <base>|<s-to-base>|<past-to-base>|are|is|was|were -> $3 and I",
-        ),
-        (
-            "{Me and him|He and I} went to the shop.",
-            "It was late because {me and her|she and I} were talking.",
-        ),
+        ("^|because|but [me and <subject-of-him>] <base>|<s-to-base>|<past-to-base>|are|is|was|were -> $3 and I",),
+        ("{Me and him|He and I} went to the shop.", "It was late because {me and her|she and I} were talking."),
         (
             "They saw me and him.",
             "Between me and him was a wall.",
@@ -240,15 +185,8 @@ AGREEMENT: Final = (
         (
             "^|because|but|that|when|yesterday|today|week|month|year|weekend|night|<weekday>|, [me and my <close>] <past-to-base>|visited|stayed|decided|wanted|moved|travelled|traveled|are|is|was|were|has|have|had|will|would|can|could -> my $4 and I",
         ),
-        (
-            "{Me and my wife|My wife and I} were late.",
-            "Yesterday {me and my brother|my brother and I} went there.",
-        ),
-        (
-            "They invited me and my wife.",
-            "It was, to me and my wife, a joy.",
-            "My wife and I were late.",
-        ),
+        ("{Me and my wife|My wife and I} were late.", "Yesterday {me and my brother|my brother and I} went there."),
+        ("They invited me and my wife.", "It was, to me and my wife, a joy.", "My wife and I were late."),
         quoted=False,
     ),
     Rule(
@@ -262,11 +200,7 @@ AGREEMENT: Final = (
             "One of them {are|is} broken.",
             "Each of the students {have|has} a book.",
         ),
-        (
-            "The lines between each of them are long.",
-            "Each of them has a name.",
-            "Some of them are broken.",
-        ),
+        ("The lines between each of them are long.", "Each of them has a name.", "Some of them are broken."),
     ),
     Rule(
         "everyone are",
@@ -288,13 +222,8 @@ AGREEMENT: Final = (
     ),
     Rule(
         "people is",
-        (
-            "!of|for|with|to|by|in|about|from|among|on|what many|most|some|these|those people [<is-to-was>] -> $1",
-        ),
-        (
-            "Most people {is|are} kind.",
-            "I think these people {has|have} a problem.",
-        ),
+        ("!of|for|with|to|by|in|about|from|among|on|what many|most|some|these|those people [<is-to-was>] -> $1",),
+        ("Most people {is|are} kind.", "I think these people {has|have} a problem."),
         (
             "The number of young people is growing.",
             "A people is more than a crowd.",
@@ -332,17 +261,9 @@ AGREEMENT: Final = (
     ),
     Rule(
         "this are my books",
-        (
-            "^ [this] are -> these",
-            "^ [that] are my|your|his|her|our|their|the|some -> those",
-        ),
+        ("^ [this] are -> these", "^ [that] are my|your|his|her|our|their|the|some -> those"),
         ("{This|These} are my books.", "{That|Those} are the keys."),
-        (
-            "People like this are rare.",
-            "Is this, are these, yours?",
-            "This is mine.",
-            "That is the one.",
-        ),
+        ("People like this are rare.", "Is this, are these, yours?", "This is mine.", "That is the one."),
         quoted=False,
     ),
     Rule(
@@ -373,13 +294,8 @@ AGREEMENT: Final = (
     ),
     Rule(
         "the server don't",
-        (
-            "^|but|because|when|if|that the|my|our|your|this <single-subject> [<aren't-to-isn't>] -> $1",
-        ),
-        (
-            "The server {don't|doesn't} respond.",
-            "It is late because my computer {haven’t|hasn’t} started.",
-        ),
+        ("^|but|because|when|if|that the|my|our|your|this <single-subject> [<aren't-to-isn't>] -> $1",),
+        ("The server {don't|doesn't} respond.", "It is late because my computer {haven’t|hasn’t} started."),
         (
             "Both the phone and the computer don't work.",
             "Why don't the user and the server agree?",
@@ -395,10 +311,7 @@ AGREEMENT: Final = (
             "^ the|these|those|my|our|your|his|her|their <plural-subject> in|of|on|for|from the|this|that|my|our|your|his|her <object> [<is-to-was>] !not -> $1",
             "^ the|these|those|my|our|your|his|her|their <plural-subject> in|of|on|for|from the|this|that|my|our|your|his|her <object> [<isn't-to-aren't>] -> $1",
         ),
-        (
-            "The numbers in the table {is|are} wrong.",
-            "The results of the test {doesn't|don't} match.",
-        ),
+        ("The numbers in the table {is|are} wrong.", "The results of the test {doesn't|don't} match."),
         (
             "One of the results of the test is wrong.",
             "The result of the tests is here.",
@@ -413,10 +326,7 @@ AGREEMENT: Final = (
         (
             "^|,|but|because the|its|their|our|your price|cost|size|length|name|quality|color|colour|weight|speed|value|height|title|purpose|aim|owner of the|these|those|my|our|your|all <counted-plural>|<plural-subject> [<are-to-is>] !not -> $1",
         ),
-        (
-            "The price of the tickets {have|has} increased.",
-            "It is slow, because the size of the files {are|is} large.",
-        ),
+        ("The price of the tickets {have|has} increased.", "It is slow, because the size of the files {are|is} large."),
         (
             "The price and the size of the files are known.",
             "The prices of the tickets have increased.",
@@ -473,11 +383,7 @@ AGREEMENT: Final = (
             "^ news [are] good|bad|very|not|always -> is",
         ),
         ("The news {are|is} very bad.", "The latest news {were|was} good."),
-        (
-            "Those who read the news are few.",
-            "The news channels are new.",
-            "The news is bad.",
-        ),
+        ("Those who read the news are few.", "The news channels are new.", "The news is bad."),
     ),
     Rule(
         "the people is happy",
@@ -485,10 +391,6 @@ AGREEMENT: Final = (
             "^ the? people [<is-to-was>] very|so|too|happy|angry|poor|rich|tired|afraid|scared|going|coming|here|there -> are",
         ),
         ("The people {is|are} angry about it.", "People {is|are} so tired of it."),
-        (
-            "The people is the source of power.",
-            "People is a magazine.",
-            "The number of people is so high.",
-        ),
+        ("The people is the source of power.", "People is a magazine.", "The number of people is so high."),
     ),
 )

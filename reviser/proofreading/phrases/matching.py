@@ -1,4 +1,5 @@
-"""Finds what rules correct in a text: words are looked up by what rules start with, and the rest is compared word by word."""
+"""Finds what rules correct in a text: words are looked up by what rules start with, and the rest is compared word
+by word."""
 
 from __future__ import annotations
 
@@ -89,9 +90,7 @@ class Matcher:
         """Words and marks without which no rule matches."""
         return frozenset(self._patterns)
 
-    def find(
-        self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()
-    ) -> list[Found]:
+    def find(self, text: str, protected: Sequence[Span] = (), quoted: Sequence[Span] = ()) -> list[Found]:
         """What rules correct in a sentence, in order, none over another; `quoted` parts are speech."""
         found = self._once(text, protected, quoted)
         if not found:
@@ -168,9 +167,7 @@ def _has(words: Sequence[Word], some: frozenset[str]) -> bool:
     return bool(some) and any(word.key in some for word in words)
 
 
-def _correction(
-    pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int
-) -> Found | None:
+def _correction(pattern: Pattern, text: str, words: Sequence[Word], first: int, last: int) -> Found | None:
     """What a pattern puts in the place of words; None where that cannot be done."""
     elements = pattern.elements[pattern.first : pattern.last]
     put = []

@@ -49,11 +49,7 @@ NOUNS: Final = (
             "How {many|much} money do you need?",
             "There {is many|is much} information.",
         ),
-        (
-            "There are too many money managers.",
-            "How many information systems are there?",
-            "We have much homework.",
-        ),
+        ("There are too many money managers.", "How many information systems are there?", "We have much homework."),
     ),
     Rule(
         "much people",
@@ -61,11 +57,7 @@ NOUNS: Final = (
             "how [much] apples|oranges|bananas|eggs|potatoes|tickets|files|lines|books|pages do|did i|you|we|they -> many",
             "too|so|there|are|were|have|has|with [much] people|students|things|problems|friends|books|countries|cars|children|mistakes -> many",
         ),
-        (
-            "There are too {much|many} people.",
-            "We have {much|many} problems.",
-            "How {much|many} apples do you want?",
-        ),
+        ("There are too {much|many} people.", "We have {much|many} problems.", "How {much|many} apples do you want?"),
         (
             "How much people like it!",
             "It shows how much things have changed.",
@@ -82,12 +74,7 @@ NOUNS: Final = (
             "!a|an|the|every|each|this|my|his|her [<wrong-plural>] -> $1",
         ),
         ("She has two {childs|children}.", "Many {sheeps|sheep} are out."),
-        (
-            "The child's toy is red.",
-            "It is a childs play.",
-            "His wife's car is new.",
-            "A thief's hand was there.",
-        ),
+        ("The child's toy is red.", "It is a childs play.", "His wife's car is new.", "A thief's hand was there."),
     ),
     Rule(
         "two womans",
@@ -100,17 +87,8 @@ NOUNS: Final = (
             "<number>|#|most [peoples] <end>|in|at|on -> people",
             "their|our [lifes] -> lives",
         ),
-        (
-            "I saw two {womans|women}.",
-            "Most {peoples|people} think so.",
-            "It changed their {lifes|lives}.",
-        ),
-        (
-            "She mans the desk.",
-            "The peoples of the north met.",
-            "He foots the bill.",
-            "Many peoples have kings.",
-        ),
+        ("I saw two {womans|women}.", "Most {peoples|people} think so.", "It changed their {lifes|lives}."),
+        ("She mans the desk.", "The peoples of the north met.", "He foots the bill.", "Many peoples have kings."),
     ),
     Rule(
         "many book",
@@ -169,12 +147,7 @@ NOUNS: Final = (
             "I met a {women|woman} who knew him.",
             "Each {students|student} has one.",
         ),
-        (
-            "Every two days he comes.",
-            "It is a games room.",
-            "A women's club met.",
-            "It is a long way.",
-        ),
+        ("Every two days he comes.", "It is a games room.", "A women's club met.", "It is a long way."),
     ),
     Rule(
         "two years old",
@@ -192,11 +165,7 @@ NOUNS: Final = (
             "She {has|is} ten years old and lives here.",
             "She {has 20 years|is 20 years old} and lives in Madrid.",
         ),
-        (
-            "I am 20 years old.",
-            "He has two years old cheese must wait.",
-            "They have ten years left.",
-        ),
+        ("I am 20 years old.", "He has two years old cheese must wait.", "They have ten years left."),
     ),
     Rule(
         "less accidents",
@@ -206,12 +175,7 @@ NOUNS: Final = (
             "He has {less|fewer} friends than me.",
             "It takes {less|fewer} steps.",
         ),
-        (
-            "It is less work.",
-            "They are more or less friends.",
-            "It costs less.",
-            "A less things-driven life is good.",
-        ),
+        ("It is less work.", "They are more or less friends.", "It costs less.", "A less things-driven life is good."),
         confidence=0.9,
     ),
     Rule(
@@ -219,24 +183,13 @@ NOUNS: Final = (
         (
             "time|timeout|delay|duration|interval|age|period|latency|length in [<measure>] <end>|of|between|for|after|before|until -> $1",
         ),
-        (
-            "You can give the timeout in {second|seconds}.",
-            "It is the time in {minute|minutes} between two runs.",
-        ),
-        (
-            "This is the first time in second grade.",
-            "It is a time in seconds.",
-            "He came in second.",
-        ),
+        ("You can give the timeout in {second|seconds}.", "It is the time in {minute|minutes} between two runs."),
+        ("This is the first time in second grade.", "It is a time in seconds.", "He came in second."),
     ),
     Rule(
         "how long time",
         ("how [long time] does|do|did|will|has|have|would|should -> long",),
         ("How {long time|long} does it take?", "How {long time|long} have you been here?"),
-        (
-            "How long does it take?",
-            "How long time travel takes is known.",
-            "It was a long time.",
-        ),
+        ("How long does it take?", "How long time travel takes is known.", "It was a long time."),
     ),
 )

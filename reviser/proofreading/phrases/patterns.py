@@ -36,15 +36,8 @@ PATTERNS: Final = (
             "discuss|discussed|discusses|discussing [about] <determiner>|it|them|how|what|why|whether|which -> ",
             "mention|mentioned|mentions [about] <determiner>|it|them|how|what -> ",
         ),
-        (
-            "We discussed{ about|} the problem.",
-            "Let us discuss{ about|} it.",
-        ),
-        (
-            "We talked about the problem.",
-            "They discussed about twenty plans.",
-            "A mention about it was made.",
-        ),
+        ("We discussed{ about|} the problem.", "Let us discuss{ about|} it."),
+        ("We talked about the problem.", "They discussed about twenty plans.", "A mention about it was made."),
         unless="a|no|any",
     ),
     Rule(
@@ -84,11 +77,7 @@ PATTERNS: Final = (
             "married [with] my|his|her|their boyfriend|girlfriend|husband|wife|brother|sister|friend|cousin -> to",
         ),
         ("She is married {with|to} a doctor.", "I want to get married {with|to} him."),
-        (
-            "He is married with two children.",
-            "They are married with a son.",
-            "She married with joy.",
-        ),
+        ("He is married with two children.", "They are married with a son.", "She married with joy."),
     ),
     Rule(
         "since two years",
@@ -99,11 +88,7 @@ PATTERNS: Final = (
             "[since] half an|a hour|year|day -> for",
         ),
         ("I live here {since|for} two years.", "He waited {since|for} a long time."),
-        (
-            "It began since two years ago.",
-            "Since many people came, we left.",
-            "I live here since May.",
-        ),
+        ("It began since two years ago.", "Since many people came, we left.", "I live here since May."),
     ),
     Rule(
         "depend of",
@@ -138,23 +123,13 @@ PATTERNS: Final = (
         "according with",
         ("^ according [with|of|at] the|my|this|a|our|his|her -> to",),
         ("According {with|to} the law, it is right.", "According {of|to} my teacher, it is late."),
-        (
-            "It is a plan according with the law.",
-            "According to the law, it is right.",
-            "According as he comes, we go.",
-        ),
+        ("It is a plan according with the law.", "According to the law, it is right.", "According as he comes, we go."),
     ),
     Rule(
         "interested about",
-        (
-            "interested [about|on] <determiner>|it|you|them|learning|working|music !whole|contrary -> in",
-        ),
+        ("interested [about|on] <determiner>|it|you|them|learning|working|music !whole|contrary -> in",),
         ("I am interested {about|in} your work.", "She is interested {on|in} it."),
-        (
-            "I am interested in it.",
-            "They are interested on Mondays.",
-            "How interested, about the house, is he?",
-        ),
+        ("I am interested in it.", "They are interested on Mondays.", "How interested, about the house, is he?"),
     ),
     Rule(
         "good in playing",
@@ -168,11 +143,7 @@ PATTERNS: Final = (
         "despite of",
         ("!in despite [of] -> ", "resemble|resembles|resembled [to|with] -> "),
         ("Despite{ of|} the rain, we went.", "He resembles{ to|} his father."),
-        (
-            "In despite of all, he went.",
-            "In spite of the rain, we went.",
-            "Despite the rain, we went.",
-        ),
+        ("In despite of all, he went.", "In spite of the rain, we went.", "Despite the rain, we went."),
     ),
     Rule(
         "make a photo",
@@ -191,9 +162,7 @@ PATTERNS: Final = (
     ),
     Rule(
         "make homework",
-        (
-            "[<do-of-make>] my|your|his|her|their|our homework <end>|and|in|at|every|with|after|before -> $1",
-        ),
+        ("[<do-of-make>] my|your|his|her|their|our homework <end>|and|in|at|every|with|after|before -> $1",),
         ("I {make|do} my homework every day.", "She {made|did} her homework."),
         ("I do my homework.", "It made my homework easier.", "They make the homework hard."),
     ),
@@ -214,32 +183,19 @@ PATTERNS: Final = (
             "arrive|arrives|arrived|arriving [to] the|our|my|his|her airport|station|hotel|school|office|party|house|beach|restaurant -> at",
         ),
         ("We arrived {to|at} the airport.", "When I arrive {to|at} my house, I rest."),
-        (
-            "We arrived to the sound of bells.",
-            "We arrived at the airport.",
-            "He went to the station.",
-        ),
+        ("We arrived to the sound of bells.", "We arrived at the airport.", "He went to the station."),
     ),
     Rule(
         "wait me",
-        (
-            "wait|waiting|waited|waits [me|him|us|them] -> for $1",
-            "wait|waiting|waited [the] bus|train -> for the",
-        ),
+        ("wait|waiting|waited|waits [me|him|us|them] -> for $1", "wait|waiting|waited [the] bus|train -> for the"),
         ("Please wait {me|for me} there.", "I was waiting {the|for the} bus."),
         ("Wait for me.", "They waited the whole day.", "Wait, them too."),
     ),
     Rule(
         "in last week",
-        (
-            "^ [in|on|at last|next week|month|year|weekend|night] <end>|i|we|he|she|they|my|the -> $2 $3",
-        ),
+        ("^ [in|on|at last|next week|month|year|weekend|night] <end>|i|we|he|she|they|my|the -> $2 $3",),
         ("{In last week|Last week} I saw him.", "{In next year|Next year} we move."),
-        (
-            "In last week's paper it stood.",
-            "In the last week of May it rained.",
-            "He moved in last week.",
-        ),
+        ("In last week's paper it stood.", "In the last week of May it rained.", "He moved in last week."),
     ),
     Rule(
         "in Monday",
@@ -249,17 +205,8 @@ PATTERNS: Final = (
             "[in|at] <weekday> <end>|morning|afternoon|evening|night|i|we|and -> on",
             "[on] <month> . -> in",
         ),
-        (
-            "We meet {in|on} Monday.",
-            "He came {in|on} Friday evening.",
-            "The train leaves {in the 8|at 8} o'clock.",
-        ),
-        (
-            "We meet on Monday.",
-            "She is in Sunday school.",
-            "It was on June 5.",
-            "In January it snows.",
-        ),
+        ("We meet {in|on} Monday.", "He came {in|on} Friday evening.", "The train leaves {in the 8|at 8} o'clock."),
+        ("We meet on Monday.", "She is in Sunday school.", "It was on June 5.", "In January it snows."),
     ),
     Rule(
         "in nowadays",
@@ -296,11 +243,7 @@ PATTERNS: Final = (
             "responsible [of] the|my|his|her|our|their|this|it -> for",
         ),
         ("It is different {of|from} the other.", "I am afraid {from|of} dogs."),
-        (
-            "It is different from the other.",
-            "He tried something different of his own.",
-            "I am afraid of dogs.",
-        ),
+        ("It is different from the other.", "He tried something different of his own.", "I am afraid of dogs."),
     ),
     Rule(
         "came for to",
@@ -331,15 +274,8 @@ PATTERNS: Final = (
             "^ the|a|many|some|most|all <humans> [which] -> who",
             "^ people [which] -> who",
         ),
-        (
-            "This is the man {which|who} I saw.",
-            "People {which|who} like it are rare.",
-        ),
-        (
-            "He wrote to a friend which words he liked.",
-            "This is the man who came.",
-            "People, which is odd, like it.",
-        ),
+        ("This is the man {which|who} I saw.", "People {which|who} like it are rare."),
+        ("He wrote to a friend which words he liked.", "This is the man who came.", "People, which is odd, like it."),
     ),
     Rule(
         "I want that you come",
@@ -376,10 +312,7 @@ PATTERNS: Final = (
             "suggest|suggested|suggests [us to] <suggested> -> that we",
             "suggest|suggested|suggests [them to] <suggested> -> that they",
         ),
-        (
-            "I suggested {him to|that he} restart it.",
-            "She suggests {me to|that I} wait.",
-        ),
+        ("I suggested {him to|that he} restart it.", "She suggests {me to|that I} wait."),
         (
             "I suggested him to the others.",
             "I suggested them to beginners.",
@@ -394,15 +327,8 @@ PATTERNS: Final = (
             "more|less|fewer <any> [that] me|him|her|us|them|others <full-end> -> than",
             "<comparative> [that] me|him|her|us|them <full-end> -> than",
         ),
-        (
-            "He has more experience {that|than} me.",
-            "She is older {that|than} him.",
-        ),
-        (
-            "He is older than me.",
-            "It is more likely that they left.",
-            "There is more to that.",
-        ),
+        ("He has more experience {that|than} me.", "She is older {that|than} him."),
+        ("He is older than me.", "It is more likely that they left.", "There is more to that."),
         unless="so|such",
     ),
     Rule(
@@ -429,15 +355,8 @@ PATTERNS: Final = (
             "he|she prefers <any> [than] <any> <end> -> to",
             "prefer|prefers|preferred <ing> [than] <ing> -> to",
         ),
-        (
-            "I prefer coffee {than|to} tea.",
-            "They prefer walking {than|to} driving.",
-        ),
-        (
-            "I prefer it more than tea.",
-            "She prefers to walk rather than drive.",
-            "I prefer walking to driving.",
-        ),
+        ("I prefer coffee {than|to} tea.", "They prefer walking {than|to} driving."),
+        ("I prefer it more than tea.", "She prefers to walk rather than drive.", "I prefer walking to driving."),
         unless="more|rather",
     ),
     Rule(
@@ -452,11 +371,7 @@ PATTERNS: Final = (
             "She sings so {good|well}!",
             "He plays {very good the guitar|the guitar very well}.",
         ),
-        (
-            "You speak very good English.",
-            "She sings so good a song.",
-            "They cook very good food.",
-        ),
+        ("You speak very good English.", "She sings so good a song.", "They cook very good food."),
         quoted=False,
     ),
     Rule(
@@ -466,10 +381,7 @@ PATTERNS: Final = (
             "was|were <done> [before a <span>] <full-end> -> a $3 ago",
             "i|we|he|she|they bought|sent|got|received|moved|started|met|ordered|installed|changed|arrived it|him|her|them|you|here|there|this? [before <number>|#|several|some|many <span>] <full-end> -> $2 $3 ago",
         ),
-        (
-            "It was released {before two weeks|two weeks ago}.",
-            "I bought it {before 3 days|3 days ago}.",
-        ),
+        ("It was released {before two weeks|two weeks ago}.", "I bought it {before 3 days|3 days ago}."),
         (
             "It was released two weeks before.",
             "It must be finished before two weeks have passed.",
@@ -507,10 +419,7 @@ PATTERNS: Final = (
             "founded|born|established|built|published|released|opened|created|died|invented|launched|retired [on] ## <end>|and|in|by|when|but|as -> in",
             "^ [on] ## ,|i|we|he|she|they|it -> in",
         ),
-        (
-            "The company was founded {on|in} 1998.",
-            "{On|In} 2010, we moved.",
-        ),
+        ("The company was founded {on|in} 1998.", "{On|In} 2010, we moved."),
         (
             "It is based on 2010 data.",
             "It was born on 5 May 1998.",
@@ -524,15 +433,8 @@ PATTERNS: Final = (
             "is|was|it's|that's|had|have|has [so a] <adjective>|lovely|kind <any> -> such a",
             "is|was|it's|that's|had|have|has [so an] <adjective>|old|ugly|easy|interesting|amazing|awful <any> -> such an",
         ),
-        (
-            "It was {so a|such a} nice day that we went out.",
-            "It's {so an|such an} interesting book.",
-        ),
-        (
-            "It was such a nice day.",
-            "It was so nice a day.",
-            "He did so a second time.",
-        ),
+        ("It was {so a|such a} nice day that we went out.", "It's {so an|such an} interesting book."),
+        ("It was such a nice day.", "It was so nice a day.", "He did so a second time."),
     ),
     Rule(
         "nobody doesn't know",
@@ -552,12 +454,7 @@ PATTERNS: Final = (
             "There isn't {nobody|anybody} here.",
             "I haven't {never|ever} seen it.",
         ),
-        (
-            "“I don't have no money,” he said.",
-            "Nobody knows it.",
-            "I don't have one.",
-            "I don't see no as an answer.",
-        ),
+        ("“I don't have no money,” he said.", "Nobody knows it.", "I don't have one.", "I don't see no as an answer."),
         quoted=False,
         confidence=0.9,
     ),
@@ -607,10 +504,7 @@ PATTERNS: Final = (
             "protect|protecting|preserve|preserving|destroy|destroys|destroying|damage|damages|harm|love|save|respect [the] nature <full-end> -> ",
             "have|has|having|take|takes|took [a] breakfast at|every|before|after|in -> ",
         ),
-        (
-            "We must protect{ the|} nature.",
-            "I have{ a|} breakfast at seven.",
-        ),
+        ("We must protect{ the|} nature.", "I have{ a|} breakfast at seven."),
         (
             "It is in the nature of things.",
             "They love the nature reserve.",
@@ -645,15 +539,8 @@ PATTERNS: Final = (
     Rule(
         "let's meet us",
         ("let's meet [us] at|in|on|tomorrow|next|again|<full-end> -> ",),
-        (
-            "Let's meet{ us|} at the station.",
-            "Let's meet{ us|} tomorrow.",
-        ),
-        (
-            "Let's meet at the station.",
-            "They will meet us.",
-            "He met us at the station.",
-        ),
+        ("Let's meet{ us|} at the station.", "Let's meet{ us|} tomorrow."),
+        ("Let's meet at the station.", "They will meet us.", "He met us at the station."),
     ),
     Rule(
         "don't know nothing",
@@ -661,11 +548,7 @@ PATTERNS: Final = (
             "don't|doesn't|didn't|can't|couldn't know|have|say|understand|see|want|need|hear|remember|eat|find [nothing] <full-end>|about|to|for|in|at|on|from|yet -> anything",
         ),
         ("I don't know {nothing|anything} about it.", "She didn't say {nothing|anything}."),
-        (
-            "I know nothing about it.",
-            "“I don't know nothing,” he said.",
-            "I don't know; nothing is clear.",
-        ),
+        ("I know nothing about it.", "“I don't know nothing,” he said.", "I don't know; nothing is clear."),
         quoted=False,
     ),
 )

@@ -61,25 +61,13 @@ QUESTIONS: Final = (
             "Please explain how {does this function work|this function works}.",
             "I want to know how much {costs it|it costs}.",
         ),
-        (
-            "What time is it?",
-            "I know what time it is.",
-            "You know what? Is it late?",
-            "Tell me, where is it?",
-        ),
+        ("What time is it?", "I know what time it is.", "You know what? Is it late?", "Tell me, where is it?"),
         quoted=False,
     ),
     Rule(
         "what means this word?",
-        (
-            "^ what [means this|that|it] ? -> does $2 mean",
-            "^ what [means this|that|the <any>] ? -> does $2 $3 mean",
-        ),
+        ("^ what [means this|that|it] ? -> does $2 mean", "^ what [means this|that|the <any>] ? -> does $2 $3 mean"),
         ("What {means this word|does this word mean}?", "What {means that|does that mean}?"),
-        (
-            "What means of escape is there?",
-            "What does this word mean?",
-            "What means this man has!",
-        ),
+        ("What means of escape is there?", "What does this word mean?", "What means this man has!"),
     ),
 )

@@ -1,16 +1,18 @@
 """The notation of rules, and how they are made ready to be matched.
 
-A way of a rule is written as words and what they become: "could|should [of] been|gone -> have". The part in brackets is replaced, the
-rest must stand beside it. Elements, with spaces between:
+A way of a rule is written as words and what they become: "could|should [of] been|gone -> have". The part in
+brackets is replaced, the rest must stand beside it. Elements, with spaces between:
 
 - `a|b`: one of these words; `<name>`: a word of a table; `<name>|b`: both;
 - `<name>` of a table that maps words: a word of it, which `$` may put there changed;
 - `=`: the same word as the one before;
-- `^` and `$`: the start and the end of a sentence; `,` and other marks: themselves; `#`: a number of up to three digits; `##`: a year; `@`: a word with a capital;
+- `^` and `$`: the start and the end of a sentence; `,` and other marks: themselves; `#`: a number of up to three
+digits; `##`: a year; `@`: a word with a capital;
 - `!a|b` at the start or the end: what stands there is none of these;
 - a final `?`: the element may be missing.
 
-Behind the arrow, `$1` is the first word in brackets, changed if its table maps words. Nothing behind the arrow takes the words out.
+Behind the arrow, `$1` is the first word in brackets, changed if its table maps words. Nothing behind the arrow
+takes the words out.
 """
 
 from __future__ import annotations
@@ -90,7 +92,8 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What a word may be: one of `words`, which may be mapped; or what `test` is true for; or the word at the place `same`.
+    """What a word may be: one of `words`, which may be mapped; or what `test` is true for; or the word at the place
+    `same`.
 
     `number` counts the elements in brackets."""
 
@@ -106,9 +109,7 @@ def patterns_of(rule: Rule, tables: Mapping[str, Table]) -> list[Pattern]:
 
 
 def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern]:
-    unless, unless_with, only_with = (
-        _listed(one, tables) for one in (rule.unless, rule.unless_with, rule.only_with)
-    )
+    unless, unless_with, only_with = (_listed(one, tables) for one in (rule.unless, rule.unless_with, rule.only_with))
     shown, _, put = (part.strip() for part in way.partition("->"))
     start, _, rest = shown.partition("[")
     inside, _, end = rest.partition("]")
@@ -131,24 +132,10 @@ def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern
         ]
         first = sum(part == 0 for part, _, _ in chosen)
         last = len(chosen) - sum(part == 2 for part, _, _ in chosen)
-        elements = tuple(
-            _element(one, number, at, tables) for at, (_, one, number) in enumerate(chosen)
-        )
+        elements = tuple(_element(one, number, at, tables) for at, (_, one, number) in enumerate(chosen))
         anchor = next(at for at, one in enumerate(elements) if one.words)
         found.append(
-            Pattern(
-                rule,
-                elements,
-                first,
-                last,
-                pieces,
-                before,
-                after,
-                unless,
-                unless_with,
-                only_with,
-                anchor,
-            )
+            Pattern(rule, elements, first, last, pieces, before, after, unless, unless_with, only_with, anchor)
         )
     return found
 

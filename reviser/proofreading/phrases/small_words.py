@@ -39,10 +39,7 @@ SMALL_WORDS: Final = (
             "^ although|though <any> <any> <any>? <any>? <any>? <any>? , [but] i|he|she|it|we|they|you|the|there|my|his|her|our|their -> ",
             "^ even though <any> <any> <any>? <any>? <any>? <any>? , [but] i|he|she|it|we|they|you|the|there|my|his|her|our|their -> ",
         ),
-        (
-            "Although it was raining,{ but|} we went for a walk.",
-            "Even though he is old,{ but|} he runs.",
-        ),
+        ("Although it was raining,{ but|} we went for a walk.", "Even though he is old,{ but|} he runs."),
         (
             "Although it was raining, we went out.",
             "It rained, but we went out.",
@@ -55,11 +52,7 @@ SMALL_WORDS: Final = (
         "people who is",
         ("people|those|students|children|men|women who [<is-to-was>] -> $1",),
         ("I know people who {is|are} rich.", "Those who {has|have} time can stay."),
-        (
-            "He is one of those who is never late.",
-            "The man who is here knows.",
-            "People who are rich travel.",
-        ),
+        ("He is one of those who is never late.", "The man who is here knows.", "People who are rich travel."),
         unless="one|only",
     ),
     Rule(
@@ -79,18 +72,11 @@ SMALL_WORDS: Final = (
             "lot|lots of [<sure-noun-to-plural>] <follows> -> $1",
         ),
         ("Some of my {friend|friends} are here.", "He has a lot of {idea|ideas}."),
-        (
-            "Some of my friends are here.",
-            "He did a lot of student work.",
-            "Most of my book collection is old.",
-        ),
+        ("Some of my friends are here.", "He did a lot of student work.", "Most of my book collection is old."),
     ),
     Rule(
         "an other",
-        (
-            "[an other] -> another",
-            "[others] people|things|countries|students|ways|animals|places -> other",
-        ),
+        ("[an other] -> another", "[others] people|things|countries|students|ways|animals|places -> other"),
         ("Give me {an other|another} one.", "I like {others|other} people."),
         ("Give me another one.", "The others came late.", "I like other people."),
         confidence=0.9,
@@ -114,11 +100,7 @@ SMALL_WORDS: Final = (
             "he|she is|was [student|teacher|doctor|nurse|lawyer] <end>|and|at|in|of|from -> a $1",
         ),
         ("It began when I was {child|a child}.", "I am {student|a student} at this school."),
-        (
-            "When I was a child, it began.",
-            "He is student president.",
-            "I am teacher enough for that.",
-        ),
+        ("When I was a child, it began.", "He is student president.", "I am teacher enough for that."),
     ),
     Rule(
         "have good time",
@@ -172,11 +154,7 @@ SMALL_WORDS: Final = (
             "in order [for] <sure-base> -> to",
         ),
         ("I came {for|to} improve my English.", "He left in order {for|to} see it."),
-        (
-            "I came to improve my English.",
-            "It is good for understanding.",
-            "In order for us to go, wait.",
-        ),
+        ("I came to improve my English.", "It is good for understanding.", "In order for us to go, wait."),
     ),
     Rule(
         "want to going",
@@ -210,18 +188,11 @@ SMALL_WORDS: Final = (
             "don't|you mind [to <start-to-ing>] -> $2",
         ),
         ("It is worth {to visit|visiting}.", "I don't mind {to wear|wearing} it."),
-        (
-            "It is worth visiting.",
-            "He made up his mind to go.",
-            "What it is worth to him is clear.",
-        ),
+        ("It is worth visiting.", "He made up his mind to go.", "What it is worth to him is clear."),
     ),
     Rule(
         "there have many",
-        (
-            "there [have] many|several !been -> are",
-            "there [has] a|an|no !been -> is",
-        ),
+        ("there [have] many|several !been -> are", "there [has] a|an|no !been -> is"),
         ("There {have|are} many people.", "There {has|is} a house near it."),
         ("There have been many people.", "The people there have no car.", "There is a house."),
         unless="who|people|in|out|over|it",

@@ -75,11 +75,7 @@ SOUNDS: Final = (
             "for|of|with|about|from|to|in|at|on|by [you're] help|mail|email|e-mail|letter|message|reply|answer|answers|time|patience|support|work|job|advice|family|friend|friends|parents|house|name|address|question|questions|opinion|feedback|team|company|website|computer|phone|life|country|school|teacher|interest|attention|understanding|kindness|visit|trip|room|car|dog|cat|book|idea|own -> your",
         ),
         ("Thank you for {you're|your} help.", "I think of {you're|your} family."),
-        (
-            "You're help and comfort to me.",
-            "It is what you're for, you're told.",
-            "Thank you for your help.",
-        ),
+        ("You're help and comfort to me.", "It is what you're for, you're told.", "Thank you for your help."),
     ),
     Rule(
         "but its very hard",
@@ -93,11 +89,7 @@ SOUNDS: Final = (
             "He is old, but {its|it's} very difficult to say.",
             "{Its|It's} too late for that.",
         ),
-        (
-            "I like its very good sound.",
-            "It is old, and its very big windows are dark.",
-            "It's very difficult to say.",
-        ),
+        ("I like its very good sound.", "It is old, and its very big windows are dark.", "It's very difficult to say."),
     ),
     Rule(
         "todays run",
@@ -107,11 +99,7 @@ SOUNDS: Final = (
             "by|in|from|about|since|for|at [<days-of>] <any> -> $1",
         ),
         ("I checked {tonights|tonight's} run.", "{Todays|Today's} young people are tall."),
-        (
-            "All our yesterdays have lighted fools.",
-            "There are many tomorrows left.",
-            "It is today's run.",
-        ),
+        ("All our yesterdays have lighted fools.", "There are many tomorrows left.", "It is today's run."),
     ),
     Rule(
         "and than he left",
@@ -121,20 +109,11 @@ SOUNDS: Final = (
             "^ [than] , -> then",
         ),
         ("We talked, and {than|then} he had to go.", "{Than|Then} we went home."),
-        (
-            "It is bigger than it was, and better than he had said.",
-            "Then we went home.",
-            "It is more than he can do.",
-        ),
+        ("It is bigger than it was, and better than he had said.", "Then we went home.", "It is more than he can do."),
     ),
     Rule(
         "your's",
-        (
-            "[your's] -> yours",
-            "[her's] <end>|and|is|was|or -> hers",
-            "[our's] -> ours",
-            "[their's] -> theirs",
-        ),
+        ("[your's] -> yours", "[her's] <end>|and|is|was|or -> hers", "[our's] -> ours", "[their's] -> theirs"),
         ("{Your's|Yours} sincerely,", "It is {our's|ours}.", "The book is {her's|hers}."),
         ("It is yours.", "Her sister's book is ours.", "Theirs is new."),
         quoted=False,
@@ -146,11 +125,7 @@ SOUNDS: Final = (
             "come|comes|came|go|goes|went|leave|left|stop|stopped|start|started|reply|back at [ones] <full-end>|and|when|because -> once",
         ),
         ("They came all at {ones|once}.", "Do it at {ones|once}."),
-        (
-            "They look at ones that are new.",
-            "At once it began.",
-            "He points at tens and at ones.",
-        ),
+        ("They look at ones that are new.", "At once it began.", "He points at tens and at ones."),
     ),
     Rule(
         "I except your apology",
@@ -191,10 +166,7 @@ SOUNDS: Final = (
             "^|that|because|but|and|if [every body] knows|should|likes|wants|says|thinks|loves|else|needs -> everybody",
             "^|that|because|but|and|if|not [every one] knows|should|likes|wants|says|thinks|loves|else|needs -> everyone",
         ),
-        (
-            "I know that {every body|everybody} likes it.",
-            "{Every one|Everyone} knows her.",
-        ),
+        ("I know that {every body|everybody} likes it.", "{Every one|Everyone} knows her."),
         (
             "Every body of water is deep.",
             "Everybody likes it.",
@@ -216,10 +188,6 @@ SOUNDS: Final = (
             "He told {him self|himself} to go.",
             "Be proud of {your self|yourself}.",
         ),
-        (
-            "It gave my self-esteem a boost.",
-            "I am myself again.",
-            "Your self is yours.",
-        ),
+        ("It gave my self-esteem a boost.", "I am myself again.", "Your self is yours."),
     ),
 )

@@ -120,8 +120,7 @@ _COMPARATIVES: Final = _map(
     softer/soft fresher/fresh sweeter/sweet kinder/kind braver/brave wiser/wise shorter/short"""
 )
 _SUPERLATIVES: Final = frozenset(
-    [re.sub(r"er$", "est", one) for one in _COMPARATIVES if one not in ("better", "worse")]
-    + ["best", "worst"]
+    [re.sub(r"er$", "est", one) for one in _COMPARATIVES if one not in ("better", "worse")] + ["best", "worst"]
 )
 _ADJECTIVES: Final = frozenset(_COMPARATIVES.values()) | _set(
     """healthy important beautiful different famous main interesting popular special useful serious common
@@ -169,9 +168,7 @@ def vowel_sound(word: str) -> bool:
 def consonant_sound(word: str) -> bool:
     """Whether a word surely starts with the sound of a consonant: "user", not "hour"."""
     small = word.lower()
-    return _is_named(word) and bool(
-        _CONSONANT_START.fullmatch(small) or _CONSONANT_SOUND.match(small)
-    )
+    return _is_named(word) and bool(_CONSONANT_START.fullmatch(small) or _CONSONANT_SOUND.match(small))
 
 
 def _is_named(word: str) -> bool:
@@ -198,9 +195,7 @@ def ing_word(word: str) -> bool:
 
 
 def participle(word: str) -> bool:
-    return any_word(word) and (
-        word in _DONE or (len(word) > 4 and word.endswith("ed") and word not in _NO_ED)
-    )
+    return any_word(word) and (word in _DONE or (len(word) > 4 and word.endswith("ed") and word not in _NO_ED))
 
 
 _NO_ING: Final = _set(
@@ -227,9 +222,7 @@ def _bases_of_s(words: Iterable[str]) -> dict[str, str]:
 
 
 _DO = _set("do does did don't doesn't didn't")
-_MODALS = _set(
-    "can could will would shall should may might must can't couldn't won't wouldn't shouldn't cannot"
-)
+_MODALS = _set("can could will would shall should may might must can't couldn't won't wouldn't shouldn't cannot")
 _NUMBERS = _set("two three four five six seven eight nine ten")
 
 TABLES: Final[dict[str, Table]] = {
@@ -249,20 +242,15 @@ TABLES: Final[dict[str, Table]] = {
     "base-to-ing": _of(_SURE_VERBS - {"go"}, "ing") | {"go": "going"},
     "clear-base-to-ing": {
         base: ing_form(base)
-        for base in _SURE_VERBS
-        - _set("pay make find keep buy sell say see get take give meet think do know tell")
+        for base in _SURE_VERBS - _set("pay make find keep buy sell say see get take give meet think do know tell")
     },
     "ing-to-base": {ing_form(base): base for base in _SURE_VERBS - {"be"}},
     "base-to-s": _of(_BASES - {"be"}, "s"),
     "subject-base-to-s": _of(
-        (_BASES - {"be", "have", "do", "come", "run", "become"}) - _set("let put cut hit read set"),
-        "s",
+        (_BASES - {"be", "have", "do", "come", "run", "become"}) - _set("let put cut hit read set"), "s"
     ),
     "it-base-to-s": _of(
-        _set(
-            "work help take make seem look need happen depend come go give cost mean sound feel start"
-        ),
-        "s",
+        _set("work help take make seem look need happen depend come go give cost mean sound feel start"), "s"
     ),
     "s-to-base": _bases_of_s(_BASES - _set("do have")) | {"does": "do", "has": "have"},
     "acts-to-base": _bases_of_s(_BASES - _set("do have be need")),
@@ -287,9 +275,7 @@ TABLES: Final[dict[str, Table]] = {
     "asks": _DO | _MODALS | _set("had has have let's lest and or nor than"),
     "number": _NUMBERS,
     "noun-to-plural": _PLURALS,
-    "person-to-plural": {
-        one: _PLURALS[one] for one in _SINGULARS - _set("day week month year hour minute time")
-    },
+    "person-to-plural": {one: _PLURALS[one] for one in _SINGULARS - _set("day week month year hour minute time")},
     "sure-noun-to-plural": {
         one: _PLURALS[one]
         for one in _set(
@@ -299,17 +285,12 @@ TABLES: Final[dict[str, Table]] = {
     },
     "unit-to-plural": {one: _PLURALS[one] for one in _set("day week month year hour minute time")},
     "plural-to-noun": {plural: one for one, plural in _PLURALS.items()},
-    "counted-plural": frozenset(_PLURALS.values())
-    - _set("days weeks months years hours minutes times"),
-    "each-plural": {
-        plural: one for one, plural in _PLURALS.items() if one not in _set("way time person people")
-    },
+    "counted-plural": frozenset(_PLURALS.values()) - _set("days weeks months years hours minutes times"),
+    "each-plural": {plural: one for one, plural in _PLURALS.items() if one not in _set("way time person people")},
     "adjective": _ADJECTIVES,
     "comparative": frozenset(_COMPARATIVES),
     "to-comparative": {
-        plain: one
-        for one, plain in _COMPARATIVES.items()
-        if plain not in _set("good bad great fat kind close")
+        plain: one for one, plain in _COMPARATIVES.items() if plain not in _set("good bad great fat kind close")
     },
     "superlative": _SUPERLATIVES,
     "to-superlative": {
@@ -346,9 +327,7 @@ TABLES: Final[dict[str, Table]] = {
         hardwares/hardware sceneries/scenery feedbacks/feedback housework/housework jewelries/jewelry
         jewelleries/jewellery transportations/transportation clothings/clothing"""
     ),
-    "opinion-to-s": _map(
-        "know/knows want/wants love/loves think/thinks believe/believes hate/hates"
-    ),
+    "opinion-to-s": _map("know/knows want/wants love/loves think/thinks believe/believes hate/hates"),
     "close": _set(
         """wife husband brother sister mother father mom mum dad friend friends family girlfriend boyfriend
         parents colleague colleagues team son daughter kids children boss roommate cousin partner"""
@@ -358,44 +337,26 @@ TABLES: Final[dict[str, Table]] = {
         """childs/children tooths/teeth teeths/teeth feets/feet sheeps/sheep deers/deer wifes/wives
         shelfs/shelves thiefs/thieves gooses/geese"""
     ),
-    "many": _set(
-        "many several few various numerous both these those two three four five six seven eight nine ten"
-    ),
+    "many": _set("many several few various numerous both these those two three four five six seven eight nine ten"),
     "subject-of-him": _map("him/he her/she"),
     "is-to-was": _map("is/are was/were has/have"),
     "are-to-is": _map("are/is were/was have/has"),
     "aren't-to-isn't": _map("aren't/isn't don't/doesn't haven't/hasn't"),
     "isn't-to-aren't": _map("isn't/aren't wasn't/weren't doesn't/don't hasn't/haven't"),
     "allow-to-s": _of(
-        _set(
-            "allow contain provide include require exist belong seem become depend enable consist describe"
-        ),
-        "s",
+        _set("allow contain provide include require exist belong seem become depend enable consist describe"), "s"
     ),
     "start-to-ing": _of(
-        _set(
-            "start use call run install open close leave travel play work sleep cook return visit add"
-        ),
-        "ing",
+        _set("start use call run install open close leave travel play work sleep cook return visit add"), "ing"
     ),
     "close-to-s": _of(_set("close open start begin end leave"), "s"),
     "suggested": _BASES
-    | _set(
-        "be add avoid check contact install move remove restart rest switch update upgrade wait wear"
-    ),
+    | _set("be add avoid check contact install move remove restart rest switch update upgrade wait wear"),
     "fail-to-s": _of(_set("crash fail freeze hang"), "s"),
     "have-done": {
-        base: f"have {done}"
-        for base, _, done in _FORMS
-        if base in _set("see hear do write come eat meet buy get go")
+        base: f"have {done}" for base, _, done in _FORMS if base in _set("see hear do write come eat meet buy get go")
     }
-    | {
-        "am": "have been",
-        "are": "have been",
-        "use": "have used",
-        "try": "have tried",
-        "visit": "have visited",
-    },
+    | {"am": "have been", "are": "have been", "use": "have used", "try": "have tried", "visit": "have visited"},
     "was-of": _map("is/ are/ was/ were/"),
     "make-of-do": _map("do/make does/makes did/made doing/making done/made"),
     "do-of-make": _map("make/do makes/does made/did making/doing"),
@@ -432,9 +393,7 @@ TABLES: Final[dict[str, Table]] = {
         introduce/introduces explain/explains provide/provides summarize/summarizes summarise/summarises
         contain/contains list/lists compare/compares review/reviews outline/outlines propose/proposes show/shows"""
     ),
-    "single-subject": (
-        _SINGULARS | _set("user function method program system server computer option")
-    )
+    "single-subject": (_SINGULARS | _set("user function method program system server computer option"))
     - _set("company class people way time country team family"),
     "be-to-been": {"am": "have been", "are": "have been", "is": "has been"},
     "i'm-to-been": {
@@ -452,36 +411,23 @@ TABLES: Final[dict[str, Table]] = {
         january february april june july august september october november december monday tuesday wednesday
         thursday friday saturday sunday christmas easter childhood"""
     ),
-    "humans": _set(
-        "man woman girl boy person people men women students guy friend friends teacher"
-    ),
+    "humans": _set("man woman girl boy person people men women students guy friend friends teacher"),
     "span": _set("years months weeks days hours year month week day time while"),
-    "base-to-past": {base: past for base, past, _ in _FORMS}
-    | {base: ed_form(base) for base in _REGULAR_VERBS},
-    "days-of": _map(
-        "todays/today's tonights/tonight's tomorrows/tomorrow's yesterdays/yesterday's"
-    ),
+    "base-to-past": {base: past for base, past, _ in _FORMS} | {base: ed_form(base) for base in _REGULAR_VERBS},
+    "days-of": _map("todays/today's tonights/tonight's tomorrows/tomorrow's yesterdays/yesterday's"),
     "someone-to-s": _of(
         (_BASES - {"be", "have", "do", "come", "run", "become"})
         - _set("let put cut hit read set like close open clean cook answer need call"),
         "s",
     )
     | {"notice": "notices", "have": "has"},
-    "lasts": _set(
-        "broken ill sick closed open married unemployed offline down missing unavailable"
-    ),
-    "doing": _set(
-        "living working waiting learning studying trying looking raining snowing playing running using"
-    ),
+    "lasts": _set("broken ill sick closed open married unemployed offline down missing unavailable"),
+    "doing": _set("living working waiting learning studying trying looking raining snowing playing running using"),
     "enjoyed": _of(
-        _set(
-            "swim play dance cook travel run work walk watch listen sleep visit study read drive sail hike drink"
-        ),
+        _set("swim play dance cook travel run work walk watch listen sleep visit study read drive sail hike drink"),
         "ing",
     ),
     "body": _set("tail ears paws wings eyes mouth feet legs nose claws fur"),
     "lose": _map("loose/lose looses/loses loosing/losing loosed/lost"),
-    "lost": _set(
-        "weight money hope faith interest sight track patience focus everything control confidence"
-    ),
+    "lost": _set("weight money hope faith interest sight track patience focus everything control confidence"),
 }

@@ -14,10 +14,7 @@ TENSES: Final = (
             "[<be-to-been>] <lasts> since <number>|#|many|several|some|a <span>|long|few|while|couple -> $1",
             "[<be-to-been>] broken|ill|sick for|since a|<number>|#|many|several|some <span>|long|few|while -> $1",
         ),
-        (
-            "The printer {is|has been} broken since Monday.",
-            "They {are|have been} married since 2010.",
-        ),
+        ("The printer {is|has been} broken since Monday.", "They {are|have been} married since 2010."),
         (
             "It has been broken since Monday.",
             "The shop is closed for two weeks.",
@@ -93,10 +90,7 @@ TENSES: Final = (
             "this|it is the first|second|third time that? i|we [<have-done>] -> $1",
             "it's the first|second|third time that? i|we [<have-done>] -> $1",
         ),
-        (
-            "This is the first time I {am|have been} here.",
-            "It is the second time that we {see|have seen} it.",
-        ),
+        ("This is the first time I {am|have been} here.", "It is the second time that we {see|have seen} it."),
         (
             "This is the first time I have been here.",
             "It was the first time I saw it.",

@@ -10,26 +10,14 @@ VERBS: Final = (
     Rule(
         "should of",
         ("could|should|would|might|must|couldn't|shouldn't|wouldn't not? [of] <done> -> have",),
-        (
-            "You should {of|have} gone.",
-            "It could not {of|have} been worse.",
-            "I wouldn't {of|have} known.",
-        ),
-        (
-            "You could of course stay.",
-            "He would of necessity go.",
-            "What he could of it he took.",
-        ),
+        ("You should {of|have} gone.", "It could not {of|have} been worse.", "I wouldn't {of|have} known."),
+        ("You could of course stay.", "He would of necessity go.", "What he could of it he took."),
         quoted=False,
     ),
     Rule(
         "must to go",
         ("i|you|we|they|he|she|it|who must|should|can|could|cannot|can't [to] <base> -> ",),
-        (
-            "I must{ to|} go home.",
-            "You should{ to|} see it.",
-            "We can{ to|} learn it.",
-        ),
+        ("I must{ to|} go home.", "You should{ to|} see it.", "We can{ to|} learn it."),
         (
             "We do what we can to help.",
             "Do all you must to win.",
@@ -57,12 +45,7 @@ VERBS: Final = (
             "Who{ did|} told you that?",
             "We did not {controlled|control} it.",
         ),
-        (
-            "I did not go.",
-            "He didn't used to smoke.",
-            "What they did they knew well.",
-            "I did it, not thought of it.",
-        ),
+        ("I did not go.", "He didn't used to smoke.", "What they did they knew well.", "I did it, not thought of it."),
     ),
     Rule(
         "doesn't works",
@@ -72,29 +55,14 @@ VERBS: Final = (
             "doesn't|don't|didn't [has] -> have",
             "does|did not [has] -> have",
         ),
-        (
-            "It doesn't {works|work}.",
-            "She does not {likes|like} him.",
-            "He doesn’t {has|have} time.",
-        ),
-        (
-            "It doesn't work.",
-            "If it doesn't, works of art are lost.",
-            "She does not; he likes it.",
-        ),
+        ("It doesn't {works|work}.", "She does not {likes|like} him.", "He doesn’t {has|have} time."),
+        ("It doesn't work.", "If it doesn't, works of art are lost.", "She does not; he likes it."),
     ),
     Rule(
         "how does it works",
         ("how|why|where|when|what does he|she|it|this|that [<verb-s-to-base>] -> $1",),
-        (
-            "How does it {works|work}?",
-            "Where does she {lives|live} now?",
-        ),
-        (
-            "How does it work?",
-            "What does that mean?",
-            "He knows what it does; it works.",
-        ),
+        ("How does it {works|work}?", "Where does she {lives|live} now?"),
+        ("How does it work?", "What does that mean?", "He knows what it does; it works."),
     ),
     Rule(
         "know how does it work",
@@ -134,11 +102,7 @@ VERBS: Final = (
             "he|she|it|we|they|you can|could|should|must|would|will|might|can't|couldn't|won't|shouldn't|wouldn't not? [<acts-to-base>] -> $1",
             "he|she|it|we|they|you can|could|should|must|would|will|might not? [has] -> have",
         ),
-        (
-            "He can {speaks|speak} French.",
-            "It will {takes|take} a day.",
-            "They should {has|have} more time.",
-        ),
+        ("He can {speaks|speak} French.", "It will {takes|take} a day.", "They should {has|have} more time."),
         (
             "Doing what you can makes a difference.",
             "All you could needs to be done.",
@@ -153,17 +117,8 @@ VERBS: Final = (
             "i|he|she|it|we|they|you can|could|should|must|would|will|might|can't|couldn't|won't|shouldn't|wouldn't not? [<past-to-base>] -> $1",
             "i|he|she|it|we|they|you can|could|should|must|would|will|might not? [<regular-past-to-base>] -> $1",
         ),
-        (
-            "I will {went|go} there.",
-            "She could not {came|come}.",
-            "We can {played|play} outside.",
-        ),
-        (
-            "Will went home.",
-            "What he could took all day.",
-            "The will gave her the house.",
-            "She would have gone.",
-        ),
+        ("I will {went|go} there.", "She could not {came|come}.", "We can {played|play} outside."),
+        ("Will went home.", "What he could took all day.", "The will gave her the house.", "She would have gone."),
         unless="<enough-before>",
     ),
     Rule(
@@ -178,11 +133,7 @@ VERBS: Final = (
             "We couldn’t {found|find} him.",
             "You can {found|find} it here.",
         ),
-        (
-            "It could not be found.",
-            "They could found a company.",
-            "You can find it here.",
-        ),
+        ("It could not be found.", "They could found a company.", "You can find it here."),
     ),
     Rule(
         "want to went",
@@ -198,22 +149,13 @@ VERBS: Final = (
             "He needs to {goes|go}.",
             "I would like to {wrote|write} it.",
         ),
-        (
-            "The school he went to became famous.",
-            "I want to go.",
-            "The man I spoke to took it.",
-        ),
+        ("The school he went to became famous.", "I want to go.", "The man I spoke to took it."),
     ),
     Rule(
         "like to thanks",
         ("like|want|wanted to [thanks] -> thank", "^ [thanks] you -> thank"),
         ("I would like to {thanks|thank} you.", "{Thanks|Thank} you for the letter."),
-        (
-            "I owe it to thanks alone.",
-            "He thanks you.",
-            "Many thanks to all.",
-            "Thanks, you are kind.",
-        ),
+        ("I owe it to thanks alone.", "He thanks you.", "Many thanks to all.", "Thanks, you are kind."),
     ),
     Rule(
         "have went",
@@ -251,17 +193,8 @@ VERBS: Final = (
             "^ i|we|they [seen] <any> -> saw",
             "!have|has|had|haven't|hasn't|hadn't|ever|never i|we|they|he|she [done] it|this|that|the|my|everything|yesterday -> did",
         ),
-        (
-            "I {seen|saw} it yesterday.",
-            "We {seen|saw} lions at the zoo.",
-            "He told me that they {done|did} it.",
-        ),
-        (
-            "Have I seen it?",
-            "Never have we seen the like.",
-            "All he has seen in it is bad.",
-            "“I seen it,” he said.",
-        ),
+        ("I {seen|saw} it yesterday.", "We {seen|saw} lions at the zoo.", "He told me that they {done|did} it."),
+        ("Have I seen it?", "Never have we seen the like.", "All he has seen in it is bad.", "“I seen it,” he said."),
         quoted=False,
         confidence=0.9,
     ),
@@ -313,10 +246,7 @@ VERBS: Final = (
             "^ if i [will be] late|there|here|in|at|back|able -> am",
             "^ if we [will be] late|there|here|in|at|back|able -> are",
         ),
-        (
-            "If I {will have|have} time, I will call you.",
-            "If we {will be|are} late, start without us.",
-        ),
+        ("If I {will have|have} time, I will call you.", "If we {will be|are} late, start without us."),
         (
             "I wonder if I will have time.",
             "If you will have it, take it.",
@@ -388,11 +318,7 @@ VERBS: Final = (
             "I'm thinking {to buy|of buying} a new laptop.",
             "He insisted {to pay|on paying} the bill.",
         ),
-        (
-            "He succeeded to the throne.",
-            "I like to write.",
-            "There is much to enjoy to the full.",
-        ),
+        ("He succeeded to the throne.", "I like to write.", "There is much to enjoy to the full."),
     ),
     Rule(
         "suppose to",
@@ -400,16 +326,8 @@ VERBS: Final = (
             "am|is|are|was|were|be|i'm|he's|she's|it's|you're|we're|they're|not [suppose] to -> supposed",
             "get|got|getting [use] to the|it|this|that|my|his|her|our|their -> used",
         ),
-        (
-            "He is {suppose|supposed} to come.",
-            "You will get {use|used} to it.",
-            "We're {suppose|supposed} to go.",
-        ),
-        (
-            "I suppose to some it is odd.",
-            "They are supposed to come.",
-            "We use to the full what we have.",
-        ),
+        ("He is {suppose|supposed} to come.", "You will get {use|used} to it.", "We're {suppose|supposed} to go."),
+        ("I suppose to some it is odd.", "They are supposed to come.", "We use to the full what we have."),
     ),
     Rule(
         "used to get up",
@@ -444,16 +362,8 @@ VERBS: Final = (
             "make|makes|made me|us [to] feel|think|laugh|cry|understand|realize|realise|want|believe|work|go|do|wait|come|read|write|learn|study|leave|stay|eat|drink|sit|stand|cook|clean|pay -> ",
             "suggest|suggested you|we|he|she|they [to] <base> -> ",
         ),
-        (
-            "Let me{ to|} go.",
-            "It makes me{ to|} feel good.",
-            "I suggest you{ to|} stay.",
-        ),
-        (
-            "Let me go to work.",
-            "She made them to sell them.",
-            "He let us in to see it.",
-        ),
+        ("Let me{ to|} go.", "It makes me{ to|} feel good.", "I suggest you{ to|} stay."),
+        ("Let me go to work.", "She made them to sell them.", "He let us in to see it."),
     ),
     Rule(
         "will be not able",
@@ -482,15 +392,8 @@ VERBS: Final = (
             "[isn't exist|exists|respond|responds] -> doesn't $2",
             "[are not exist|respond|belong|contain|depend] -> do not $3",
         ),
-        (
-            "The file {is not exist|does not exist}.",
-            "These servers {are not respond|do not respond}.",
-        ),
-        (
-            "The file does not exist.",
-            "It is not existing code.",
-            "They are not responding.",
-        ),
+        ("The file {is not exist|does not exist}.", "These servers {are not respond|do not respond}."),
+        ("The file does not exist.", "It is not existing code.", "They are not responding."),
     ),
     Rule(
         "remember me to buy",
@@ -504,11 +407,7 @@ VERBS: Final = (
             "I {let|left} my keys at home.",
             "I'm looking {for to see|forward to seeing} you.",
         ),
-        (
-            "Remember me to your wife.",
-            "They let my bag go.",
-            "I'm looking for a way to see it.",
-        ),
+        ("Remember me to your wife.", "They let my bag go.", "I'm looking for a way to see it."),
     ),
     Rule(
         "before to go",
@@ -516,10 +415,7 @@ VERBS: Final = (
             "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before [to <base-to-ing>] -> $2",
             "!day|days|night|week|weeks|evening|morning|year|years|month|months|minutes|hour|hours|never|ever|as|long|shortly|just|ones|court|judge|from|than before [to <start-to-ing>] -> $2",
         ),
-        (
-            "Call it before {to start|starting} the server.",
-            "Wash your hands before {to eat|eating}.",
-        ),
+        ("Call it before {to start|starting} the server.", "Wash your hands before {to eat|eating}."),
         (
             "He came the day before to see it.",
             "It was as before to me.",
@@ -532,10 +428,7 @@ VERBS: Final = (
     Rule(
         "suggest to go",
         ("!as i|he|she|we|they suggest|suggested|suggests [to <base-to-ing>] -> $2",),
-        (
-            "She suggested {to go|going} to the cinema.",
-            "I suggest {to take|taking} the bus.",
-        ),
+        ("She suggested {to go|going} to the cinema.", "I suggest {to take|taking} the bus."),
         (
             "She suggested going there.",
             "As he suggested to go is fine.",
@@ -559,11 +452,7 @@ VERBS: Final = (
             "They've {being|been} told.",
             "The script needs to be {ran|run} as root.",
         ),
-        (
-            "It has been done.",
-            "We have, being tired, left.",
-            "All things that have being are good.",
-        ),
+        ("It has been done.", "We have, being tired, left.", "All things that have being are good."),
         unless="things|all|that",
     ),
     Rule(
@@ -584,12 +473,7 @@ VERBS: Final = (
             "An error {is|has} occurred.",
             "It {is consisted|consists} of two parts.",
         ),
-        (
-            "It belongs to me.",
-            "What it is depends on you.",
-            "He was dead.",
-            "It consists of two parts.",
-        ),
+        ("It belongs to me.", "What it is depends on you.", "He was dead.", "It consists of two parts."),
         unless="what|who|whatever|how",
     ),
     Rule(

@@ -10,11 +10,7 @@ WORDS: Final = (
     Rule(
         "doubled word",
         ("<doubled> [=] -> ", "!<phrasal> in|on [=] -> "),
-        (
-            "He went to the{ the|} shop.",
-            "It is one of{ of|} them, red and{ and|} cold.",
-            "The{ the|} cat sat there.",
-        ),
+        ("He went to the{ the|} shop.", "It is one of{ of|} them, red and{ and|} cold.", "The{ the|} cat sat there."),
         (
             "I know that that is true.",
             "He had had enough.",
@@ -29,25 +25,13 @@ WORDS: Final = (
         "is is",
         ("!^|it|that|this|there is|was|are|were [=] -> ",),
         ("The house is{ is|} old.", "They were{ were|} tired."),
-        (
-            "What it is is a question.",
-            "All he has is is.",
-            "The one that is is mine.",
-            "It is what it was was.",
-        ),
+        ("What it is is a question.", "All he has is is.", "The one that is is mine.", "It is what it was was."),
         unless="what|all|who|where|how|whatever",
     ),
     Rule(
         "a before a vowel",
-        (
-            "!vitamin|letter|grade|plan|type|character|first|second|the|your|this|that|each|every [a] <a-vowel> -> an",
-        ),
-        (
-            "It is {a|an} old house.",
-            "We waited {a|an} hour.",
-            "She is {a|an} American girl.",
-            "{A|An} apple fell.",
-        ),
+        ("!vitamin|letter|grade|plan|type|character|first|second|the|your|this|that|each|every [a] <a-vowel> -> an",),
+        ("It is {a|an} old house.", "We waited {a|an} hour.", "She is {a|an} American girl.", "{A|An} apple fell."),
         (
             "It is a useful thing.",
             "She is a European.",
@@ -124,11 +108,7 @@ WORDS: Final = (
         "very better",
         ("!the [very] <comparative> than -> much",),
         ("It is {very|much} better than that.", "He is {very|much} taller than me."),
-        (
-            "It is very good.",
-            "The very older ones than these went.",
-            "It is much better than that.",
-        ),
+        ("It is very good.", "The very older ones than these went.", "It is much better than that."),
     ),
     Rule(
         "better then",
@@ -161,11 +141,7 @@ WORDS: Final = (
             "there is|are|was|were [to] much|many -> too",
             "is|are|was|it's|be|i'm|you're [to] late|expensive|difficult|big|small|young|old|busy|dangerous|tired|hot|lazy|heavy|weak -> too",
         ),
-        (
-            "He has {to|too} much work.",
-            "There are {to|too} many cars.",
-            "It is {to|too} late.",
-        ),
+        ("He has {to|too} much work.", "There are {to|too} many cars.", "It is {to|too} late."),
         (
             "It happens to many people.",
             "That leads to much better work.",
@@ -202,16 +178,8 @@ WORDS: Final = (
             "[loosing] <lost> -> losing",
             "to|will|can|could|would|might|may|must|should|not|don't|didn't|won't [loose] my|your|his|her|our|their|the job|mind|way|game|match|temper|memory|phone|key|keys|chance|money -> lose",
         ),
-        (
-            "We need to {loose|lose} weight.",
-            "I am {loosing|losing} patience.",
-            "You will {loose|lose} your job.",
-        ),
-        (
-            "It has some loose weight in it.",
-            "The loose money fell.",
-            "He let loose the dogs.",
-        ),
+        ("We need to {loose|lose} weight.", "I am {loosing|losing} patience.", "You will {loose|lose} your job."),
+        ("It has some loose weight in it.", "The loose money fell.", "He let loose the dogs."),
     ),
     Rule(
         "planing to",
@@ -221,9 +189,7 @@ WORDS: Final = (
     ),
     Rule(
         "the whether",
-        (
-            "the|nice|good|bad|cold|warm|hot [whether] is|was|gets|got|will|in|today|forecast -> weather",
-        ),
+        ("the|nice|good|bad|cold|warm|hot [whether] is|was|gets|got|will|in|today|forecast -> weather",),
         ("The {whether|weather} is nice.", "I hope the {whether|weather} gets better."),
         (
             "The question whether it rains is open.",
@@ -241,17 +207,8 @@ WORDS: Final = (
             "[its] important|necessary|impossible|nice to -> it's",
             "^ [its] time to -> it's",
         ),
-        (
-            "{Its|It's} a good day.",
-            "I think {its|it's} not fair.",
-            "I know {its|it's} been long.",
-        ),
-        (
-            "The dog has its own bed.",
-            "Its not insignificant role is known.",
-            "It lost its way.",
-            "It's a good day.",
-        ),
+        ("{Its|It's} a good day.", "I think {its|it's} not fair.", "I know {its|it's} been long."),
+        ("The dog has its own bed.", "Its not insignificant role is known.", "It lost its way.", "It's a good day."),
     ),
     Rule(
         "it's own",
@@ -268,11 +225,7 @@ WORDS: Final = (
             "They have {there|their} own car.",
             "Use {you're|your} own pen.",
         ),
-        (
-            "It has its own door.",
-            "They own it there.",
-            "It's our own.",
-        ),
+        ("It has its own door.", "They own it there.", "It's our own."),
     ),
     Rule(
         "your welcome",
@@ -283,17 +236,8 @@ WORDS: Final = (
             "[your] going to be|have|get|need|make|see -> you're",
             "think|know|that|if|when|because [your] welcome|sure|happy|ready|tired|sick to|that|of|about -> you're",
         ),
-        (
-            "{Your|You're} welcome!",
-            "I know {your|you're} a good friend.",
-            "I think {your|you're} going to be late.",
-        ),
-        (
-            "Thanks for your welcome.",
-            "Your welcome was warm.",
-            "You're welcome!",
-            "Your not being there was noticed.",
-        ),
+        ("{Your|You're} welcome!", "I know {your|you're} a good friend.", "I think {your|you're} going to be late."),
+        ("Thanks for your welcome.", "Your welcome was warm.", "You're welcome!", "Your not being there was noticed."),
     ),
     Rule(
         "who's name",
@@ -302,16 +246,8 @@ WORDS: Final = (
             "^ [who's] <object> is|are|was|were this|that|it|these|those|they ? -> whose",
             "[whose] been|going -> who's",
         ),
-        (
-            "A man {who's|whose} name I forgot came.",
-            "{Who's|Whose} bag is this?",
-            "I know {whose|who's} been here.",
-        ),
-        (
-            "Who's there?",
-            "A man whose name I forgot came.",
-            "The man who's been here left.",
-        ),
+        ("A man {who's|whose} name I forgot came.", "{Who's|Whose} bag is this?", "I know {whose|who's} been here."),
+        ("Who's there?", "A man whose name I forgot came.", "The man who's been here left."),
     ),
     Rule(
         "there house",
@@ -319,30 +255,18 @@ WORDS: Final = (
             "in|of|with|about|for|love|lost|change|leave [there] <possession> !is|are|can|could|will|would|were|was|have -> their",
             "^|that|and|because|but|if|think [their] is|are|was|were|isn't|aren't -> there",
         ),
-        (
-            "They live with {there|their} parents.",
-            "{Their|There} are two cats.",
-            "I think {their|there} is a way.",
-        ),
-        (
-            "He is in there.",
-            "From there children can see it.",
-            "Their house is old.",
-        ),
+        ("They live with {there|their} parents.", "{Their|There} are two cats.", "I think {their|there} is a way."),
+        ("He is in there.", "From there children can see it.", "Their house is old."),
     ),
     Rule(
         "know weather",
-        (
-            "know|wonder|sure|decide|asked|see|matter|matters [weather] i|you|he|she|it|we|they|to|or -> whether",
-        ),
+        ("know|wonder|sure|decide|asked|see|matter|matters [weather] i|you|he|she|it|we|they|to|or -> whether",),
         ("I don't know {weather|whether} he comes.", "She asked {weather|whether} it was open."),
         ("I like the weather.", "They know weather well.", "We wonder whether it is true."),
     ),
     Rule(
         "an affect on",
-        (
-            "a|an|no|any|big|great|huge|negative|positive|bad|good|significant|strong|little|an [affect] on -> effect",
-        ),
+        ("a|an|no|any|big|great|huge|negative|positive|bad|good|significant|strong|little|an [affect] on -> effect",),
         ("It has a big {affect|effect} on us.", "It had no {affect|effect} on me."),
         ("It may affect on-going work.", "They affect us.", "It has an effect on us."),
     ),
@@ -352,15 +276,8 @@ WORDS: Final = (
             "to|would|can|will|i [advice] you|him|them|everyone|people -> advise",
             "good|my|your|his|her|their|of|some [advise] <end>|about|on|for|from -> advice",
         ),
-        (
-            "I {advice|advise} you to go.",
-            "Thanks for your {advise|advice}.",
-        ),
-        (
-            "I advise you to go.",
-            "Some advise against it.",
-            "My advice to you is this.",
-        ),
+        ("I {advice|advise} you to go.", "Thanks for your {advise|advice}."),
+        ("I advise you to go.", "Some advise against it.", "My advice to you is this."),
     ),
     Rule(
         "quiet a lot",
@@ -375,17 +292,8 @@ WORDS: Final = (
             "we|they [where] not|very|so|happy|late|tired|young -> were",
             "^ [were] is|are|did|do -> where",
         ),
-        (
-            "We {where|were} going home.",
-            "They {where|were} very tired.",
-            "{Were|Where} is the cat?",
-        ),
-        (
-            "We were going home.",
-            "They asked where it was.",
-            "Were they there?",
-            "He told me where.",
-        ),
+        ("We {where|were} going home.", "They {where|were} very tired.", "{Were|Where} is the cat?"),
+        ("We were going home.", "They asked where it was.", "Were they there?", "He told me where."),
     ),
     Rule(
         "to here from you",
@@ -420,11 +328,7 @@ WORDS: Final = (
             "i'm so|very|really? [exciting] about -> excited",
         ),
         ("I am {interesting|interested} in music.", "I'm so {exciting|excited} about it."),
-        (
-            "It is interesting in a way.",
-            "I am interested in music.",
-            "That was exciting about him.",
-        ),
+        ("It is interesting in a way.", "I am interested in music.", "That was exciting about him."),
     ),
     Rule(
         "the film was bored",
@@ -432,10 +336,7 @@ WORDS: Final = (
             "^|and|but|because the|this|that|my film|movie|book|lesson|lecture|speech|talk|exam|museum|homework is|was very|so|really|too|quite|pretty|a? bit? [bored] -> boring",
             "very|so|really|most|an [interested] book|film|movie|story|article|topic|place|thing|question|game|lesson|experience|city|country|fact -> interesting",
         ),
-        (
-            "The film was very {bored|boring}.",
-            "It is an {interested|interesting} book.",
-        ),
+        ("The film was very {bored|boring}.", "It is an {interested|interesting} book."),
         (
             "The class was boring.",
             "He is very interested.",
@@ -449,11 +350,7 @@ WORDS: Final = (
         "between you and I",
         ("between you|him|her|them and [i] -> me",),
         ("Between you and {I|me}, it is bad.", "It was between him and {I|me}."),
-        (
-            "You and I know it.",
-            "Between you and me, it is bad.",
-            "The wall between, you and I met.",
-        ),
+        ("You and I know it.", "Between you and me, it is bad.", "The wall between, you and I met."),
         quoted=False,
         confidence=0.9,
     ),

@@ -16,9 +16,7 @@ from reviser.core.counts import counted
 from reviser.core.errors import NotText, ReviserError, UnknownEncoding
 from reviser.prose import Format, format_of
 
-PROSE: Final = frozenset(
-    [Format.PLAIN, Format.MARKDOWN, Format.MDX, Format.LATEX, Format.RST, Format.MAIL]
-)
+PROSE: Final = frozenset([Format.PLAIN, Format.MARKDOWN, Format.MDX, Format.LATEX, Format.RST, Format.MAIL])
 """Formats of documents; source code is proofread where it is named."""
 
 # Files that look like text and are read by programs, or whose words are the law's.
@@ -134,9 +132,7 @@ def _files_by_git(folder: Path) -> list[str] | None:
     """What git knows or would take in below a folder; None where there is no repository, or no git."""
     command = ["git", "-C", str(folder), "ls-files", "-z", "--cached", "--others"]
     try:
-        done = subprocess.run(
-            [*command, "--exclude-standard"], capture_output=True, check=False, timeout=60
-        )
+        done = subprocess.run([*command, "--exclude-standard"], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode:

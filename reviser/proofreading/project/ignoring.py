@@ -46,7 +46,8 @@ class Place(NamedTuple):
 
 
 def list_for(file: Path, roots: Iterable[Path] = ()) -> tuple[str, Path] | None:
-    """The name of a file in its project, and the project's file of what is ignored; None if it belongs to no project."""
+    """The name of a file in its project, and the project's file of what is ignored; None if it belongs to no
+    project."""
     folder = project_folder(file, roots)
     if folder is None:
         return None

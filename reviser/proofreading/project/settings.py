@@ -115,9 +115,7 @@ def _settings(table: Mapping[str, Any], path: Path, folder: Path, name: str) -> 
     for key in table:
         if key not in _KEYS:
             place = f" in [{name}]" if name else ""
-            raise ReviserError(
-                f"{path}: there is no setting {key}{place}; there are {', '.join(_KEYS)}"
-            )
+            raise ReviserError(f"{path}: there is no setting {key}{place}; there are {', '.join(_KEYS)}")
     read = {}
     for key, value in table.items():
         attribute, reader = _KEYS[key]

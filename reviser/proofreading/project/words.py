@@ -33,7 +33,8 @@ def project_file(path: Path) -> Path | None:
 
 
 def project_folder(path: Path, roots: Iterable[Path] = ()) -> Path | None:
-    """The folder of the project that a file belongs to: the nearest with a `.reviser`, else the nearest of the roots, else that of git."""
+    """The folder of the project that a file belongs to: the nearest with a `.reviser`, else the nearest of the
+    roots, else that of git."""
     folders = path.resolve().parents
     tops = {root.resolve() for root in roots}
     for is_top in (
@@ -80,7 +81,8 @@ def add_word(path: Path, word: str) -> bool:
 class Words:
     """Names and terms of one or several words.
 
-    A term in small letters stays with a capital too, as at the start of a sentence; one with capitals stays as it is written.
+    A term in small letters stays with a capital too, as at the start of a sentence; one with capitals stays as it
+    is written.
     """
 
     def __init__(self, terms: Iterable[str] = ()) -> None:
@@ -103,7 +105,8 @@ class Words:
         return bool(self._terms)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where terms stand in a text, without the ending of a genitive; of those that start in one place the longest."""
+        """Where terms stand in a text, without the ending of a genitive; of those that start in one place the
+        longest."""
         if not self._terms:
             return
         text = _plain(text)

@@ -1,7 +1,9 @@
-"""What a word that is not in the list may be a misspelling of: words of the list that are near to it, and what makes them near.
+"""What a word that is not in the list may be a misspelling of: words of the list that are near to it, and what
+makes them near.
 
-The distance counts letters that were put in, left out, exchanged or transposed. Slips that are common count less: doubled
-letters, vowels for one another, letters that sound alike or are neighbours on a keyboard, an apostrophe that is missing.
+The distance counts letters that were put in, left out, exchanged or transposed. Slips that are common count less:
+doubled letters, vowels for one another, letters that sound alike or are neighbours on a keyboard, an apostrophe
+that is missing.
 """
 
 from __future__ import annotations
@@ -167,9 +169,7 @@ def _near(word: str, known: Dictionary) -> list[Candidate]:
     # A letter that is left out or put in changes one bit, an exchanged one two; an apostrophe says little.
     others = (spelled.masks ^ mask) & np.int32((1 << _APOSTROPHE) - 1)
     differing = _bits()[others & 0xFFFF] + _bits()[others >> 16]
-    near = (np.abs(spelled.lengths - len(word)) <= 2 + (len(word) > 6)) & (
-        differing <= (3 if len(word) <= 4 else 4)
-    )
+    near = (np.abs(spelled.lengths - len(word)) <= 2 + (len(word) > 6)) & (differing <= (3 if len(word) <= 4 else 4))
     chosen = np.flatnonzero(near)
     distances = _distances(typed, spelled.letters[chosen], spelled.lengths[chosen])
     found = []
@@ -229,9 +229,7 @@ def _missing() -> NDArray[np.float32]:
     return costs
 
 
-def _distances(
-    typed: NDArray[np.int8], letters: NDArray[np.int8], lengths: NDArray[np.int8]
-) -> NDArray[np.float32]:
+def _distances(typed: NDArray[np.int8], letters: NDArray[np.int8], lengths: NDArray[np.int8]) -> NDArray[np.float32]:
     """How far each of some words is from what was typed."""
     count = len(letters)
     if not count:

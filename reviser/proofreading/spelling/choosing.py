@@ -1,8 +1,8 @@
 """Which candidate for an unknown word the model finds likely, and how likely it is that the word stays.
 
-Each candidate is judged in two ways. By overtyping: behind the draft, the probability of the actions that put the candidate in the
-place of the word, and of those that keep the word. From left to right: the probability of the candidate and of what follows it
-in its sentence. Both are read in one batch for all passages.
+Each candidate is judged in two ways. By overtyping: behind the draft, the probability of the actions that put the
+candidate in the place of the word, and of those that keep the word. From left to right: the probability of the
+candidate and of what follows it in its sentence. Both are read in one batch for all passages.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from reviser.proofreading.overtyping import OvertypingRules
 from reviser.proofreading.spelling.candidates import ALWAYS, Candidate
 from reviser.proofreading.spelling.ways import Ways
 
-# Tokens before a word and behind it that are read from left to right. What is read for a word serves the next one, so there may
-# be more before it; words that are further than the most begin anew.
+# Tokens before a word and behind it that are read from left to right. What is read for a word serves the next one, so
+# there may be more before it; words that are further than the most begin anew.
 _BEFORE: Final = 48
 _MOST_BEFORE: Final = 2 * _BEFORE
 _BEHIND: Final = 6
@@ -42,7 +42,8 @@ class Place:
     """An unknown word in a passage: its tokens, and those of what it may become.
 
     `kept` says how likely it is that the word stays, `chances` how likely each candidate is: log-probabilities by
-    overtyping. `readings` are log-probabilities from left to right, by the numbers of candidates, and of the word as None.
+    overtyping. `readings` are log-probabilities from left to right, by the numbers of candidates, and of the word
+    as None.
     """
 
     word: str
@@ -78,23 +79,19 @@ class Judge(Protocol):
     """Decides about places while they are read."""
 
     def choose(self, place: Place) -> int | None:
-        """Which candidate is in a place for the time being, while the words behind it are judged; None keeps the word."""
+        """Which candidate is in a place for the time being, while the words behind it are judged; None keeps the
+        word."""
 
-    def next_to_read(
-        self, place: Place, bounds: Sequence[float], read: Sequence[bool]
-    ) -> int | None:
+    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
         """Which candidate is read next; None if no other one matters.
 
-        The log-probabilities of candidates are known of those that were `read`; of others they are no more than `bounds`.
+        The log-probabilities of candidates are known of those that were `read`; of others they are no more than
+        `bounds`.
         """
 
 
 def place_of(
-    tokenizer: Tokenizer,
-    ends: Sequence[int],
-    text: str,
-    at: tuple[int, int],
-    found: Sequence[Candidate],
+    tokenizer: Tokenizer, ends: Sequence[int], text: str, at: tuple[int, int], found: Sequence[Candidate]
 ) -> Place:
     """A word of a passage, whose tokens end at `ends` of its bytes, with its candidates in tokens."""
     start, end = (len(text[:place].encode()) for place in at)
@@ -121,7 +118,8 @@ def as_opening(word: str) -> str:
 class Overtyped:
     """Reads by overtyping what becomes of the unknown words of a passage, one after the other.
 
-    `is_kept` as long as no candidate was chosen; `outlooks` are then those of the first places of the passage, as far as it was read.
+    `is_kept` as long as no candidate was chosen; `outlooks` are then those of the first places of the passage, as
+    far as it was read.
     """
 
     def __init__(
@@ -239,7 +237,8 @@ class Overtyped:
 
 
 class LeftToRight:
-    """Reads from left to right what becomes of the unknown words of a passage: the words, and their likeliest candidates."""
+    """Reads from left to right what becomes of the unknown words of a passage: the words, and their likeliest
+    candidates."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """The English words that the proofreader knows, each with a size: the smaller, the more common.
 
-The list is SCOWL's, in British and American spelling (`scripts/build_word_list.py`). It is read when it is first needed.
+The list is SCOWL's, in British and American spelling (`scripts/build_word_list.py`). It is read when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Dictionary:
         self._sizes = sizes
 
     def size(self, word: str) -> int | None:
-        """The size of a word as it may be written in a text, with a capital, in capitals or as a genitive; None if it is unknown."""
+        """The size of a word as it may be written in a text, with a capital, in capitals or as a genitive; None if
+        it is unknown."""
         plain = word.replace("’", "'")
         bare = plain.removesuffix("'s").removesuffix("'S").removesuffix("'")
         for form in (plain, bare) if bare != plain else (plain,):
@@ -69,9 +71,7 @@ class Dictionary:
     def spelled(self) -> Spelled:
         """The words in small letters, and names without their capital, to be compared with others."""
         known = set(LETTERS)
-        words = [
-            word for word in self._sizes if len(word) <= LONGEST and known.issuperset(word.lower())
-        ]
+        words = [word for word in self._sizes if len(word) <= LONGEST and known.issuperset(word.lower())]
         padded = np.array([word.lower() for word in words], dtype=f"S{LONGEST}")
         codes = padded.view(np.uint8).reshape(len(words), LONGEST).astype(np.int16)
         letters = np.where(codes == ord("'"), len(LETTERS) - 1, codes - ord("a"))

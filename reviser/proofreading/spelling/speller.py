@@ -1,8 +1,9 @@
 """Corrections of words that are not in the list of English words, each with a confidence.
 
-The confidence is a logistic model of a choice: between the candidates for a word and the word itself. Each has a score from
-how likely the model finds it (`choosing`), how far its spelling is and how common it is (`candidates`). The weights were
-fitted on misspellings that were put into texts which the model has not seen (`python -m benchmarks spelling`).
+The confidence is a logistic model of a choice: between the candidates for a word and the word itself. Each has a
+score from how likely the model finds it (`choosing`), how far its spelling is and how common it is (`candidates`).
+The weights were fitted on misspellings that were put into texts which the model has not seen (`python -m benchmarks
+spelling`).
 """
 
 from __future__ import annotations
@@ -16,22 +17,10 @@ from typing import Final, NamedTuple
 from reviser.core.tokenizer import Tokenizer
 from reviser.decoding.policy import ModelPolicy, SessionPolicy
 from reviser.model.scoring import Outlook
-from reviser.proofreading.overtyping import (
-    InTurn,
-    Overtyper,
-    OvertypingReader,
-    OvertypingRules,
-    longest_reading,
-)
+from reviser.proofreading.overtyping import InTurn, Overtyper, OvertypingReader, OvertypingRules, longest_reading
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.reading import LEAST_CONFIDENCE, Passage, overtype, rules_for
-from reviser.proofreading.spelling.candidates import (
-    ALWAYS,
-    CAPITAL,
-    ONE_SLIP,
-    Candidate,
-    candidates,
-)
+from reviser.proofreading.spelling.candidates import ALWAYS, CAPITAL, ONE_SLIP, Candidate, candidates
 from reviser.proofreading.spelling.choosing import (
     LIKELIEST,
     LeftToRight,
@@ -111,9 +100,9 @@ class Respelling(NamedTuple):
 def features(place: Place) -> list[Weights]:
     """The features of each candidate, and of the word itself as the last.
 
-    These are the log-probabilities by overtyping and from left to right, how far a candidate is from the word, the size
-    of the list that has it, in tens, and whether it is two words, or the word itself. If some candidates were read from left to
-    right, all others are out of the question.
+    These are the log-probabilities by overtyping and from left to right, how far a candidate is from the word, the
+    size of the list that has it, in tens, and whether it is two words, or the word itself. If some candidates were
+    read from left to right, all others are out of the question.
     """
     if place.readings:
         readings = [place.readings.get(number, -math.inf) for number in range(len(place.chances))]
@@ -133,10 +122,7 @@ def _row(one: Candidate, chance: float, reading: float) -> Weights:
 def chances(place: Place) -> list[float]:
     """The probability of each candidate, and of the word itself as the last."""
     weights = READ if place.readings else OVERTYPED
-    scores = [
-        sum(weight * value for weight, value in zip(weights, row, strict=True))
-        for row in features(place)
-    ]
+    scores = [sum(weight * value for weight, value in zip(weights, row, strict=True)) for row in features(place)]
     scores[-1] -= PRIOR
     most = max(scores)
     shares = [math.exp(score - most) for score in scores]
@@ -179,10 +165,9 @@ class Weighing:
         *found, _ = chances(place)
         return self._thoroughly or CLEARLY_NOT < max(found) < CLEARLY
 
-    def next_to_read(
-        self, place: Place, bounds: Sequence[float], read: Sequence[bool]
-    ) -> int | None:
-        """The candidate that may be the best of those that were not read; None if those that were leave them no share."""
+    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
+        """The candidate that may be the best of those that were not read; None if those that were leave them no
+        share."""
         numbers = range(len(bounds))
         unread = [number for number in numbers if not read[number]]
         scores = [*map(_score, place.candidates, bounds)]
@@ -192,11 +177,7 @@ class Weighing:
             # Those that are likeliest are known exactly: they are read from left to right where there is doubt.
             ranked = sorted((ranks[number] for number in numbers if read[number]), reverse=True)
             least = ranked[LIKELIEST - 1] if len(ranked) >= LIKELIEST else -math.inf
-            unread = [
-                number
-                for number in unread
-                if scores[number] > best - MARGIN or ranks[number] >= least
-            ]
+            unread = [number for number in unread if scores[number] > best - MARGIN or ranks[number] >= least]
         return max(unread, key=scores.__getitem__, default=None)
 
 
@@ -209,12 +190,7 @@ def _score(candidate: Candidate, chance: float) -> float:
 class Speller:
     """Finds what unknown words stand for, by a model that overtypes."""
 
-    def __init__(
-        self,
-        policy: SessionPolicy,
-        tokenizer: Tokenizer,
-        rules: OvertypingRules,
-    ) -> None:
+    def __init__(self, policy: SessionPolicy, tokenizer: Tokenizer, rules: OvertypingRules) -> None:
         self._policy = policy
         self._tokenizer = tokenizer
         self._rules = rules
@@ -228,22 +204,17 @@ class Speller:
         self, paragraph: Paragraph, words: Words, names: Collection[str], *, plain: bool = False
     ) -> list[Unknown]:
         """The words of a paragraph that are worth a look."""
-        return [
-            one
-            for one in unknown_words(paragraph, self.known, words, names, plain=plain)
-            if self._candidates(one)
-        ]
+        return [one for one in unknown_words(paragraph, self.known, words, names, plain=plain) if self._candidates(one)]
 
     def seems_right(self, one: Unknown) -> bool:
         """Whether a word is in the list, or no common word is near to it: then it is seldom a misspelling."""
         if not one.opens and self.known.size(one.text.lower()) is not None:
             return one.text != "i"
-        return not any(
-            not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one)
-        )
+        return not any(not each.is_split and each.rank <= _NEAR_ENOUGH for each in self._candidates(one))
 
     def plainly(self, one: Unknown) -> Respelling | None:
-        """What a word plainly stands for, whatever its sentence says: one slip away from a common word, and from no other; None if nothing is.
+        """What a word plainly stands for, whatever its sentence says: one slip away from a common word, and from no
+        other; None if nothing is.
 
         Two letters changed places, or a letter is doubled or should be.
         """
@@ -283,10 +254,9 @@ class Speller:
             for strange, places in zip(passages, self.judged(passages), strict=True)
         ]
 
-    def judged(
-        self, passages: Sequence[UnknownWords], *, thoroughly: bool = False
-    ) -> list[list[Place]]:
-        """What the model says of the unknown words of passages; thoroughly, also from left to right where there is no doubt."""
+    def judged(self, passages: Sequence[UnknownWords], *, thoroughly: bool = False) -> list[list[Place]]:
+        """What the model says of the unknown words of passages; thoroughly, also from left to right where there is
+        no doubt."""
         judge = Weighing(thoroughly=thoroughly)
         all_places = [self._places(*strange[:3]) for strange in passages]
         pairs = zip(passages, all_places, strict=True)
@@ -294,11 +264,10 @@ class Speller:
         return all_places
 
     def _reader(self, strange: UnknownWords, places: list[Place], judge: Weighing) -> Overtyper:
-        """What reads all that is to be known of the words of a passage, in an order in which each begins with what was read before."""
+        """What reads all that is to be known of the words of a passage, in an order in which each begins with what
+        was read before."""
         (tokens, left, _), _, _, read_on = strange
-        reader = Overtyped(
-            self._rules, *strange.passage, places, judge, watching=read_on is not None
-        )
+        reader = Overtyped(self._rules, *strange.passage, places, judge, watching=read_on is not None)
 
         def corrections() -> Overtyper | None:
             return read_on(reader.outlooks) if read_on and reader.is_kept else None
@@ -314,10 +283,7 @@ class Speller:
 
     def _places(self, passage: Passage, text: str, unknown: Sequence[Unknown]) -> list[Place]:
         ends = [*accumulate(len(self._tokenizer.token_bytes(one)) for one in passage.tokens)]
-        return [
-            place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one))
-            for one in unknown
-        ]
+        return [place_of(self._tokenizer, ends, text, (one.start, one.end), self._candidates(one)) for one in unknown]
 
     def _found(self, one: Unknown, place: Place) -> Respelling | None:
         if not place.is_judged:

@@ -35,14 +35,10 @@ class Unknown(NamedTuple):
 
 
 def unknown_words(
-    paragraph: Paragraph,
-    known: Dictionary,
-    words: Words,
-    names: Collection[str],
-    *,
-    plain: bool = False,
+    paragraph: Paragraph, known: Dictionary, words: Words, names: Collection[str], *, plain: bool = False
 ) -> list[Unknown]:
-    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign passage.
+    """The words that are not known and that nothing speaks for: no name, no term, nothing protected, no foreign
+    passage.
 
     In a `plain` text, also first words without a capital: in others a paragraph may go on from code or a formula.
     """
@@ -51,9 +47,7 @@ def unknown_words(
         return []
     opening = plain and _opening(paragraph, known)
     strange = [
-        found
-        for found in _WORD.finditer(text)
-        if _is_strange(found[0], known) or (opening and not found.start())
+        found for found in _WORD.finditer(text) if _is_strange(found[0], known) or (opening and not found.start())
     ]
     if not strange:
         return []

@@ -11,12 +11,7 @@ from reviser.proofreading import english
 _ENDINGS: Final = [
     (re.compile(r"(?<=[a-z]{2})is(e|ed|es|er|ers|ing|ation|ations|able)\Z"), r"iz\1"),
     (re.compile(r"(?<=[a-z])lys(e|ed|es|er|ers|ing)\Z"), r"lyz\1"),
-    (
-        re.compile(
-            r"(?<=[a-z]{2})our(|s|ed|ing|ful|less|able|ably|ite|ites|al|ally|er|ers|hood|ist)\Z"
-        ),
-        r"or\1",
-    ),
+    (re.compile(r"(?<=[a-z]{2})our(|s|ed|ing|ful|less|able|ably|ite|ites|al|ally|er|ers|hood|ist)\Z"), r"or\1"),
     (re.compile(r"(?<=[a-z][bt])re(|s|d)\Z"), r"er\1"),
     (
         re.compile(

@@ -9,7 +9,8 @@ from reviser.model.scoring import Outlook, Questions
 
 
 class Task(NamedTuple):
-    """Ids that the model reads, those whose probabilities are wanted behind the last of them, one by one, and others there."""
+    """Ids that the model reads, those whose probabilities are wanted behind the last of them, one by one, and
+    others there."""
 
     ids: list[int]
     expected: list[int]
@@ -43,11 +44,7 @@ class Ways:
         """What the model reads to know all of a way."""
         way = self._ways[number]
         first = len(self._known(number))
-        asked = {
-            place - first: others
-            for place in range(first, len(way))
-            if (others := self._others(way, place))
-        }
+        asked = {place - first: others for place in range(first, len(way)) if (others := self._others(way, place))}
         return Task([*self._before, *way[:-1]], [*way[first:]], asked)
 
     def take(self, number: int, outlooks: Sequence[Outlook]) -> None:

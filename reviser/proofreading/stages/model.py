@@ -17,13 +17,7 @@ from reviser.proofreading.evidence.readings import Question, readings
 from reviser.proofreading.guard.calibration import Search
 from reviser.proofreading.guard.guard import Guard
 from reviser.proofreading.overtyping import Correction, OvertypingReader
-from reviser.proofreading.reading import (
-    Passage,
-    corrections_of,
-    find_corrections,
-    overtyping_reader,
-    rules_for,
-)
+from reviser.proofreading.reading import Passage, corrections_of, find_corrections, overtyping_reader, rules_for
 from reviser.proofreading.stages.whole_words import SureEdit, from_word_to_word
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Paragraph, Span, sentences
@@ -91,40 +85,27 @@ class ModelStage:
                 elif 0 < len(tokens) <= longest and self._bytes(tokens) == text.encode():
                     yield Sentence(paragraph, span, tokens, span != whole)
 
-    def suggest(
-        self, found: Sequence[tuple[Document, Sentence]], search: Search, known: Readings
-    ) -> list[Offer]:
+    def suggest(self, found: Sequence[tuple[Document, Sentence]], search: Search, known: Readings) -> list[Offer]:
         """What the model would change in sentences; readings that are `known` are not made again."""
         shown = [self.shown(sentence) for _, sentence in found]
         corrections = self.find_corrections(shown, search, known)
         return [
-            (
-                document,
-                sentence,
-                [*from_word_to_word(sentence, self._edits(sentence, some))],
-            )
+            (document, sentence, [*from_word_to_word(sentence, self._edits(sentence, some))])
             for (document, sentence), some in zip(found, corrections, strict=True)
         ]
 
-    def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings
-    ) -> list[list[Correction]]:
+    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
         """The corrections of passages that a search asks for, by readings that are there or made now."""
         keys = [*map(key_of, passages)]
         unread = [one for one, key in zip(passages, keys, strict=True) if key not in known]
         found = iter(find_corrections(self._policy, unread, search))
-        return [
-            corrections_of(known[key], search.least) if key in known else next(found)
-            for key in keys
-        ]
+        return [corrections_of(known[key], search.least) if key in known else next(found) for key in keys]
 
     def reader(self, passage: Passage, search: Search, told: Sequence[Outlook]) -> OvertypingReader:
         """A reader of a passage, of whose first places something is known."""
         return overtyping_reader(self._policy, passage, search, told)
 
-    def with_evidence(
-        self, offers: Sequence[Offer], guards: Sequence[Guard], best: float
-    ) -> list[Offer]:
+    def with_evidence(self, offers: Sequence[Offer], guards: Sequence[Guard], best: float) -> list[Offer]:
         """What was suggested; of all that only the dial can speak against, it is told how the sentence reads with it.
 
         Where that could not be sure enough however well it reads, nothing is read, and it is told that it reads `best`.
@@ -132,10 +113,7 @@ class ModelStage:
         told = [dict[Suggestion, float | None]() for _ in offers]
         asked = []
         for number, ((_, sentence, found), guard) in enumerate(zip(offers, guards, strict=True)):
-            undecided, hopeful = (
-                guard.undecided(sentence, found),
-                guard.hopeful(sentence, found),
-            )
+            undecided, hopeful = (guard.undecided(sentence, found), guard.hopeful(sentence, found))
             told[number].update((one, best) for one in undecided if one not in hopeful)
             if wanted := [one for one in undecided if one in hopeful]:
                 asked.append((number, wanted))
@@ -162,9 +140,7 @@ class ModelStage:
         size = self._side * _CHARACTERS_OF_TOKEN
         left = self._tokenizer.encode(text[_space_after(text, start - size) : start])
         right = self._tokenizer.encode(text[end : _space_before(text, end + size)])
-        return Passage(
-            sentence.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side]
-        )
+        return Passage(sentence.tokens, left[len(left) - min(len(left), self._side) :], right[: self._side])
 
     def _edits(self, sentence: Sentence, corrections: Sequence[Correction]) -> list[SureEdit]:
         """The corrections in characters, in order; those that would cut a character in two are left out."""
@@ -206,7 +182,8 @@ def _continues(data: bytes, place: int) -> bool:
 
 
 def _cut(text: str) -> int:
-    """Where a long text is best cut in two: at the mark, else the space, that is nearest to its middle; 0 if nowhere."""
+    """Where a long text is best cut in two: at the mark, else the space, that is nearest to its middle; 0 if
+    nowhere."""
     for pattern in (r"[,;:–—](?= )", r"(?<=\S)(?= )"):
         cuts = [found.end() for found in re.finditer(pattern, text)]
         if cuts:

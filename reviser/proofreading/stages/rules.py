@@ -18,8 +18,5 @@ def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Sugges
         for span, found in phrases_in(paragraph):
             sentence = Sentence(paragraph, span)
             text = sentence.text
-            edits = [
-                (Edit(one.start, text[one.start : one.end], one.new), one.confidence)
-                for one in found
-            ]
+            edits = [(Edit(one.start, text[one.start : one.end], one.new), one.confidence) for one in found]
             yield sentence, [*from_word_to_word(sentence, edits)]

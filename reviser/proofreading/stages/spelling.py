@@ -83,16 +83,12 @@ def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[S
     """Corrections of words as suggestions."""
     text, low = sentence.text, sentence.span.start
     return [
-        Suggestion(
-            Edit(low + start, old, new), kind_of(old, new, text[:start], text[end:]), confidence
-        )
+        Suggestion(Edit(low + start, old, new), kind_of(old, new, text[:start], text[end:]), confidence)
         for (start, end, old, _), new, confidence in corrections
     ]
 
 
-def _unknown(
-    document: Document, speller: Speller, names: frozenset[str]
-) -> Iterator[tuple[Paragraph, list[Unknown]]]:
+def _unknown(document: Document, speller: Speller, names: frozenset[str]) -> Iterator[tuple[Paragraph, list[Unknown]]]:
     """The paragraphs with words that are not in the list, and these words."""
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():

@@ -35,9 +35,7 @@ def from_word_to_word(sentence: Sentence, edits: Sequence[SureEdit]) -> Iterator
         parts = changes(text, after)
         if not parts:
             continue
-        if not all(
-            len(_WORD.findall(part.old)) == len(_WORD.findall(part.new)) == 1 for part in parts
-        ):
+        if not all(len(_WORD.findall(part.old)) == len(_WORD.findall(part.new)) == 1 for part in parts):
             start, end = parts[0].start, parts[-1].end
             new = after[start : len(after) - (len(text) - end)]
             kind = kind_of(text[start:end], new, text[:start], text[end:])

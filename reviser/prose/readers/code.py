@@ -43,9 +43,7 @@ _LANGUAGES = {
     Format.YAML: _Language("yaml", alone=False),
     Format.TOML: _Language("toml"),
 }
-_COMMENTS = frozenset(
-    ["comment", "line_comment", "block_comment", "multiline_comment", "html_comment"]
-)
+_COMMENTS = frozenset(["comment", "line_comment", "block_comment", "multiline_comment", "html_comment"])
 
 _LINE_MARKER = re.compile(r"(?:///?[/!]?|//!|#+[:|]?|---?)(?!\[)[ \t]?")
 _BLOCK_START = re.compile(r"/\*+!?<?|<!--+|--\[=*\[")
@@ -65,9 +63,7 @@ _DIRECTIVE = re.compile(
     r"\[(?:if|endif))"
 )
 _TAG_ALONE = re.compile(r"\s*</?[A-Za-z]\w*(?:\s[^<>]*)?/?>\s*\Z")
-_LICENCE = re.compile(
-    r"SPDX-License|Copyright\b|\(c\) \d{4}|©|Licensed under|All rights reserved", re.I
-)
+_LICENCE = re.compile(r"SPDX-License|Copyright\b|\(c\) \d{4}|©|Licensed under|All rights reserved", re.I)
 
 # What a documentation comment says about a parameter or the like starts with names, which stay.
 _TAG = re.compile(
@@ -78,9 +74,7 @@ _TAG = re.compile(
     r"|:(?:param|parameter|arg|argument|key|keyword|raises?|except|exception|var|ivar|cvar|returns?|yields?|meta)\b[^:\n]{0,80}:)\s*"
 )
 # In the sections of a docstring the names of parameters are indented.
-_NAMED = re.compile(
-    r"\s+\*{0,2}[A-Za-z_][\w.]*(?:,\s*\*{0,2}[A-Za-z_]\w*)*\s?(?:\([^()\n]{1,80}\))?:\s+"
-)
+_NAMED = re.compile(r"\s+\*{0,2}[A-Za-z_][\w.]*(?:,\s*\*{0,2}[A-Za-z_]\w*)*\s?(?:\([^()\n]{1,80}\))?:\s+")
 _OTHER_TAG = re.compile(r"\s*(?:[@\\][A-Za-z]|:[a-z]+(?:\s[^:\n]*)?:(?:\s|\Z)|\.\. )")
 _EXAMPLE = re.compile(r"\s*[@\\](?:example|code|verbatim|snippet|see|usage)\b")
 _SECTION = re.compile(
@@ -88,9 +82,7 @@ _SECTION = re.compile(
     r"Todo|Warns|Warnings?|Keyword Args|Other Parameters|Methods|Safety|Panics|Errors|Usage):?\s*\Z"
 )
 _NUMPY_NAME = re.compile(r"\s*\*{0,2}\w+(?:, \*{0,2}\w+)* : \S|\s*\w+\s*\Z")
-_TODO = re.compile(
-    r"\s*(?:TODO|FIXME|XXX|HACK|BUG|NOTE|OPTIMIZE|SAFETY|WARNING)\b(?:\([^()]*\))?:?\s*"
-)
+_TODO = re.compile(r"\s*(?:TODO|FIXME|XXX|HACK|BUG|NOTE|OPTIMIZE|SAFETY|WARNING)\b(?:\([^()]*\))?:?\s*")
 
 
 def blocks(lines: Sequence[Line], format: Format) -> Iterator[Block]:
@@ -99,10 +91,7 @@ def blocks(lines: Sequence[Line], format: Format) -> Iterator[Block]:
         return
     language = _LANGUAGES[format]
     tree = trees.Tree(language.grammar, lines, language.entry)
-    for comment in [
-        *_comments(tree, lines),
-        *(_docstrings(tree) if format is Format.PYTHON else ()),
-    ]:
+    for comment in [*_comments(tree, lines), *(_docstrings(tree) if format is Format.PYTHON else ())]:
         scope = comment.span if language.alone else None
         for block in _prose(comment):
             block.scope = scope
@@ -166,9 +155,7 @@ def _block_comment(pieces: Sequence[Line], width: int) -> Iterator[_Comment]:
     last = pieces[-1]
     span = Span(pieces[0].start, last.start + len(last.text))
     if len(pieces) == 1:
-        yield _Comment(
-            [pieces[0].cut(min(width, closing.start()), closing.start())], span, block=True
-        )
+        yield _Comment([pieces[0].cut(min(width, closing.start()), closing.start())], span, block=True)
         return
     inner = [*pieces[1:-1], last.cut(0, closing.start())]
     contents = [pieces[0].cut(width)]
@@ -289,12 +276,7 @@ def _numpy_name(lines: Sequence[Line], number: int) -> bool:
     """Whether a line names a parameter that the next lines, which are indented, say something about."""
     line = lines[number]
     following = lines[number + 1] if number + 1 < len(lines) else None
-    return bool(
-        following
-        and not following.blank
-        and following.indent > line.indent
-        and _NUMPY_NAME.match(line.text)
-    )
+    return bool(following and not following.blank and following.indent > line.indent and _NUMPY_NAME.match(line.text))
 
 
 def _chunk(lines: Sequence[Line], comment: _Comment) -> Iterator[Block]:

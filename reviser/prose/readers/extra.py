@@ -13,6 +13,4 @@ def load(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise (
-            missing_package(error, extra=extra, needed_by="reading this format") or error
-        ) from None
+        raise (missing_package(error, extra=extra, needed_by="reading this format") or error) from None

@@ -14,20 +14,14 @@ from typing import NamedTuple
 
 from reviser.prose.source import Block, Line, Role, Span, split_lines
 
-_TOKEN = re.compile(
-    r"\\(?:[a-zA-Z@]+\*?|\r\n|[\s\S]|\Z)|%[^\r\n]*|\$\$?|[{}~^_&#\[\]]|[^\\%${}~^_&#\[\]]+"
-)
+_TOKEN = re.compile(r"\\(?:[a-zA-Z@]+\*?|\r\n|[\s\S]|\Z)|%[^\r\n]*|\$\$?|[{}~^_&#\[\]]|[^\\%${}~^_&#\[\]]+")
 _BLANK_LINE = re.compile(r"(?:\r\n|\r|\n)[ \t]*(?:\r\n|\r|\n)")
 _GAP = re.compile(r"[ \t]*(?:(?:\r\n|\r|\n)[ \t]*)?")
 _NAME = re.compile(r"\{([^{}\r\n]*)\}")
-_THEOREM = re.compile(
-    r"\\(?:newtheorem|declaretheorem|newtheoremstyle)\*?(?:\[[^\]]*\])?\{([^{}]+)\}"
-)
+_THEOREM = re.compile(r"\\(?:newtheorem|declaretheorem|newtheoremstyle)\*?(?:\[[^\]]*\])?\{([^{}]+)\}")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _VERBATIM_OPTIONS = re.compile(r"\[[^\]\r\n]*\]|\{[a-zA-Z0-9+#]*\}(?=[^\sa-zA-Z.,;:)])")
-_VERBATIM_ENVIRONMENT = re.compile(
-    r"(?:verbatim|lstlisting|minted|Verbatim|comment|filecontents|alltt)\*?"
-)
+_VERBATIM_ENVIRONMENT = re.compile(r"(?:verbatim|lstlisting|minted|Verbatim|comment|filecontents|alltt)\*?")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 # Commands whose last argument is part of the paragraph around them, and how many others come before it.
@@ -109,21 +103,9 @@ _BREAKS = frozenset(
 )
 # Commands that print nothing where they stand.
 _UNSEEN = frozenset(
-    [
-        "label",
-        "index",
-        "glossary",
-        "nocite",
-        "centering",
-        "raggedright",
-        "vspace",
-        "hspace",
-        "pagestyle",
-    ]
+    ["label", "index", "glossary", "nocite", "centering", "raggedright", "vspace", "hspace", "pagestyle"]
 )
-_VERBATIM = frozenset(
-    ["verb", "verb*", "lstinline", "mintinline", "Verb", "Verb*", "path", "url", "nolinkurl"]
-)
+_VERBATIM = frozenset(["verb", "verb*", "lstinline", "mintinline", "Verb", "Verb*", "path", "url", "nolinkurl"])
 _DEFINITIONS = frozenset(["def", "gdef", "edef", "xdef", "let", "futurelet"])
 
 _PROSE_ENVIRONMENTS = {
@@ -176,9 +158,7 @@ _PROSE_ENVIRONMENTS = {
         ],
         Role.BODY,
     ),
-    **dict.fromkeys(
-        ["itemize", "enumerate", "description", "list", "compactitem", "compactenum"], Role.ITEM
-    ),
+    **dict.fromkeys(["itemize", "enumerate", "description", "list", "compactitem", "compactenum"], Role.ITEM),
     **dict.fromkeys(["quote", "quotation", "verse", "displayquote"], Role.QUOTE),
 }
 _MATHS = frozenset(

@@ -47,9 +47,7 @@ _ATTRIBUTES = re.compile(r"\{[:#.][^{}]*\}\s*\Z")
 _MODULE = re.compile(r"(?:import|export)\b")
 _FENCE_OF_COLONS = re.compile(r":::|!!!|\?\?\?|%%%|<<|@import")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)")
-_CODE_TAGS = frozenset(
-    ["code", "kbd", "samp", "var", "tt", "pre", "script", "style", "svg", "math"]
-)
+_CODE_TAGS = frozenset(["code", "kbd", "samp", "var", "tt", "pre", "script", "style", "svg", "math"])
 _ROW_PREFIX = re.compile(r"[\s>]*(?:(?:[-+*]|\d+[.)])\s+)*[\s>]*")
 
 
@@ -163,18 +161,14 @@ class _Row:
         if number != self._line:
             prefix = _ROW_PREFIX.match(line)
             self._line, self._column = number, prefix.end() if prefix else 0
-        while self._column < len(line) and (
-            line[self._column] == "|" or line[self._column].isspace()
-        ):
+        while self._column < len(line) and (line[self._column] == "|" or line[self._column].isspace()):
             self._column += 1
         if not line.startswith(text, self._column) or "\\|" in line:
             self._column = len(line)
             return None
         start = self._column
         self._column += len(text)
-        return [
-            (len(token.content) - len(token.content.lstrip()), lines[number].start + start, text)
-        ]
+        return [(len(token.content) - len(token.content.lstrip()), lines[number].start + start, text)]
 
 
 def _block(inline: _Inline, placed: _Placed, role: Role) -> Block:
@@ -229,9 +223,7 @@ class _Recorder:
             start = state.pos
             found = rule(state, silent)
             if found and not silent and state.src is self._content:
-                self._spans += (
-                    self._around_label(state, start) if labelled else [Span(start, state.pos)]
-                )
+                self._spans += self._around_label(state, start) if labelled else [Span(start, state.pos)]
             return found
 
         self.parser.inline.ruler.at(name, watched)

@@ -9,24 +9,17 @@ from reviser.prose.readers import plain
 from reviser.prose.source import Block, Line, Role
 
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]*:(?:\s|\Z)|From \S")
-_ENCODED = re.compile(
-    r"content-transfer-encoding:\s*(?:base64|quoted-printable)|content-type:\s*(?!text/plain)", re.I
-)
+_ENCODED = re.compile(r"content-transfer-encoding:\s*(?:base64|quoted-printable)|content-type:\s*(?!text/plain)", re.I)
 _ATTRIBUTION = re.compile(
-    r"(?:On|Am|Le|El)\b.*(?:wrote|schrieb|écrit|escribió)\s*:\s*\Z|-{2,}\s*(?:Original|Forwarded) ",
-    re.I,
+    r"(?:On|Am|Le|El)\b.*(?:wrote|schrieb|écrit|escribió)\s*:\s*\Z|-{2,}\s*(?:Original|Forwarded) ", re.I
 )
 _QUOTED = re.compile(r"\s{0,3}(?:>|[A-Za-z]{1,3}>)")
 
 _SCISSORS = re.compile(r"[#;]\s*-+\s*>8\s*-+")
 _TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?::\s|\s#)|\(cherry picked from commit ")
-_KNOWN_TRAILER = re.compile(
-    r"[A-Z][a-z]+(?:-[a-z]+)*-by: |(?:Fixes|Closes|Change-Id|Link|Cc|BREAKING CHANGE): "
-)
+_KNOWN_TRAILER = re.compile(r"[A-Z][a-z]+(?:-[a-z]+)*-by: |(?:Fixes|Closes|Change-Id|Link|Cc|BREAKING CHANGE): ")
 _AUTOMATIC = re.compile(r"(?:Merge|Revert)\b.*(?:branch|tag|pull request|commit|remote|[\"'])")
-_PREFIX = re.compile(
-    r"(?:(?:fixup|squash|amend|reword)! )+|(?:[\w./-]+(?:\([^()]*\))?!?: )+|\[[^\[\]]*\]\s*"
-)
+_PREFIX = re.compile(r"(?:(?:fixup|squash|amend|reword)! )+|(?:[\w./-]+(?:\([^()]*\))?!?: )+|\[[^\[\]]*\]\s*")
 
 
 def mail(lines: Sequence[Line]) -> Iterator[Block]:

@@ -110,19 +110,12 @@ def _one(role: Role, lines: Sequence[Line]) -> Iterator[Block]:
 
 def _preformatted(lines: Sequence[Line]) -> bool:
     """Whether all lines are indented like an example, or any of a few is drawn with characters."""
-    return all(line.text.startswith(("    ", "\t")) for line in lines) and not (
-        _ITEM.match(lines[0].text)
-    )
+    return all(line.text.startswith(("    ", "\t")) for line in lines) and not (_ITEM.match(lines[0].text))
 
 
 def _literal(text: str) -> bool:
     """Whether a line is no prose: a rule, a row of a table, a quote from a mail, code."""
-    return bool(
-        _RULE.match(text)
-        or _QUOTE.match(text)
-        or _TABLE.search(text[:2000])
-        or looks_like_code(text)
-    )
+    return bool(_RULE.match(text) or _QUOTE.match(text) or _TABLE.search(text[:2000]) or looks_like_code(text))
 
 
 def _wrapped(line: Line, following: Line, width: int) -> bool:

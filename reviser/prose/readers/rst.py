@@ -40,19 +40,7 @@ _TEXTS = {
 }
 # Directives whose text begins in the line of their name.
 _INLINE_TEXTS = frozenset(
-    [
-        "attention",
-        "caution",
-        "danger",
-        "error",
-        "hint",
-        "important",
-        "note",
-        "seealso",
-        "tip",
-        "todo",
-        "warning",
-    ]
+    ["attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "todo", "warning"]
 )
 _ROLES = {
     "title": Role.HEADING,
@@ -135,9 +123,7 @@ def _paragraph(tree: trees.Tree, node: Any, role: Role) -> Iterator[Block]:
         return
     block = Block(role, [piece.prose for piece in pieces if not piece.blank])
     block.protected = sorted(span for child in node.children for span in _protected(tree, child))
-    block.shape = " ".join(
-        [_shape(tree, child) for child in node.children if child.type not in _PLAIN]
-    )
+    block.shape = " ".join([_shape(tree, child) for child in node.children if child.type not in _PLAIN])
     # Two colons at the end of a paragraph make what follows literal; the grammar wants it to be there.
     block.shape += f" literal={bool(pieces) and pieces[-1].text.rstrip().endswith('::')}"
     if role is Role.HEADING and node.type == "title":

@@ -20,9 +20,7 @@ class Tree:
         # Grammars take a NUL for the end, and some know no other line ending than \n.
         encoded = [line.text.replace("\0", "\1").encode("utf-8", "replace") for line in lines]
         self._starts = [0, *accumulate(len(data) + 1 for data in encoded)]
-        self._ascii = [
-            len(data) == len(line.text) for data, line in zip(encoded, lines, strict=True)
-        ]
+        self._ascii = [len(data) == len(line.text) for data, line in zip(encoded, lines, strict=True)]
         self._encoded = encoded
         self._offsets: tuple[int, list[int]] = (-1, [])
         self.data = b"\n".join([*encoded, b""])

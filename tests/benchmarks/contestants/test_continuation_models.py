@@ -8,19 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.contestants.continuation_models import (
-    CausalLm,
-    RealText,
-    load_contestant,
-    named_source,
-    pick,
-)
-from benchmarks.contestants.own_models import (
-    BatchedReviser,
-    DecodingOptions,
-    code_digest,
-    stream_of,
-)
+from benchmarks.contestants.continuation_models import CausalLm, RealText, load_contestant, named_source, pick
+from benchmarks.contestants.own_models import BatchedReviser, DecodingOptions, code_digest, stream_of
 from benchmarks.protocol.records import Contestant, Editing, Generation, Prompt
 from benchmarks.protocol.setup import Setup
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
@@ -47,9 +36,7 @@ def prompts(count: int = 6) -> list[Prompt]:
     ]
 
 
-def written(
-    contestant: Contestant, seed: int = 1, which: list[Prompt] | None = None
-) -> dict[str, Generation]:
+def written(contestant: Contestant, seed: int = 1, which: list[Prompt] | None = None) -> dict[str, Generation]:
     done: list[int] = []
     made = list(contestant.generate(which or prompts(), seed, done.append))
     assert sum(done) == len(made)
@@ -91,9 +78,7 @@ def test_a_reviser_is_replayed_from_its_actions(reviser_folder: str) -> None:
 
 
 @pytest.mark.parametrize("device_batches", [False, True])
-def test_what_is_written_depends_on_seed_and_prompt_alone(
-    reviser_folder: str, device_batches: bool
-) -> None:
+def test_what_is_written_depends_on_seed_and_prompt_alone(reviser_folder: str, device_batches: bool) -> None:
     def load() -> Contestant:
         if device_batches:
             return BatchedReviser("batched", "", reviser(), SETUP)
@@ -130,9 +115,7 @@ def test_a_baseline_of_ours_writes_tokens_up_to_the_protocols_length() -> None:
 @pytest.mark.parametrize("device_batches", [False, True])
 def test_a_plain_model_inserts_and_stops_alone(reviser_folder: str, device_batches: bool) -> None:
     if device_batches:
-        plain: Contestant = BatchedReviser(
-            "plain", "", reviser(), SETUP, DecodingOptions(plain=True)
-        )
+        plain: Contestant = BatchedReviser("plain", "", reviser(), SETUP, DecodingOptions(plain=True))
     else:
         plain = load_contestant(f"plain:{reviser_folder}", SETUP, device=CPU)
         assert plain.name == "tiny-reviser, plain"
@@ -143,13 +126,9 @@ def test_a_plain_model_inserts_and_stops_alone(reviser_folder: str, device_batch
 
 def test_moves_at_a_low_temperature_write_other_texts(reviser_folder: str) -> None:
     usual = load_contestant(reviser_folder, SETUP, device=CPU)
-    surer = load_contestant(
-        reviser_folder, SETUP, device=CPU, decoding=DecodingOptions(move_temperature=0.1)
-    )
+    surer = load_contestant(reviser_folder, SETUP, device=CPU, decoding=DecodingOptions(move_temperature=0.1))
     assert usual.fingerprint != surer.fingerprint
-    assert [one.actions for one in written(usual).values()] != [
-        one.actions for one in written(surer).values()
-    ]
+    assert [one.actions for one in written(usual).values()] != [one.actions for one in written(surer).values()]
 
 
 def test_what_was_written_by_other_rules_is_not_taken_for_the_same(tmp_path: Path) -> None:
@@ -180,9 +159,7 @@ FAMILIES = [tiny_models.gpt2, tiny_models.pythia, tiny_models.opt]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_transformers_models_continue_prompts(
-    family: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_transformers_models_continue_prompts(family: Callable[[Path], Path], tmp_path: Path) -> None:
     contestant = load_contestant(str(family(tmp_path / "some-model")), SETUP, device=CPU)
     assert contestant.name == "some-model"
     made = written(contestant)
@@ -195,9 +172,7 @@ def test_transformers_models_continue_prompts(
 
 
 def test_greedy_is_what_transformers_generates(tmp_path: Path) -> None:
-    contestant = load_contestant(
-        str(tiny_models.gpt2(tmp_path)), replace(SETUP, temperature=0.0), device=CPU
-    )
+    contestant = load_contestant(str(tiny_models.gpt2(tmp_path)), replace(SETUP, temperature=0.0), device=CPU)
     assert isinstance(contestant, CausalLm)
     import transformers
 
@@ -206,11 +181,7 @@ def test_greedy_is_what_transformers_generates(tmp_path: Path) -> None:
     for prompt in prompts():
         ids = tokenizer(prompt.text, return_tensors="pt")["input_ids"]
         expected = model.generate(
-            ids,
-            do_sample=False,
-            max_new_tokens=SETUP.new_tokens,
-            pad_token_id=0,
-            attention_mask=torch.ones_like(ids),
+            ids, do_sample=False, max_new_tokens=SETUP.new_tokens, pad_token_id=0, attention_mask=torch.ones_like(ids)
         )[0, ids.shape[1] :].tolist()
         expected = expected[: expected.index(0)] if 0 in expected else expected
         assert list(written(contestant, which=[prompt])[prompt.id].tokens) == expected
@@ -219,9 +190,7 @@ def test_greedy_is_what_transformers_generates(tmp_path: Path) -> None:
 def test_choices_follow_temperature_and_top_k() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0, 3.0]]).repeat(20_000, 1)
     drawn = torch.rand(20_000, generator=torch.Generator().manual_seed(0))
-    counts = torch.bincount(
-        pick(logits, drawn, replace(SETUP, temperature=0.5, top_k=3)), minlength=4
-    )
+    counts = torch.bincount(pick(logits, drawn, replace(SETUP, temperature=0.5, top_k=3)), minlength=4)
     expected = torch.softmax(torch.tensor([float("-inf"), 2.0, 4.0, 6.0]), 0)
     # Four standard errors of the largest share.
     assert torch.allclose(counts / 20_000, expected, atol=4 * 0.5 / 20_000**0.5)
@@ -255,19 +224,13 @@ def test_streams_differ_by_prompt_and_seed() -> None:
 
 
 @pytest.mark.parametrize("checked", [True, False])
-def test_by_the_rules_a_model_writes_as_our_commands_let_it(
-    reviser_folder: str, checked: bool
-) -> None:
+def test_by_the_rules_a_model_writes_as_our_commands_let_it(reviser_folder: str, checked: bool) -> None:
     long = replace(SETUP, max_actions=80)
     source = reviser_folder if checked else f"unchecked:{reviser_folder}"
-    contestant = load_contestant(
-        source, long, device=CPU, decoding=DecodingOptions(move_temperature=0.35, rules=True)
-    )
+    contestant = load_contestant(source, long, device=CPU, decoding=DecodingOptions(move_temperature=0.35, rules=True))
     for prompt in prompts(3):
         session = load_engine(reviser_folder).session(prompt.text)
-        sampler = Sampler(
-            long.temperature, long.top_k, seed=stream_of(prompt, 1), move_temperature=0.35
-        )
+        sampler = Sampler(long.temperature, long.top_k, seed=stream_of(prompt, 1), move_temperature=0.35)
         run = session.continue_(sampler, max_actions=80, check_steps_back=checked)
         ids = tuple(frame.step.id for frame in run)
         assert written(contestant, 1, [prompt])[prompt.id].actions == ids

@@ -80,9 +80,7 @@ def test_everything_is_written_judged_and_told(parts: Path, tmp_path: Path) -> N
     assert html.count("<mark class=") == joins > 0
 
 
-def test_nothing_is_made_or_judged_twice(
-    parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_made_or_judged_twice(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = contest(parts, tmp_path / "one")
 
     def never(*arguments: object) -> None:
@@ -130,9 +128,7 @@ def test_texts_are_cut_to_the_same_number_of_words() -> None:
 
 def test_a_tie_is_half_a_win() -> None:
     said = [Preference(1.0, 1.0), Preference(-1.0, -2.0), Preference(1.0, -1.0)]
-    verdicts = [
-        EverydayVerdict("mail-01", "mail", seed, "a", "b", entry) for seed, entry in enumerate(said)
-    ]
+    verdicts = [EverydayVerdict("mail-01", "mail", seed, "a", "b", entry) for seed, entry in enumerate(said)]
     (standing,) = standings_of(verdicts)
     assert (standing.wins, standing.ties, standing.losses) == (1, 1, 1)
     assert standing.win_rate.share == 0.5

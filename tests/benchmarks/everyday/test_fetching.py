@@ -26,9 +26,7 @@ def parts_of(data: bytes) -> Parts:
     return Parts("toy-part{number}", "toy{number}/{number:02d}.bin", "1", COUNT, len(data), digest)
 
 
-def index(
-    data: bytes, asked: list[str], fails: tuple[int, ...] = ()
-) -> Callable[[str, Path], Path]:
+def index(data: bytes, asked: list[str], fails: tuple[int, ...] = ()) -> Callable[[str, Path], Path]:
     """A package index that has the parts of `data`, but cannot be reached for some of the requests."""
     step = -(-len(data) // COUNT)
 

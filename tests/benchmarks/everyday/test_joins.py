@@ -30,16 +30,11 @@ def test_writing_from_left_to_right_makes_no_joins() -> None:
 def test_an_insertion_in_between_has_a_join_on_each_side() -> None:
     # "The soup is hot[ and thick] today."
     joins = found(*words(" hot today."), Move(-2), *words(" and thick"), Stop())
-    assert joins == [
-        Join(len("The soup is hot"), "before"),
-        Join(len("The soup is hot and thick"), "after"),
-    ]
+    assert joins == [Join(len("The soup is hot"), "before"), Join(len("The soup is hot and thick"), "after")]
 
 
 def test_going_on_at_the_end_after_an_insertion_is_no_join() -> None:
-    joins = found(
-        *words(" hot today"), Move(-1), *words(" very"), Move(1), *words(" again."), Stop()
-    )
+    joins = found(*words(" hot today"), Move(-1), *words(" very"), Move(1), *words(" again."), Stop())
     assert [join.kind for join in joins] == ["before", "after"]
 
 
@@ -101,7 +96,4 @@ def test_each_token_costs_what_it_costs_after_those_before() -> None:
 
 def test_rows_of_unequal_length_cost_what_they_cost_alone() -> None:
     together = READER._nats([letters("abcdef")[0], letters("xy")[0]])
-    assert together == [
-        READER._nats([letters("abcdef")[0]])[0],
-        READER._nats([letters("xy")[0]])[0],
-    ]
+    assert together == [READER._nats([letters("abcdef")[0]])[0], READER._nats([letters("xy")[0]])[0]]

@@ -45,9 +45,7 @@ def tiny_model(seed: int = 0, *, tied: bool = False) -> Any:
         tie_word_embeddings=tied,
     )
     model: Any = Qwen2ForCausalLM(config).eval()
-    with (
-        torch.no_grad()
-    ):  # larger than at the start of training, biases too, so that all of it matters
+    with torch.no_grad():  # larger than at the start of training, biases too, so that all of it matters
         for name, parameter in model.named_parameters():
             if name.endswith("bias"):
                 parameter.normal_()
@@ -72,9 +70,7 @@ def write_gguf(path: Path, model: Any, architecture: str = "qwen2") -> Path:
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens())
-    writer.add_token_types(
-        [TokenType.CONTROL if token in MARKS else TokenType.NORMAL for token in tokens()]
-    )
+    writer.add_token_types([TokenType.CONTROL if token in MARKS else TokenType.NORMAL for token in tokens()])
     writer.add_token_merges(["Y e", "Ye s", "N o"])
     for name, value in model.state_dict().items():
         if name == "lm_head.weight" and config.tie_word_embeddings:

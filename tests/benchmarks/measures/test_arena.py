@@ -8,25 +8,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.measures.arena import (
-    Match,
-    judge_matches,
-    matches,
-    score,
-    verdict_of,
-    wilson,
-)
+from benchmarks.measures.arena import Match, judge_matches, matches, score, verdict_of, wilson
 from benchmarks.protocol.records import Generation, Judgement, Prompt
 from benchmarks.protocol.runs import Cache
 from reviser.scoring.evaluators import load_evaluator
-from reviser.scoring.judges import (
-    Answer,
-    Case,
-    ChatJudge,
-    LikelihoodJudge,
-    load_judge,
-    parse_answer,
-)
+from reviser.scoring.judges import Answer, Case, ChatJudge, LikelihoodJudge, load_judge, parse_answer
 from reviser.scoring.perplexity import Text
 from tests.benchmarks import tiny_models
 
@@ -162,20 +148,14 @@ def test_progress_tells_of_every_answer() -> None:
 
 
 def test_a_score_is_of_one_pair() -> None:
-    entries = [
-        Judgement("p", 1, "one", other, "kept", "first", "judge") for other in ("two", "three")
-    ]
+    entries = [Judgement("p", 1, "one", other, "kept", "first", "judge") for other in ("two", "three")]
     with pytest.raises(ValueError, match="one pair"):
         score(entries)
 
 
 def test_wilson_intervals_are_the_published_ones() -> None:
     # Wilson (1927) as tabulated by Newcombe (1998): 81/263, 15/148 and 0/20 at 95 %.
-    for successes, trials, low, high in [
-        (81, 263, 0.2553, 0.3662),
-        (15, 148, 0.0624, 0.1605),
-        (0, 20, 0.0, 0.1611),
-    ]:
+    for successes, trials, low, high in [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)]:
         found = wilson(successes, trials)
         assert found.low == pytest.approx(low, abs=5e-5)
         assert found.high == pytest.approx(high, abs=5e-5)
@@ -194,9 +174,7 @@ def test_the_likelihood_judge_prefers_the_likelier(tmp_path: Path) -> None:
     evaluator = load_evaluator(folder, CPU)
     cases = [Case("the all", " in the", " zqzq"), Case("a", "", " b"), Case("a", "", "")]
     found = judge.answers(cases)
-    one, other = evaluator.losses(
-        [Text(cases[0].prompt, cases[0].a), Text(cases[0].prompt, cases[0].b)]
-    )
+    one, other = evaluator.losses([Text(cases[0].prompt, cases[0].a), Text(cases[0].prompt, cases[0].b)])
     assert found[0] == ("A" if one.nats_per_byte < other.nats_per_byte else "B")
     assert found[1:] == ["B", "tie"]
     swapped = judge.answers([Case(case.prompt, case.b, case.a) for case in cases])
@@ -206,9 +184,7 @@ def test_the_likelihood_judge_prefers_the_likelier(tmp_path: Path) -> None:
 def test_a_chat_model_is_shown_everything_and_asked_strictly(tmp_path: Path) -> None:
     judge = load_judge(str(tiny_models.llama(tmp_path)), CPU)
     assert isinstance(judge, ChatJudge)
-    judge._tokenizer.chat_template = (
-        "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}<assistant>"
-    )
+    judge._tokenizer.chat_template = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}<assistant>"
     case = Case("Once upon", " a time", " a hill")
     shown = judge.question(case)
     assert shown.startswith("<user>")

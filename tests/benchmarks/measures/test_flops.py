@@ -42,9 +42,7 @@ def test_every_figure_has_the_printed_digits() -> None:
 
 
 def test_every_term_has_the_printed_digits() -> None:
-    assert {
-        term.name: flops.digits(term.value) for term in flops.terms()
-    } == paper_tables.FLOPS_TERMS
+    assert {term.name: flops.digits(term.value) for term in flops.terms()} == paper_tables.FLOPS_TERMS
 
 
 def test_departures_from_the_letter_are_told() -> None:
@@ -60,12 +58,7 @@ def test_departures_from_the_letter_are_told() -> None:
 def test_json_is_the_ordered_list_and_nothing_else() -> None:
     rows = json.loads(flops.paper_report(as_json=True, with_terms=False))
     assert all(list(row) == ["method", "variant", "gflops", "multiplier"] for row in rows)
-    assert rows[2] == {
-        "method": "Reviser",
-        "variant": "p_move=0.28",
-        "gflops": 22.2191,
-        "multiplier": 1.394,
-    }
+    assert rows[2] == {"method": "Reviser", "variant": "p_move=0.28", "gflops": 22.2191, "multiplier": 1.394}
     more = json.loads(flops.paper_report(as_json=True, with_terms=True))
     assert more["figures"] == rows
     assert len(more["departures"]) == 6

@@ -41,9 +41,7 @@ def test_nats_are_those_of_the_tokens_behind_what_is_given() -> None:
 
 
 def test_among_insertions_alone_every_token_is_likelier() -> None:
-    acting, inserting = (
-        read(toy_checkpoint(), [[1, 2, 3, 4]], 1, insertions=alone) for alone in (False, True)
-    )
+    acting, inserting = (read(toy_checkpoint(), [[1, 2, 3, 4]], 1, insertions=alone) for alone in (False, True))
     assert inserting.perplexity < acting.perplexity
 
 
@@ -79,9 +77,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "python -m benchmarks forgetting letters.txt" in page.read_text()
 
 
-def test_a_file_without_long_texts_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_without_long_texts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tiny_reviser(tmp_path / "model")
     texts = tmp_path / "short.txt"
     texts.write_text("Hm.")

@@ -23,9 +23,7 @@ def test_a_passage_is_cut_from_the_beginning_of_a_text_that_is_long_enough() -> 
     assert sizes == [infill.PREFIX_TOKENS, infill.GAP_TOKENS, infill.SCORED_TOKENS]
 
 
-def test_models_fill_gaps_beside_the_real_text_and_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_models_fill_gaps_beside_the_real_text_and_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tiny_reviser(tmp_path / "ours")
     tiny_reviser(tmp_path / "base", kinds=frozenset({"insert", "stop"}), seed=5)
     data = tmp_path / "texts.jsonl"

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.measures.mauve_score import (
-    BertLikelihoods,
-    load_features,
-    mauve_each,
-    mauve_of_features,
-    truncated,
-)
+from benchmarks.measures.mauve_score import BertLikelihoods, load_features, mauve_each, mauve_of_features, truncated
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.benchmarks import tiny_models
@@ -31,9 +25,7 @@ def by_formula(p: np.ndarray, q: np.ndarray, scale: float = 5.0, points: int = 2
     curve = [(0.0, 1.0), (1.0, 0.0)]
     for weight in np.linspace(1e-6, 1 - 1e-6, points):
         between = weight * p + (1 - weight) * q
-        curve.append(
-            (np.exp(-scale * divergence(q, between)), np.exp(-scale * divergence(p, between)))
-        )
+        curve.append((np.exp(-scale * divergence(q, between)), np.exp(-scale * divergence(p, between))))
     by_x, by_y = np.array(sorted(curve)), np.array(sorted(curve, key=lambda point: point[1]))
     area = np.trapezoid(by_x[:, 1], by_x[:, 0]) + np.trapezoid(by_y[:, 0], by_y[:, 1])
     return float(area / 2)
@@ -43,9 +35,7 @@ def clusters(counts: list[int], seed: int) -> np.ndarray:
     """Vectors close to so many unit vectors, so that every clustering finds the same clusters."""
     noise = np.random.default_rng(seed)
     rows = [np.eye(len(counts))[kind] for kind, count in enumerate(counts) for _ in range(count)]
-    return (np.array(rows) + 1e-3 * noise.standard_normal((len(rows), len(counts)))).astype(
-        np.float32
-    )
+    return (np.array(rows) + 1e-3 * noise.standard_normal((len(rows), len(counts)))).astype(np.float32)
 
 
 def test_is_the_area_under_the_divergence_frontier() -> None:

@@ -7,16 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.measures.statistics import (
-    STATISTICS,
-    Summary,
-    by_model,
-    estimates,
-    file_report,
-    summary,
-    walk,
-    walks,
-)
+from benchmarks.measures.statistics import STATISTICS, Summary, by_model, estimates, file_report, summary, walk, walks
 from benchmarks.report import paper_tables
 from reviser.core.actions import Insert, Move
 from reviser.core.errors import BadTrajectory

@@ -38,8 +38,6 @@ def test_says_so_when_there_is_nothing_to_measure() -> None:
         variety([])
 
 
-@given(
-    st.lists(st.lists(st.integers(0, 5), max_size=20), min_size=1, max_size=5), st.integers(1, 4)
-)
+@given(st.lists(st.lists(st.integers(0, 5), max_size=20), min_size=1, max_size=5), st.integers(1, 4))
 def test_shares_are_shares(rows: list[list[int]], n: int) -> None:
     assert 0 < distinct_overall(rows, n) <= 1

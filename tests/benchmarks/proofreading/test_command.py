@@ -51,20 +51,12 @@ def proofreading(home: Path, *arguments: str) -> subprocess.CompletedProcess[str
     command = [sys.executable, "-m", "reviser", "bench", "proofreading", *arguments]
     env = os.environ | {"XDG_CACHE_HOME": str(home / "cache"), "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=env,
-        cwd=home,
-        stdin=subprocess.DEVNULL,
+        command, capture_output=True, text=True, check=False, env=env, cwd=home, stdin=subprocess.DEVNULL
     )
 
 
 def test_scores_are_printed_and_written(home: Path) -> None:
-    result = proofreading(
-        home, "--sets=jfleg-dev,conll-2014", "--correctors=unchanged,file:mine=made", "--out=out"
-    )
+    result = proofreading(home, "--sets=jfleg-dev,conll-2014", "--correctors=unchanged,file:mine=made", "--out=out")
     assert result.returncode == 0, result.stderr
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in result.stdout.splitlines()]
     scores = {(row[0], row[1]): row[2:] for row in rows if len(row) == 7}
@@ -127,9 +119,7 @@ def test_what_was_asked_for_and_is_missing_is_named(home: Path) -> None:
         (["--limit=0"], "--limit must be at least 1"),
     ],
 )
-def test_mistakes_of_the_user_are_one_sentence(
-    home: Path, arguments: list[str], message: str
-) -> None:
+def test_mistakes_of_the_user_are_one_sentence(home: Path, arguments: list[str], message: str) -> None:
     result = proofreading(home, *arguments)
     assert result.returncode == 2
     assert message in result.stderr

@@ -31,9 +31,7 @@ def installed(kind: type[Harper] | type[Typos] | type[Codespell]) -> Corrector:
 
 
 @pytest.mark.parametrize("kind", [Codespell, Typos, Harper])
-def test_spelling_is_corrected_and_the_rest_left(
-    kind: type[Harper] | type[Typos] | type[Codespell],
-) -> None:
+def test_spelling_is_corrected_and_the_rest_left(kind: type[Harper] | type[Typos] | type[Codespell]) -> None:
     made = installed(kind).correct(TEXTS)
     assert made == ["I receive the mail.", "All is well.", ""]
 

@@ -31,9 +31,7 @@ def test_lines_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (["none.txt", "--correctors=nobody"], "there is no corrector nobody"),
     ],
 )
-def test_mistakes_are_said(
-    given: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_said(given: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(given) == 2
     assert message in capsys.readouterr().err
 

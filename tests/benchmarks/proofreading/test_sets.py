@@ -66,9 +66,7 @@ def test_another_archive_is_not_unpacked(tmp_path: Path) -> None:
     assert not (tmp_path / "sets").exists()
 
 
-def test_the_archive_is_unpacked_to_what_is_measured_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_archive_is_unpacked_to_what_is_measured_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = tmp_path / "sets.tar.gz"
     with tarfile.open(archive, "w:gz") as tar:
         for name in (*sets._MEMBERS, "setup.py"):

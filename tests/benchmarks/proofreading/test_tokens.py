@@ -32,10 +32,7 @@ def test_plain_text_reads_as_typed(tokens: str, text: str) -> None:
 
 
 def test_styles_differ_in_hyphens_and_halves() -> None:
-    assert (
-        detokenise(["an", "e", "-", "mail", "to", "Sir", "/", "Madam"], SPACY).text
-        == "an e-mail to Sir/Madam"
-    )
+    assert detokenise(["an", "e", "-", "mail", "to", "Sir", "/", "Madam"], SPACY).text == "an e-mail to Sir/Madam"
     assert detokenise(["I", "can", "not"], WHOLE).text == "I can not"
 
 
@@ -62,21 +59,14 @@ def test_the_author_decides_where_rules_guess() -> None:
         ("I can go", WHOLE, "I cannot go", "I cannot go"),
         ("I can go", TREEBANK, "I cannot go", "I can not go"),
         ("Mr Smith , etc", TREEBANK, "Mr. Smith, etc.", "Mr. Smith , etc ."),
-        (
-            "and so on etc , he says",
-            TREEBANK,
-            "and so on etc., he says",
-            "and so on etc. , he says",
-        ),
+        ("and so on etc , he says", TREEBANK, "and so on etc., he says", "and so on etc. , he says"),
         ("He go home", TREEBANK, "", ""),
         ("one two", TREEBANK, "one, two", "one , two"),
         ("He said `` Go home .", TREEBANK, 'He said "Go home."', "He said `` Go home . ''"),
         ("`` Go , home .", TREEBANK, '"Go home."', "`` Go home . ''"),
     ],
 )
-def test_corrections_come_back_as_tokens(
-    tokens: str, style: Style, corrected: str, wanted: str
-) -> None:
+def test_corrections_come_back_as_tokens(tokens: str, style: Style, corrected: str, wanted: str) -> None:
     given = tokens.split()
     found = retokenise(given, detokenise(given, style), corrected, style)
     assert " ".join(found) == wanted
@@ -84,24 +74,7 @@ def test_corrections_come_back_as_tokens(
 
 PIECES = st.sampled_from(
     [
-        *[
-            "a",
-            "word",
-            "parents",
-            ",",
-            ".",
-            "...",
-            "n't",
-            "'s",
-            "'",
-            '"',
-            "``",
-            "''",
-            "(",
-            ")",
-            "-",
-            "/",
-        ],
+        *["a", "word", "parents", ",", ".", "...", "n't", "'s", "'", '"', "``", "''", "(", ")", "-", "/"],
         *["can", "not", "3", "%", "$", "etc.", "e-mail", 'x"y', "'odd", ":)", "&raspsquo;", "--"],
     ]
 )
@@ -122,11 +95,7 @@ def test_a_word_put_in_front_leaves_the_other_tokens(tokens: list[str], style: S
     assert found == ("Surely", *tokens)
 
 
-@given(
-    st.lists(PIECES, max_size=12),
-    st.lists(PIECES, max_size=12),
-    st.sampled_from([TREEBANK, SPACY, WHOLE]),
-)
+@given(st.lists(PIECES, max_size=12), st.lists(PIECES, max_size=12), st.sampled_from([TREEBANK, SPACY, WHOLE]))
 def test_every_correction_has_tokens(tokens: list[str], others: list[str], style: Style) -> None:
     plain, corrected = detokenise(tokens, style), detokenise(others, style).text
     found = retokenise(tokens, plain, corrected, style)

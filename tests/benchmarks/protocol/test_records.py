@@ -8,31 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.protocol.records import (
-    Generation,
-    Judgement,
-    Prompt,
-    Record,
-    read_records,
-    write_records,
-)
+from benchmarks.protocol.records import Generation, Judgement, Prompt, Record, read_records, write_records
 from reviser.core.errors import ReviserError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 IDS = st.lists(st.integers(0, 60_000)).map(tuple)
 RECORDS = {
     Prompt: st.builds(Prompt, TEXT, TEXT, IDS, TEXT, TEXT),
-    Generation: st.builds(
-        Generation,
-        TEXT,
-        TEXT,
-        st.integers(),
-        TEXT,
-        IDS,
-        TEXT,
-        st.none() | IDS,
-        st.floats(0, 1e6),
-    ),
+    Generation: st.builds(Generation, TEXT, TEXT, st.integers(), TEXT, IDS, TEXT, st.none() | IDS, st.floats(0, 1e6)),
     Judgement: st.builds(
         Judgement,
         TEXT,
@@ -47,9 +30,7 @@ RECORDS = {
 
 
 @pytest.mark.parametrize("kind", RECORDS)
-def test_records_come_back_as_they_were(
-    kind: type[Record], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_records_come_back_as_they_were(kind: type[Record], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("records")
 
     @given(st.lists(RECORDS[kind]))

@@ -10,15 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.protocol.records import Generation, Progress, Prompt
-from benchmarks.protocol.runs import (
-    Bars,
-    Cache,
-    RunFolder,
-    file_name,
-    generations_of,
-    key_of,
-    measured_each,
-)
+from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, generations_of, key_of, measured_each
 from benchmarks.protocol.setup import Setup, prompts_by_seed
 from reviser.core.errors import ReviserError
 
@@ -41,9 +33,7 @@ class Shouter:
     patience: int = 1000
     asked: list[str] = field(default_factory=list)
 
-    def generate(
-        self, prompts: Sequence[Prompt], seed: int, progress: Progress
-    ) -> Iterator[Generation]:
+    def generate(self, prompts: Sequence[Prompt], seed: int, progress: Progress) -> Iterator[Generation]:
         for prompt in reversed(prompts):
             if self.patience == 0:
                 raise KeyboardInterrupt
@@ -128,9 +118,7 @@ def test_measurements_are_asked_for_once_each_and_some_at_a_time(cache: Cache) -
 
     def measure(words: list[str]) -> list[int]:
         done: list[int] = []
-        found = measured_each(
-            words, lambda word: key_of(word=word), lengths, cache, done.append, chunk=2
-        )
+        found = measured_each(words, lambda word: key_of(word=word), lengths, cache, done.append, chunk=2)
         assert sum(done) == len(words)
         return found
 

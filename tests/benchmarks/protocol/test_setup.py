@@ -21,14 +21,7 @@ from hypothesis import strategies as st
 
 from benchmarks.builtin import builtin_texts
 from benchmarks.protocol.passages import passages
-from benchmarks.protocol.setup import (
-    Setup,
-    eligible,
-    prompt_of,
-    prompts_by_seed,
-    texts_of,
-    whole_prompt,
-)
+from benchmarks.protocol.setup import Setup, eligible, prompt_of, prompts_by_seed, texts_of, whole_prompt
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 
@@ -132,9 +125,7 @@ def test_sources_of_the_users_own(tmp_path: Path) -> None:
         setup = replace(SMALL, data=str(tmp_path / name))
         prompts = eligible(texts_of(setup.data, setup), setup)
         whole = [prompt.text + prompt.reference for prompt in prompts]
-        assert [text.startswith(part) for text, part in zip(texts, whole, strict=True)] == [
-            True
-        ] * 6
+        assert [text.startswith(part) for text, part in zip(texts, whole, strict=True)] == [True] * 6
         assert all(prompt.source == setup.data for prompt in prompts)
     text_setup = replace(SMALL, data=str(tmp_path / "three.txt"))
     assert list(texts_of(text_setup.data, text_setup)) == texts
@@ -190,11 +181,7 @@ for text in islice(texts_of(source, Setup()), 9):
             "HF_HUB_DISABLE_XET": "1",
         }
         done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=False,
+            [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.splitlines()

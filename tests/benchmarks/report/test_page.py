@@ -79,14 +79,8 @@ def results(published: list[Trajectory]) -> dict[str, Any]:
         "settings": plan.to_dict(),
         "provenance": {"Date": "2026-01-01", "Commit": "abc", "Hardware": "a <machine>"},
         "prompts": {"1": 2, "2": 2},
-        "contestants": [
-            contestant(NAMES[0], []),
-            contestant(NAMES[1], published),
-            contestant(NAMES[2], []),
-        ],
-        "perplexity": [
-            perplexity(name, mean) for name, mean in zip(NAMES, (20, 30, 40), strict=True)
-        ],
+        "contestants": [contestant(NAMES[0], []), contestant(NAMES[1], published), contestant(NAMES[2], [])],
+        "perplexity": [perplexity(name, mean) for name, mean in zip(NAMES, (20, 30, 40), strict=True)],
         "arena": [asdict(score(judged))],
         "mauve": [
             {
@@ -113,8 +107,7 @@ def folder(results: dict[str, Any], tmp_path: Path) -> RunFolder:
     write_records(made.file("prompts", "1.jsonl"), prompts)
     for number, name in enumerate(NAMES):
         texts = [
-            Generation(prompt.id, name, 1, f" {name} wrote {AWKWARD}", (1,), "stop", None, 1.0)
-            for prompt in prompts
+            Generation(prompt.id, name, 1, f" {name} wrote {AWKWARD}", (1,), "stop", None, 1.0) for prompt in prompts
         ]
         write_records(made.file("generations", f"file{number}.jsonl"), texts)
     made.write_json("results.json", results)
@@ -168,15 +161,7 @@ def test_the_page_needs_nothing_else_and_no_text_breaks_it(folder: RunFolder) ->
 
 def test_plots_are_also_files(folder: RunFolder) -> None:
     names = {path.stem for path in (folder.path / "plots").iterdir()}
-    assert names == {
-        "win-rates",
-        "perplexity",
-        "mauve",
-        "move-distances",
-        "insertion-positions",
-        "lengths",
-        "flops",
-    }
+    assert names == {"win-rates", "perplexity", "mauve", "move-distances", "insertion-positions", "lengths", "flops"}
     for name in names:
         root = ElementTree.parse(folder.path / "plots" / f"{name}.svg").getroot()
         assert root.tag.endswith("svg")
@@ -191,9 +176,7 @@ def test_the_papers_figures_stand_beside_as_the_papers(folder: RunFolder) -> Non
         assert f"{gpt2:.4f}" in found
         assert f"{dream:.4f}" in found
     for name, value in paper_tables.MAUVE.items():
-        assert any(
-            f"{value:.4f}" in line for line in text.splitlines() if f"{name} (paper)" in line
-        )
+        assert any(f"{value:.4f}" in line for line in text.splitlines() if f"{name} (paper)" in line)
     assert sum("Skywork-Critic-8B" in line for line in text.splitlines()) == 13
     assert "paper 100M" in text
     # A measured row says nothing of the paper, and a bar in a name breaks no table.

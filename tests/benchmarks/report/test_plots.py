@@ -8,18 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.report.plots import (
-    WIDTH,
-    Bars,
-    Curve,
-    Mark,
-    Scale,
-    alone,
-    bars,
-    curves,
-    intervals,
-    scale_around,
-)
+from benchmarks.report.plots import WIDTH, Bars, Curve, Mark, Scale, alone, bars, curves, intervals, scale_around
 
 SVG = "{http://www.w3.org/2000/svg}"
 AWKWARD = "<b>&\"'é😀"
@@ -57,11 +46,7 @@ def test_a_scale_around_values_holds_them_and_has_ticks(values: list[float], log
 
 
 def test_marks_stand_in_the_order_of_their_values_and_the_papers_are_hollow() -> None:
-    marks = [
-        Mark("few", 0.2, 0.1, 0.4),
-        Mark(AWKWARD, 0.5),
-        Mark("paper", 0.9, quoted=True, colour=3),
-    ]
+    marks = [Mark("few", 0.2, 0.1, 0.4), Mark(AWKWARD, 0.5), Mark("paper", 0.9, quoted=True, colour=3)]
     svg = intervals("Win rates", marks, show="{:.0%}".format, limits=(0, 1), at=0.5)
     dots = parts(svg, "circle")
     places = [float(dot.get("cx", "")) for dot in dots]
@@ -92,14 +77,7 @@ def test_curves_and_bands_stay_inside() -> None:
         Curve("one", ((0, 0.0), (0.5, 1.0), (1, 0.5)), ((0, 0.0, 0.2), (1, 0.4, 0.9))),
         Curve("two", ((0.2, 0.3), (0.9, 0.1)), colour=1),
     ]
-    svg = curves(
-        "Positions",
-        series,
-        across="time",
-        show_x="{:.1f}".format,
-        show_y="{:.1f}".format,
-        limits=(0.0, 1.0),
-    )
+    svg = curves("Positions", series, across="time", show_x="{:.1f}".format, show_y="{:.1f}".format, limits=(0.0, 1.0))
     height = float(ElementTree.fromstring(svg).get("height", ""))
     lines = parts(svg, "polyline")
     assert [line.get("class") for line in lines] == ["line c0", "line c1"]

@@ -1,4 +1,5 @@
-"""A reproduction in stages, whole and small: cut short and carried on, branched, judged twice over, never done again."""
+"""A reproduction in stages, whole and small: cut short and carried on, branched, judged twice over, never done
+again."""
 
 from __future__ import annotations
 
@@ -81,16 +82,9 @@ def same(one: Path, other: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "AR",
-        pytest.param("MDLM", marks=pytest.mark.slow),
-        pytest.param("Reviser-ours", marks=pytest.mark.slow),
-    ],
+    "name", ["AR", pytest.param("MDLM", marks=pytest.mark.slow), pytest.param("Reviser-ours", marks=pytest.mark.slow)]
 )
-def test_a_run_cut_short_again_and_again_comes_to_the_same(
-    name: Any, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_run_cut_short_again_and_again_comes_to_the_same(name: Any, corpus: Path, tmp_path: Path) -> None:
     quiet: list[str] = []
     assert train(name, SMALL, tmp_path / "whole", corpus, say=quiet.append)
     calls = 1
@@ -100,16 +94,11 @@ def test_a_run_cut_short_again_and_again_comes_to_the_same(
         calls += 1
     assert calls == 4
     for budget in SMALL.budgets:
-        assert same(
-            Places(tmp_path / "whole", name).model(budget),
-            Places(tmp_path / "cut", name).model(budget),
-        )
+        assert same(Places(tmp_path / "whole", name).model(budget), Places(tmp_path / "cut", name).model(budget))
     # A short run that branched off is the run that it would have been by itself.
     alone = dataclasses.replace(SMALL, budgets=SMALL.budgets[:1])
     assert train(name, alone, tmp_path / "alone", corpus, say=quiet.append)
-    assert same(
-        Places(tmp_path / "whole", name).model(384), Places(tmp_path / "alone", name).model(384)
-    )
+    assert same(Places(tmp_path / "whole", name).model(384), Places(tmp_path / "alone", name).model(384))
     # It was finished before the long one was.
     done = [line for line in quiet if ": done" in line]
     assert [line.split(",")[1].split(":")[0].strip() for line in done[:2]] == ["384", "640"]
@@ -125,9 +114,7 @@ def test_a_short_run_whose_long_one_is_over_gets_a_sentence(corpus: Path, tmp_pa
         train("AR", SMALL, tmp_path, corpus, say=lambda text: None)
 
 
-def test_a_run_goes_on_elsewhere_from_slices(
-    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_goes_on_elsewhere_from_slices(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     said: list[str] = []
     assert not train("AR", SMALL, here, corpus, minutes=0, say=said.append)
@@ -258,9 +245,7 @@ def test_all_five_from_one_pretrained_model(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(ReviserError, match=r"tokenizer\.json"):
         carry_out(StageOptions(out, Texts()), warm, Heard())
-    options = StageOptions(
-        out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base)
-    )
+    options = StageOptions(out, Texts(), ("prepare", "train", "generate", "judge", "report"), init=str(base))
     assert carry_out(options, warm, Heard())
     for name in NAMES:
         record = json.loads(Places(out, name).record(384).read_text())
@@ -290,9 +275,7 @@ def test_scales_are_what_they_say() -> None:
     assert trained * bench.ids_a_step < 760 * MILLION
     assert label(72 * MILLION) == "72M"
     assert bench.with_budgets([200 * MILLION, 72 * MILLION]).budgets == bench.budgets[:2]
-    with pytest.raises(
-        ReviserError, match="100M is no budget of this scale: choose from 72M, 200M"
-    ):
+    with pytest.raises(ReviserError, match="100M is no budget of this scale: choose from 72M, 200M"):
         bench.with_budgets([100 * MILLION])
     with pytest.raises(ReviserError, match="budgets rise"):
         StagedScale(bench.settings, (2, 1), bench.setup, (), (), ())

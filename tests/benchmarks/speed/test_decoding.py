@@ -8,20 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from benchmarks.speed.contestants.page import (
-    CONTEXTS,
-    Facts,
-    Memory,
-    Shares,
-    SpeedResult,
-    Times,
-    report,
-    summary,
-)
+from benchmarks.speed.contestants.page import CONTEXTS, Facts, Memory, Shares, SpeedResult, Times, report, summary
 
-SHARES = Shares(
-    overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07
-)
+SHARES = Shares(overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07)
 FACTS = Facts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
 MEMORY = Memory(rss_mb=300.0, rss_imports_mb=200.0)
 

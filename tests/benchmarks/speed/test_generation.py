@@ -10,9 +10,7 @@ import pytest
 from benchmarks.speed import generation
 
 
-def test_speed_counts_all_actions_and_writes_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_speed_counts_all_actions_and_writes_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "speed.md"
     options = ["--preset", "tiny", "--rows", "2", "3", "--batches", "2", "--write", str(out)]
     assert generation.main(options) == 0

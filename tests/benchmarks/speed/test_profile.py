@@ -39,10 +39,7 @@ def test_clocks_of_a_real_decoder() -> None:
 
 def test_report() -> None:
     parts = {"products with weights": 3000.0, "attention": 1000.0}
-    prompts = {
-        str(length): Prompt(ms=5.0, processor_ms=9.0, tokens_per_s=400.0, us=parts)
-        for length in CONTEXTS
-    }
+    prompts = {str(length): Prompt(ms=5.0, processor_ms=9.0, tokens_per_s=400.0, us=parts) for length in CONTEXTS}
     text = report(
         ProfileResult(
             model="default",
@@ -53,13 +50,7 @@ def test_report() -> None:
             actions_per_s=250.0,
             action_us=parts,
             prompts=prompts,
-            texts=Texts(
-                count=32,
-                tokens_each=34,
-                together_tokens_per_s=450.0,
-                alone_tokens_per_s=430.0,
-                gain=1.05,
-            ),
+            texts=Texts(count=32, tokens_each=34, together_tokens_per_s=450.0, alone_tokens_per_s=430.0, gain=1.05),
         )
     )
     assert "default: neon, 2 threads, which can read 37.7 GB/s" in text

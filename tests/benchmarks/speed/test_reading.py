@@ -6,21 +6,8 @@ import dataclasses
 
 import pytest
 
-from benchmarks.speed.documents import (
-    Proofreading,
-    documents_table,
-    measure_documents,
-    paragraphs,
-    with_mistakes,
-)
-from benchmarks.speed.reading import (
-    Measured,
-    ScriptedOvertyping,
-    Sentence,
-    main,
-    measure,
-    table,
-)
+from benchmarks.speed.documents import Proofreading, documents_table, measure_documents, paragraphs, with_mistakes
+from benchmarks.speed.reading import Measured, ScriptedOvertyping, Sentence, main, measure, table
 from reviser.core.vocabulary import Vocabulary
 from reviser.model import preset
 from reviser.native import NativeDecoder, available
@@ -63,28 +50,13 @@ def test_scripted_corrections_are_made_by_overtyping() -> None:
         read_overtyping(decoder, [reader])
         # The beginning; twice a Delete and three tokens; between these 8 tokens and 16 more, and then the last 8.
         assert decoder.stop_profile().steps == 1 + 4 + 2 + 4 + 1
-    assert [(one.start, one.end, len(one.tokens)) for one in reader.corrections] == [
-        (8, 9, 3),
-        (24, 25, 3),
-    ]
+    assert [(one.start, one.end, len(one.tokens)) for one in reader.corrections] == [(8, 9, 3), (24, 25, 3)]
 
 
 def test_the_table() -> None:
     rows = table([Measured("clean", "overtyping", 100, 130, 20, 0.5, 1.5, 0.8)]).splitlines()
     cells = [cell.strip() for cell in rows[-1].strip("|").split("|")]
-    assert cells == [
-        "clean",
-        "overtyping",
-        "100",
-        "130",
-        "20",
-        "200",
-        "67",
-        "300",
-        "100",
-        "3.00",
-        "125",
-    ]
+    assert cells == ["clean", "overtyping", "100", "130", "20", "200", "67", "300", "100", "3.00", "125"]
 
 
 def test_a_model_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,9 +72,7 @@ def test_documents_are_proofread_clean_and_with_mistakes() -> None:
     assert (clean.mistakes, full.mistakes) == (0, full.words // 8)
     assert min(clean.clock, clean.processor, full.clock, full.processor) > 0
     rows = documents_table([Proofreading("clean", 100, 0, 1, 0.5, 0.8)]).splitlines()
-    assert [cell.strip() for cell in rows[-1].strip("|").split("|")] == [
-        *("clean", "100", "0", "1", "200", "125")
-    ]
+    assert [cell.strip() for cell in rows[-1].strip("|").split("|")] == [*("clean", "100", "0", "1", "200", "125")]
 
 
 def test_mistakes_are_slips_in_words() -> None:

@@ -16,9 +16,7 @@ from benchmarks.speed.serving import Server, Tally, main, processor_time, served
 from reviser.core.errors import ReviserError
 
 
-def test_a_server_is_measured_beside_the_engine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_is_measured_beside_the_engine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.md"
     words = ["--documents", "1", "3", "--actions", "2", "--rounds", "1", "--rows", "4"]
     assert main([*words, "--write", str(page)]) == 0
@@ -38,13 +36,9 @@ def test_speeds_are_of_all_documents_and_beside_the_engines() -> None:
 
 
 def test_processor_time_is_that_of_all_processes_of_a_server() -> None:
-    busy = (
-        "import time\nwhile time.process_time() < 0.5: pass\nprint(1, flush=True)\ntime.sleep(60)"
-    )
+    busy = "import time\nwhile time.process_time() < 0.5: pass\nprint(1, flush=True)\ntime.sleep(60)"
     nested = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])"
-    child = subprocess.Popen(
-        [sys.executable, "-c", nested], stdout=subprocess.PIPE, start_new_session=True
-    )
+    child = subprocess.Popen([sys.executable, "-c", nested], stdout=subprocess.PIPE, start_new_session=True)
     try:
         assert child.stdout is not None
         assert child.stdout.readline()

@@ -46,19 +46,14 @@ def test_the_command_measures_a_session(
     # Every key but the one that only goes elsewhere asks, and so does an accepted suggestion.
     asked = sum(key.act in ("type", "erase") for key in SESSION)
     assert result["requests"] in (asked, asked + 1)
-    assert (
-        result["cancelled"] + result["made"] + result["known"] + result["empty"]
-        == (result["requests"])
-    )
+    assert result["cancelled"] + result["made"] + result["known"] + result["empty"] == (result["requests"])
     assert result["made"] > 0
     assert 0 < result["p50_unwaited_ms"] <= result["p50_ms"] <= result["p95_ms"]
     assert result["p50_steps"] == pytest.approx(result["p50_ms"] / result["step_ms"])
     assert 0 < result["reuse_share"] < 1
     assert result["rss_mb"] > result["rss_server_mb"] > 0
     assert result["cpu_s_per_minute"] > 0
-    assert (
-        0 < result["tasks"] <= 3 * (result["requests"] + 1)
-    )  # and the first, which is not counted
+    assert 0 < result["tasks"] <= 3 * (result["requests"] + 1)  # and the first, which is not counted
     for name in ("cpu_s_after_typing", "cpu_s_disabled", "cpu_s_others_per_minute"):
         assert result[name] >= 0
     written = out.read_text()
@@ -93,9 +88,7 @@ def test_a_model_that_is_not_there_is_said_plainly(tmp_path: Path) -> None:
         measure(str(tmp_path / "none"))
 
 
-def test_without_the_extra_the_command_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 
     from reviser.cli.app import app

@@ -11,9 +11,7 @@ from benchmarks.speed.throughput import Kernel, Throughput, kernel_table, main, 
 from tests.benchmarks.tiny_reviser import base_and_shards
 
 
-def test_measures_real_steps_for_each_number_of_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_measures_real_steps_for_each_number_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base_and_shards(tmp_path, "the thing in all the tins is a thin ill the " * 12, 12)
     words = ["tiny", "--data", str(tmp_path / "data"), "--init", str(tmp_path / "base")]
     out = tmp_path / "speed.md"
@@ -28,9 +26,7 @@ def test_measures_real_steps_for_each_number_of_rows(
     assert "| tiny" in out.read_text()
 
 
-def test_says_what_is_wrong_in_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_says_what_is_wrong_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tiny", "--data", str(tmp_path / "none")]) == 2
     assert capsys.readouterr().err.startswith("reviser: ")
 

@@ -9,25 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.edit_cost import (
-    DIFF,
-    LEAN,
-    REWRITE,
-    SENTENCES,
-    costs,
-    main,
-    measure,
-    written_diff,
-)
+from benchmarks.studies.edit_cost import DIFF, LEAN, REWRITE, SENTENCES, costs, main, measure, written_diff
 from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.commands import reviser
 from training.edits.files import Edit
 
 EDIT = Edit(
-    "The cat sat on the mat. It was happy.",
-    "The cat sat on a mat. It was happy.",
-    left="A story.",
-    right="The end.",
+    "The cat sat on the mat. It was happy.", "The cat sat on a mat. It was happy.", left="A story.", right="The end."
 )
 
 

@@ -17,10 +17,7 @@ def test_all_that_is_found_in_good_text_is_counted(tmp_path: Path) -> None:
     tally = in_good_text(str(texts), 1000, 1)
     assert tally.words == 13
     assert tally.found == {"doubled word": 1, "a before a vowel": 1}
-    assert {line.split("\t")[2] for line in tally.lines} == {
-        "I saw the{ the|} cat.",
-        "It is {a|an} old house.",
-    }
+    assert {line.split("\t")[2] for line in tally.lines} == {"I saw the{ the|} cat.", "It is {a|an} old house."}
     assert in_good_text(str(texts), 1, 1).words in (8, 5)
 
 

@@ -26,18 +26,8 @@ from tests.conftest import ROOT
 from training.trainer.settings import preset_settings
 
 TINY = Scale(
-    dataclasses.replace(
-        preset_settings("tiny", steps=2, rows=2, row_length=64, history=64), model="tiny-paper"
-    ),
-    Setup(
-        prompts=3,
-        seeds=(1, 2),
-        shortest=40,
-        prompt_tokens=8,
-        total_tokens=16,
-        max_actions=12,
-        diffusion_steps=3,
-    ),
+    dataclasses.replace(preset_settings("tiny", steps=2, rows=2, row_length=64, history=64), model="tiny-paper"),
+    Setup(prompts=3, seeds=(1, 2), shortest=40, prompt_tokens=8, total_tokens=16, max_actions=12, diffusion_steps=3),
     evaluators=("AR", "MDLM"),
     judges=("likelihood:AR",),
     features=("minilm",),
@@ -68,9 +58,7 @@ def test_trains_all_four_on_as_many_ids(made: tuple[Path, dict[str, Any]]) -> No
     assert all(entry["loss"] > 0 for entry in found["training"].values())
 
 
-def test_everything_is_measured_or_its_absence_is_explained(
-    made: tuple[Path, dict[str, Any]],
-) -> None:
+def test_everything_is_measured_or_its_absence_is_explained(made: tuple[Path, dict[str, Any]]) -> None:
     out, found = made
     results = found["results"]
     rows = {(row["contestant"], row["evaluator"]) for row in results["perplexity"]}
@@ -96,10 +84,7 @@ def test_everything_is_measured_or_its_absence_is_explained(
 def test_what_is_continued_was_not_trained_on(made: tuple[Path, dict[str, Any]]) -> None:
     out, _ = made
     trained = (out / "data" / "train.jsonl").read_text()
-    held_out = [
-        json.loads(line)["text"]
-        for line in (out / "data" / "held-out.jsonl").read_text().splitlines()
-    ]
+    held_out = [json.loads(line)["text"] for line in (out / "data" / "held-out.jsonl").read_text().splitlines()]
     assert len(held_out) > 50
     assert not any(json.dumps(text, ensure_ascii=False)[1:-1] in trained for text in held_out)
 
@@ -114,16 +99,12 @@ def test_a_second_call_goes_on_where_the_first_ended(made: tuple[Path, dict[str,
     assert again["results"]["perplexity"] == found["results"]["perplexity"]
 
 
-def test_a_model_of_other_settings_is_not_taken_for_this_one(
-    made: tuple[Path, dict[str, Any]],
-) -> None:
+def test_a_model_of_other_settings_is_not_taken_for_this_one(made: tuple[Path, dict[str, Any]]) -> None:
     with pytest.raises(ReviserError, match="other settings"):
         reproduce(TINY.changed(steps=5, prompts=None), made[0], bars=PlainBars(quiet=True))
 
 
-def test_texts_can_be_measured_later_without_their_models(
-    made: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_texts_can_be_measured_later_without_their_models(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     out = tmp_path / "moved"
     shutil.copytree(made[0], out)
     shutil.rmtree(out / "models")
@@ -141,9 +122,7 @@ def test_texts_can_be_measured_later_without_their_models(
     assert found["training"] == json.loads(json.dumps(made[1]["training"]))
 
 
-def test_the_report_says_how_models_were_trained_and_what_holds(
-    made: tuple[Path, dict[str, Any]],
-) -> None:
+def test_the_report_says_how_models_were_trained_and_what_holds(made: tuple[Path, dict[str, Any]]) -> None:
     report = (made[0] / "run" / "report.md").read_text("utf-8")
     assert "## Training" in report
     assert "## The paper's rankings" in report
@@ -174,32 +153,23 @@ def test_results_of_another_machine_keep_their_origin(
     assert "![" not in text
 
 
-def test_token_shards_need_held_out_texts_beside_them(
-    made: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_token_shards_need_held_out_texts_beside_them(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     shards = [str(made[0] / "data" / "tokens")]
     with pytest.raises(ReviserError, match="name held-out texts"):
         reproduce(TINY, tmp_path / "out", Texts(shards), bars=PlainBars(quiet=True))
 
 
-def results(
-    perplexity: dict[str, float], mauve: dict[str, float], wins: dict[str, float]
-) -> dict[str, Any]:
+def results(perplexity: dict[str, float], mauve: dict[str, float], wins: dict[str, float]) -> dict[str, Any]:
     return {
         "perplexity": [
             {"contestant": name, "evaluator": "e", "mean": mean, "interval": [mean - 1, mean + 1]}
             for name, mean in perplexity.items()
         ],
         "mauve": [
-            {"contestant": name, "features": "f", "score": score, "spread": 0.01}
-            for name, score in mauve.items()
+            {"contestant": name, "features": "f", "score": score, "spread": 0.01} for name, score in mauve.items()
         ],
         "arena": [
-            {
-                "second": name,
-                "judge": "j",
-                "win_rate": {"share": share, "low": share - 0.1, "high": share + 0.1},
-            }
+            {"second": name, "judge": "j", "win_rate": {"share": share, "low": share - 0.1, "high": share + 0.1}}
             for name, share in wins.items()
         ],
     }
@@ -213,9 +183,7 @@ def test_says_which_of_the_papers_claims_hold() -> None:
             {"AR": 0.3, "SEDD": 0.9, "MDLM": 0.55, "real text": 0.1},
         )
     )
-    holds = {
-        (entry["measure"].partition(",")[0], entry["claim"]): entry["holds"] for entry in found
-    }
+    holds = {(entry["measure"].partition(",")[0], entry["claim"]): entry["holds"] for entry in found}
     assert holds["arena", "Reviser is preferred to AR"] is False
     assert holds["arena", "Reviser is preferred to SEDD"] is True
     assert holds["arena", "Reviser is preferred to MDLM"] is None
@@ -289,11 +257,7 @@ SCALES["smoke"] = TINY
 raise SystemExit(reproduce.main(["--out", sys.argv[1], "--json"]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "out")],
-        check=True,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", code, str(tmp_path / "out")], check=True, cwd=ROOT, capture_output=True, text=True
     )
     results = json.loads(done.stdout)["results"]
     assert {row["evaluator"] for row in results["perplexity"]} == {"ar", "mdlm"}

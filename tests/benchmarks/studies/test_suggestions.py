@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.suggestion_places import (
-    Place,
-    corpus_texts,
-    own_texts,
-    passages,
-    words_right,
-)
+from benchmarks.studies.suggestion_places import Place, corpus_texts, own_texts, passages, words_right
 from benchmarks.studies.suggestions import chosen_dial, figures, main, saved
 from reviser.core.errors import ReviserError
 from reviser.decoding.suggestion import Piece, Suggestion
@@ -32,9 +26,7 @@ from tests.benchmarks.tiny_reviser import tiny_reviser
         (" the end", " the end", (2, 2)),
     ],
 )
-def test_words_are_right_one_after_the_other(
-    suggested: str, truth: str, right: tuple[int, int]
-) -> None:
+def test_words_are_right_one_after_the_other(suggested: str, truth: str, right: tuple[int, int]) -> None:
     assert words_right(suggested, truth) == right
 
 
@@ -115,9 +107,7 @@ def test_a_corpus_is_sorted_by_its_sources(tmp_path: Path) -> None:
             corpus_texts(path, 1, seed=0)
 
 
-def test_the_command_writes_a_page_and_its_figures(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_a_page_and_its_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tiny_reviser(tmp_path / "tiny")
     page = tmp_path / "page.md"
     options = ["--each", "1", "--characters", "5", "--dials", "0.02", "0.9", "--write", str(page)]

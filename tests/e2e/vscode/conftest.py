@@ -117,17 +117,12 @@ Opener = Callable[..., Workbench]
 
 
 @pytest.fixture
-def open_draft(
-    lasting_window: Workbench, model: Path, request: pytest.FixtureRequest
-) -> Iterator[Opener]:
+def open_draft(lasting_window: Workbench, model: Path, request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Opens a draft of its own for the test, with the cursor at its end, once the server is ready for it."""
     window = lasting_window
 
     def open_draft(
-        text: str,
-        settings: dict[str, Any] | None = None,
-        suffix: str = ".md",
-        status: str = "Reviser is idle",
+        text: str, settings: dict[str, Any] | None = None, suffix: str = ".md", status: str = "Reviser is idle"
     ) -> Workbench:
         window.set(usual_settings(model) | (settings or {}))
         window.draft = window.folder / f"{request.node.name[:40]}{suffix}"

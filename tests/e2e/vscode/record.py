@@ -21,14 +21,7 @@ from PIL import Image, ImageChops
 from playwright.sync_api import ViewportSize, sync_playwright
 
 from reviser.checkpoints.library import find_model
-from tests.e2e.vscode.conftest import (
-    CHROMIUM_FLAGS,
-    EDITORS,
-    EXTENSION,
-    PROGRAM,
-    ROOT,
-    find_chromium,
-)
+from tests.e2e.vscode.conftest import CHROMIUM_FLAGS, EDITORS, EXTENSION, PROGRAM, ROOT, find_chromium
 from tests.e2e.vscode.workbench import CodeServer, Workbench, write_settings
 from tests.lsp_server.processes import children
 
@@ -119,9 +112,7 @@ def run_unwatched(window: Workbench) -> tuple[str, float]:
 def save_gif(pictures: list[Image.Image], shown_ms: int, path: Path) -> None:
     """Few colours, and only what changes."""
     palette = _sample(pictures).quantize(96, dither=Image.Dither.NONE)
-    first, *others = (
-        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
-    )
+    first, *others = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     first.save(
         path,
         save_all=True,

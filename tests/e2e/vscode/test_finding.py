@@ -32,9 +32,7 @@ def test_a_server_that_does_not_start_is_quoted(open_draft: Opener, tmp_path: Pa
     assert all("To install it: pip install" in text for text in window.messages())
 
 
-def test_the_folder_s_own_environment_is_found(
-    open_draft: Opener, lasting_window: Workbench
-) -> None:
+def test_the_folder_s_own_environment_is_found(open_draft: Opener, lasting_window: Workbench) -> None:
     program = _script(lasting_window.folder / ".venv/bin/reviser", f'exec {PROGRAM} "$@"')
     open_draft("It was quiet", {"reviser.server.path": ""}, status="Reviser is idle")
     program.unlink()

@@ -69,11 +69,7 @@ _STRUCK_OUT = """() => [...document.querySelectorAll('.editor-instance .view-lin
     .map((style) => JSON.parse(style.content))"""
 
 _CURSOR_COLOUR = "rgb(232, 163, 61)"
-_TINTS = {
-    "fresh": "rgba(232, 163, 61, 0.3)",
-    "region": "rgba(232, 163, 61, 0.1)",
-    "change": "rgba(63, 185, 80, 0.3)",
-}
+_TINTS = {"fresh": "rgba(232, 163, 61, 0.3)", "region": "rgba(232, 163, 61, 0.1)", "change": "rgba(63, 185, 80, 0.3)"}
 
 
 class CodeServer:
@@ -117,9 +113,7 @@ class CodeServer:
             process.wait(PATIENCE)
 
     def _run(self, *arguments: str) -> None:
-        subprocess.run(
-            self._command(*arguments), env=self._environment(), check=True, capture_output=True
-        )
+        subprocess.run(self._command(*arguments), env=self._environment(), check=True, capture_output=True)
 
     def _command(self, *arguments: str) -> list[str]:
         return [str(self._node), str(self._entry), *self._folders, *arguments]

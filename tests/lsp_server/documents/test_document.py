@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsp_server.documents.document import (
-    Document,
-    Documents,
-    Encoding,
-    Place,
-    UnknownDocument,
-)
+from lsp_server.documents.document import Document, Documents, Encoding, Place, UnknownDocument
 from reviser.core.edits import Edit, minimal_change
 
 ALPHABET = "ab \r\n\u2028\u0085\f\u0301é漢😀𝕏\ud83d"
@@ -31,9 +25,7 @@ def place_in(text: str, offset: int, encoding: Encoding) -> Place:
     """Where an offset is, worked out the slow way."""
     before = text[:offset]
     lines = re.split("\r\n|\r|\n", before)
-    codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[
-        encoding
-    ]
+    codec, size = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}[encoding]
     column = len(lines[-1].encode(codec, "surrogatepass")) // size
     return Place(len(lines) - 1, column)
 
@@ -58,16 +50,12 @@ def test_the_mirror_follows_any_changes(text: str, encoding: Encoding, data: st.
     for _ in range(data.draw(st.integers(1, 6))):
         start, end = sorted(data.draw(st.sampled_from(offsets(text))) for _ in range(2))
         inserted = data.draw(TEXT)
-        change = mirror.replace(
-            place_in(text, start, encoding), place_in(text, end, encoding), inserted
-        )
+        change = mirror.replace(place_in(text, start, encoding), place_in(text, end, encoding), inserted)
         assert change == Edit(start, text[start:end], inserted)
         text = change.apply_to(text)
         assert mirror.text == text
         assert mirror.length == len(text)
-        assert [mirror.place(i) for i in offsets(text)] == [
-            place_in(text, i, encoding) for i in offsets(text)
-        ]
+        assert [mirror.place(i) for i in offsets(text)] == [place_in(text, i, encoding) for i in offsets(text)]
 
 
 def test_lines_end_at_three_endings_only() -> None:
@@ -125,9 +113,7 @@ def test_a_document_that_is_not_open_is_unknown() -> None:
 
 
 @given(TEXT, TEXT, TEXT, TEXT)
-def test_a_minimal_change_does_its_work_between_places(
-    before: str, old: str, new: str, after: str
-) -> None:
+def test_a_minimal_change_does_its_work_between_places(before: str, old: str, new: str, after: str) -> None:
     text = before + old + after
     change = minimal_change(text, len(before), old, new)
     if change is None:

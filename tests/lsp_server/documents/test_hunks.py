@@ -11,9 +11,7 @@ from lsp_server.documents.surroundings import offset_before, paragraph
 from lsp_server.runs.live_run import LiveRun, Region
 from reviser.core.edits import Edit
 
-words = st.lists(
-    st.sampled_from(["the", "cat", " ", " ", ",", ".", "é😀", "\r\n", "\n"]), max_size=12
-)
+words = st.lists(st.sampled_from(["the", "cat", " ", " ", ",", ".", "é😀", "\r\n", "\n"]), max_size=12)
 texts = words.map("".join)
 
 
@@ -47,9 +45,7 @@ def test_changes_are_of_words(old: str, new: str, wanted: list[tuple[int, str, s
 
 
 @given(texts, texts, st.data())
-def test_what_is_kept_is_new_and_what_is_put_back_is_old(
-    old: str, new: str, data: st.DataObject
-) -> None:
+def test_what_is_kept_is_new_and_what_is_put_back_is_old(old: str, new: str, data: st.DataObject) -> None:
     """Hunk by hunk in any order, the text is the old one with exactly the kept changes in it."""
     head, tail = "Before. ", " After."
     start = len(head)
@@ -88,9 +84,7 @@ def test_all_at_once_is_one_change(old: str, new: str) -> None:
     assert (len(hunks), hunks.restored) == (0, hunks.total)
 
 
-EDITS = st.lists(
-    st.tuples(st.integers(0, 60), st.integers(0, 5), st.text("xy 😀", max_size=3)), max_size=6
-)
+EDITS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text("xy 😀", max_size=3)), max_size=6)
 
 
 @given(texts, texts, EDITS, st.data())
@@ -123,8 +117,7 @@ def test_edits_around_changes_move_them_and_edits_inside_settle_them(
         after = applied(text, hunks, [hunk])
         assert after == text[:start] + hunk.old + text[start + len(hunk.new) :]
         assert [(h.start, h.new) for h in hunks] == [
-            (place + (growth if number >= index else 0), there)
-            for number, (place, there) in enumerate(others)
+            (place + (growth if number >= index else 0), there) for number, (place, there) in enumerate(others)
         ]
 
 
@@ -272,9 +265,7 @@ def test_a_paragraph_is_lines_without_a_blank_one(text: str, data: st.DataObject
 
 
 @given(st.text("a\r\n😀", max_size=20), st.data())
-def test_places_in_the_models_text_are_places_in_the_document(
-    text: str, data: st.DataObject
-) -> None:
+def test_places_in_the_models_text_are_places_in_the_document(text: str, data: st.DataObject) -> None:
     shown = text.replace("\r\n", "\n")
     offset = data.draw(st.integers(0, len(shown)))
     assert text[: offset_before(text, offset)].replace("\r\n", "\n") == shown[:offset]

@@ -11,9 +11,7 @@ from tests.lsp_server.toy_editor import URI, ToyEditor
 TEXT = "Before.\n\nAfter."
 
 
-def test_a_run_knows_its_own_edits_in_parts(
-    editor: ToyEditor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_knows_its_own_edits_in_parts(editor: ToyEditor, monkeypatch: pytest.MonkeyPatch) -> None:
     def report_in_parts(uri: str, change: dict[str, Any]) -> None:
         """The end of what is inserted first, then the rest before it, in one message."""
         whole, start = change["text"], change["range"]["start"]

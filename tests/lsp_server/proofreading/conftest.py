@@ -13,11 +13,7 @@ from tests.lsp_server.toy_editor import CAPABILITIES, URI, ToyEditor
 from tests.reviser.proofreading.scripted import Known
 from tests.reviser.proofreading.taught import taught_model
 
-KNOWN: Known = {
-    "recieved": ("received", 0.9),
-    "teh": ("the", 0.95),
-    "boys goes": ("boys go", 0.9),
-}
+KNOWN: Known = {"recieved": ("received", 0.9), "teh": ("the", 0.95), "boys goes": ("boys go", 0.9)}
 LETTER = "He recieved a letter today."
 ROAD = "She walked down teh long road."
 HOME = "The boys goes home at night."
@@ -31,9 +27,7 @@ PUSH: dict[str, Any] = {"publishDiagnostics": {"relatedInformation": True}}
 
 def taught_editor_model(folder: Path) -> Path:
     """A model that finds the mistakes above, in these paragraphs."""
-    documents = {
-        f"{number}.txt": text + "\n" for number, text in enumerate((LETTER, ROAD, HOME, PLAIN))
-    }
+    documents = {f"{number}.txt": text + "\n" for number, text in enumerate((LETTER, ROAD, HOME, PLAIN))}
     return taught_model(folder, KNOWN, documents)
 
 
@@ -81,9 +75,7 @@ def pull(editor: ToyEditor, uri: str = URI, known: str | None = None) -> dict[st
     return answer
 
 
-def actions(
-    editor: ToyEditor, start: int, end: int, uri: str = URI, **context: Any
-) -> list[dict[str, Any]]:
+def actions(editor: ToyEditor, start: int, end: int, uri: str = URI, **context: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = editor.request(
         "textDocument/codeAction",
         {
@@ -103,10 +95,7 @@ def choose(editor: ToyEditor, offered: list[dict[str, Any]], title: str) -> None
         assert version == editor.versions[uri]
         editor.carry_out(uri, change["edits"])
     if command := action.get("command"):
-        editor.request(
-            "workspace/executeCommand",
-            {"command": command["command"], "arguments": command["arguments"]},
-        )
+        editor.request("workspace/executeCommand", {"command": command["command"], "arguments": command["arguments"]})
 
 
 def marked(editor: ToyEditor, item: dict[str, Any], uri: str = URI) -> str:

@@ -161,9 +161,7 @@ def test_columns_are_in_the_units_of_the_editor(pushed: ToyEditor) -> None:
         ("latex", "a.tex", f"{LETTER}\n% {ROAD}\n", ["recieved"]),
     ],
 )
-def test_only_prose_is_read(
-    puller: ToyEditor, language: str, name: str, text: str, found: list[str]
-) -> None:
+def test_only_prose_is_read(puller: ToyEditor, language: str, name: str, text: str, found: list[str]) -> None:
     uri = f"file:///home/ann/{name}"
     puller.open(text, language, uri)
     assert olds(pull(puller, uri)["items"]) == found
@@ -219,9 +217,7 @@ def test_a_model_that_cannot_revise_says_so_once(model: Path) -> None:
         assert len([message for message in said if "not trained to revise" in message]) == 1
 
 
-def test_a_shared_engine_reads_too(
-    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shared_engine_reads_too(taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with checking_editor(taught, PULL, shared=True) as editor:
         editor.open(TEXT)
@@ -265,10 +261,7 @@ def test_reading_blocks_neither_suggestions_nor_runs(taught: Path) -> None:
         editor.open(LONG)
         until(lambda: paragraphs_read(editor))
         # While it reads, the model writes.
-        editor.set(
-            live={"maxActions": 6, "editsPerSecond": 500},
-            diagnostics={"enabled": True, "delayMs": 0},
-        )
+        editor.set(live={"maxActions": 6, "editsPerSecond": 500}, diagnostics={"enabled": True, "delayMs": 0})
         editor.command("reviser.continue", uri=URI)
         assert editor.wait_for_end()["state"] == "finished"
         assert editor.mirror() == editor.text
@@ -335,12 +328,8 @@ def start_again(editor: ToyEditor, features: dict[str, Any]) -> None:
         editor.wait(lambda: last(editor) == FOUND)
 
 
-@pytest.mark.parametrize(
-    ("features", "encoding", "edits"), [(PUSH, "utf-16", 4_000), (PULL, "utf-8", 1_000)]
-)
-def test_findings_are_about_the_present_text(
-    taught: Path, features: dict[str, Any], encoding: str, edits: int
-) -> None:
+@pytest.mark.parametrize(("features", "encoding", "edits"), [(PUSH, "utf-16", 4_000), (PULL, "utf-8", 1_000)])
+def test_findings_are_about_the_present_text(taught: Path, features: dict[str, Any], encoding: str, edits: int) -> None:
     """Random edits between requests, as fast as they go: five thousand in all."""
     draw = random.Random(edits)
     with checking_editor(taught, features, encoding=encoding, delay=0) as editor:
@@ -374,10 +363,7 @@ def test_a_long_document_is_read_around_the_cursor(taught: Path) -> None:
         editor.open(text)
         assert olds(pull(editor)["items"]) == ["recieved"]
         # Where the user is, it is read too; what was found stays.
-        editor.request(
-            "textDocument/hover",
-            {"textDocument": {"uri": URI}, "position": editor.position(middle)},
-        )
+        editor.request("textDocument/hover", {"textDocument": {"uri": URI}, "position": editor.position(middle)})
         assert olds(pull(editor)["items"]) == ["recieved", "teh"]
         editor.edit(0, 0, "A")
         items = pull(editor)["items"]

@@ -85,10 +85,7 @@ def test_what_is_offered_at_a_mistake(editor: ToyEditor) -> None:
     ("title", "fixed"),
     [
         ("Fix: “recieved” → “received”", TEXT.replace("recieved", "received")),
-        (
-            "Fix all of the kind “spelling” (2)",
-            TEXT.replace("recieved", "received").replace("teh", "the"),
-        ),
+        ("Fix all of the kind “spelling” (2)", TEXT.replace("recieved", "received").replace("teh", "the")),
         ("Fix all in the document (3)", FIXED),
     ],
 )
@@ -117,9 +114,7 @@ def test_fix_all_is_there_when_asked_for(editor: ToyEditor) -> None:
 def test_hover_says_all_that_is_known(editor: ToyEditor) -> None:
     opened(editor)
     where = {"textDocument": {"uri": URI}}
-    said = editor.request(
-        "textDocument/hover", where | {"position": editor.position(LETTER_AT + 1)}
-    )
+    said = editor.request("textDocument/hover", where | {"position": editor.position(LETTER_AT + 1)})
     lines = said["contents"]["value"].split("\n")
     assert lines[:2] == ["“recieved” → “received”", "kind: spelling"]
     assert lines[2].startswith("confidence: ")
@@ -147,9 +142,7 @@ def test_a_finding_is_ignored_here_for_good(editor: ToyEditor, project: Path, ta
 def test_without_a_project_it_is_ignored_for_now(editor: ToyEditor) -> None:
     uri = "untitled:Untitled-1"
     assert olds(opened(editor, TEXT, uri)) == ["recieved", "teh", "goes"]
-    choose(
-        editor, actions(editor, LETTER_AT, LETTER_AT, uri), "Ignore here: “recieved” → “received”"
-    )
+    choose(editor, actions(editor, LETTER_AT, LETTER_AT, uri), "Ignore here: “recieved” → “received”")
     assert olds(pull(editor, uri)["items"]) == ["teh", "goes"]
     offered = actions(editor, TEXT.index("teh"), TEXT.index("teh"), uri)
     with pytest.raises(Refused, match="belongs to no project"):
@@ -223,20 +216,14 @@ def test_an_edit_while_the_paragraph_is_read_wins(editor: ToyEditor) -> None:
 @pytest.mark.parametrize(
     ("command", "argument", "reason"),
     [
-        (
-            "reviser.addWord",
-            {"word": "x", "words": "theirs"},
-            '"words" must be "project" or "user"',
-        ),
+        ("reviser.addWord", {"word": "x", "words": "theirs"}, '"words" must be "project" or "user"'),
         ("reviser.addWord", {}, 'needs a "word"'),
         ("reviser.addWord", {"word": "…", "words": "user"}, "holds no word"),
         ("reviser.ignoreFinding", {}, "needs a position or a range"),
         ("reviser.reviseParagraph", {}, "needs a position or a range"),
     ],
 )
-def test_a_command_that_makes_no_sense(
-    editor: ToyEditor, command: str, argument: dict[str, Any], reason: str
-) -> None:
+def test_a_command_that_makes_no_sense(editor: ToyEditor, command: str, argument: dict[str, Any], reason: str) -> None:
     editor.open(PLAIN)
     with pytest.raises(Refused, match=reason):
         editor.command(command, uri=URI, **argument)

@@ -48,9 +48,7 @@ def shown(editor: ToyEditor, file: Path) -> list[str]:
         ('exclude = ["other/"]', ALL),
     ],
 )
-def test_a_project_says_what_is_shown(
-    editor: ToyEditor, tmp_path: Path, settings: str, found: list[str]
-) -> None:
+def test_a_project_says_what_is_shown(editor: ToyEditor, tmp_path: Path, settings: str, found: list[str]) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.reviser]\n{settings}\n")
     (tmp_path / "terms.txt").write_text("recieved\n")
     assert shown(editor, tmp_path / "docs" / "a.txt") == found
@@ -68,9 +66,7 @@ def test_the_users_own_settings_come_first(editor: ToyEditor, tmp_path: Path) ->
     assert shown(editor, file) == ["recieved", "teh"]
 
 
-def test_settings_that_change_count_from_the_next_edit_on(
-    editor: ToyEditor, tmp_path: Path
-) -> None:
+def test_settings_that_change_count_from_the_next_edit_on(editor: ToyEditor, tmp_path: Path) -> None:
     uri = (tmp_path / "a.txt").as_uri()
     editor.open(TEXT, "plaintext", uri)
     assert olds(pull(editor, uri)["items"]) == ALL
@@ -79,9 +75,7 @@ def test_settings_that_change_count_from_the_next_edit_on(
     assert olds(pull(editor, uri)["items"]) == ["recieved", "teh"]
 
 
-def test_a_mistake_in_the_settings_is_said_and_mistakes_are_shown(
-    editor: ToyEditor, tmp_path: Path
-) -> None:
+def test_a_mistake_in_the_settings_is_said_and_mistakes_are_shown(editor: ToyEditor, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.reviser]\nconfidence = 7\n")
     assert shown(editor, tmp_path / "a.txt") == ALL
     said = [news["message"] for news in editor.notifications("window/logMessage")]

@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp_server.proofreading.conftest import (
-    FIXED,
-    HOME,
-    LETTER,
-    PLAIN,
-    ROAD,
-    TEXT,
-)
+from tests.lsp_server.proofreading.conftest import FIXED, HOME, LETTER, PLAIN, ROAD, TEXT
 from tests.lsp_server.toy_editor import URI, ToyEditor
 
 
@@ -56,11 +49,7 @@ def test_a_revision_makes_what_proofreading_finds(editor: ToyEditor) -> None:
     assert revise(editor, 0, len(TEXT)) == "finished"
     assert editor.text == FIXED == editor.mirror()
     changes = editor.changes()
-    assert [(one["old"], one["new"]) for one in changes] == [
-        ("recieved", "received"),
-        ("teh", "the"),
-        ("goes", "go"),
-    ]
+    assert [(one["old"], one["new"]) for one in changes] == [("recieved", "received"), ("teh", "the"), ("goes", "go")]
     # Changes that come fast are one edit; each is put back or kept by itself.
     assert 1 <= len(editor.edits) <= 3
     editor.command("reviser.rejectChange", uri=URI, changeId=changes[1]["id"])
@@ -88,9 +77,7 @@ def test_code_is_left_alone(editor: ToyEditor) -> None:
 
 def test_what_is_ignored_or_listed_stays(editor: ToyEditor, tmp_path: Path, home: Path) -> None:
     (tmp_path / ".reviser").mkdir()
-    (tmp_path / ".reviser" / "ignore.txt").write_text(
-        "a.txt\trecieved\treceived\tHe\ta letter today.\n"
-    )
+    (tmp_path / ".reviser" / "ignore.txt").write_text("a.txt\trecieved\treceived\tHe\ta letter today.\n")
     (tmp_path / ".reviser" / "words.txt").write_text("teh\n")
     uri = (tmp_path / "a.txt").as_uri()
     editor.open(TEXT, uri=uri)

@@ -10,17 +10,7 @@ from typing import Any
 import pytest
 
 from tests.lsp_server.processes import cpu_seconds
-from tests.lsp_server.proofreading.conftest import (
-    LETTER,
-    PLAIN,
-    PULL,
-    PUSH,
-    TEXT,
-    checking_editor,
-    marked,
-    olds,
-    pull,
-)
+from tests.lsp_server.proofreading.conftest import LETTER, PLAIN, PULL, PUSH, TEXT, checking_editor, marked, olds, pull
 from tests.lsp_server.toy_editor import URI, ToyEditor
 
 MANY = 1500
@@ -66,9 +56,7 @@ def test_a_finding_that_is_gone_is_told_while_its_user_types(pushed: ToyEditor) 
     opened(pushed, TEXT, 3)
     place = TEXT.index("teh")
     pushed.edit(place, place + 3, "the")
-    pushed.wait(
-        lambda: pushes(pushed) and olds(pushes(pushed)[-1]["diagnostics"]) == ["recieved", "goes"]
-    )
+    pushed.wait(lambda: pushes(pushed) and olds(pushes(pushed)[-1]["diagnostics"]) == ["recieved", "goes"])
     pushed.close()
 
 
@@ -105,9 +93,7 @@ def test_a_question_that_is_taken_back_puts_nothing_together(taught: Path) -> No
             for _ in range(keys):
                 editor.edit(0, 0, "x")
                 if asks:
-                    asked = editor.begin_request(
-                        "textDocument/diagnostic", {"textDocument": {"uri": URI}}
-                    )
+                    asked = editor.begin_request("textDocument/diagnostic", {"textDocument": {"uri": URI}})
                     editor.command("reviser.status")
                     editor.cancel(asked)
                 else:

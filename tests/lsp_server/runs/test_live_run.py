@@ -10,9 +10,7 @@ from lsp_server.runs.live_run import LiveRun, Ownership, Region
 from reviser.core.edits import Edit
 
 TEXT = "Before. After."
-EDITS = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("xy\r\n😀", max_size=4)), max_size=12
-)
+EDITS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.text("xy\r\n😀", max_size=4)), max_size=12)
 
 
 def run_at(start: int, text: str = "", ending: str = "\n") -> LiveRun:
@@ -153,9 +151,7 @@ def test_taking_back_spares_what_the_user_wrote() -> None:
 
 
 @given(st.integers(0, 10), EDITS)
-def test_a_run_that_showed_nothing_takes_nothing_back(
-    size: int, edits: list[tuple[int, int, str]]
-) -> None:
+def test_a_run_that_showed_nothing_takes_nothing_back(size: int, edits: list[tuple[int, int, str]]) -> None:
     """It was to write in the place of a selection, and was stopped or typed into before it did."""
     run = run_at(2, TEXT[2 : 2 + size])
     run.advance("Something else", 14)

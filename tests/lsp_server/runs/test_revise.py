@@ -230,9 +230,7 @@ def test_a_model_that_cannot_revise_says_so_once(editor: ToyEditor, model: Path)
     editor.wait(lambda: editor.notifications("window/showMessage"))
     editor.command("reviser.status")
     (message,) = editor.notifications("window/showMessage")
-    assert message["message"] == (
-        "Reviser: this model was not trained to revise; it can only continue and infill"
-    )
+    assert message["message"] == ("Reviser: this model was not trained to revise; it can only continue and infill")
     assert not editor.edits
     assert editor.text == DRAFT == editor.mirror()
     assert "Traceback" not in editor.stderr.decode()
@@ -312,14 +310,9 @@ def test_typing_inside_stops_it_and_the_other_changes_stay(editor: ToyEditor) ->
 
 
 @pytest.mark.parametrize("manner", ["refuse", "fail"])
-def test_an_edit_that_is_refused_or_fails_stops_the_run(
-    impatient_reviser: ToyEditor, manner: str
-) -> None:
+def test_an_edit_that_is_refused_or_fails_stops_the_run(impatient_reviser: ToyEditor, manner: str) -> None:
     editor = impatient_reviser
-    for command, where in (
-        ("reviser.revise", {"range": editor_range(DRAFT)}),
-        ("reviser.continue", {}),
-    ):
+    for command, where in (("reviser.revise", {"range": editor_range(DRAFT)}), ("reviser.continue", {})):
         editor.reset()
         editor.open(DRAFT)
         editor.manner = manner
@@ -478,9 +471,7 @@ class Deciding:
         room = [n for n in range(1, len(text)) if not {"\r", "\n"} & set(text[n - 1 : n + 1])]
         if not room:
             return
-        start = sum(
-            len(part if isinstance(part, str) else part[2]) for part in self.pieces[:number]
-        )
+        start = sum(len(part if isinstance(part, str) else part[2]) for part in self.pieces[:number])
         at = self.random.choice(room)
         size = self.random.choice((0, 0, 1)) if at < len(text) - 1 else 0
         if {"\r", "\n"} & set(text[at : at + size]):

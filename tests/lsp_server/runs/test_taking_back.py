@@ -23,11 +23,7 @@ def titles(editor: ToyEditor) -> list[str]:
     """The code actions for the start of the document."""
     found = editor.request(
         "textDocument/codeAction",
-        {
-            "textDocument": {"uri": URI},
-            "range": editor.range(0, 0),
-            "context": {"diagnostics": []},
-        },
+        {"textDocument": {"uri": URI}, "range": editor.range(0, 0), "context": {"diagnostics": []}},
     )
     return [action["title"] for action in found]
 
@@ -64,10 +60,7 @@ def test_what_is_typed_right_after_a_run_was_asked_for_stops_it(editor: ToyEdito
     with editor.lock:
         request = editor.begin_request(
             "workspace/executeCommand",
-            {
-                "command": "reviser.infill",
-                "arguments": [{"uri": URI, "range": editor.range(*SELECTED)}],
-            },
+            {"command": "reviser.infill", "arguments": [{"uri": URI, "range": editor.range(*SELECTED)}]},
         )
         editor.edit(17, 18, "!")
     editor.answer(request)

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from lsp_server.runs.live_runs import Written
 from lsp_server.worker.process import generations
-from lsp_server.worker.tasks import (
-    Event,
-    ModelKey,
-    Task,
-    decode_event,
-    decode_order,
-    encode_event,
-    encode_task,
-)
+from lsp_server.worker.tasks import Event, ModelKey, Task, decode_event, decode_order, encode_event, encode_task
 from reviser.core.edits import Edit
 from reviser.decoding.stepping_back import CheckedRollout
 from reviser.session.engine import load_engine
@@ -61,8 +53,5 @@ def test_what_is_written_is_put_together_of_edits() -> None:
 def test_each_passage_of_a_revision_begins_with_what_stood_there() -> None:
     written = Written(task("> one\ntwo", 2, 9, revises=True))
     steps = [(0, 3, Edit(3, "", "s")), (0, 3, Edit(0, "o", "O")), (4, 7, Edit(0, "t", "T"))]
-    found = [
-        written.follow(Event(1, "step", edits=(edit,), first=first, last=last))
-        for first, last, edit in steps
-    ]
+    found = [written.follow(Event(1, "step", edits=(edit,), first=first, last=last)) for first, last, edit in steps]
     assert found == ["ones", "Ones", "Two"]

@@ -45,10 +45,7 @@ def pre_commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_real_pre_commit_runs_them(
-    pre_commit: Path,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
+    pre_commit: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered, used = tmp_path / "offered", tmp_path / "used"
     for folder in (offered, used):
@@ -59,13 +56,10 @@ def test_real_pre_commit_runs_them(
     git(offered, "commit", "-qm", "hooks")
     # The command that is tested is the one that is installed here.
     taken = "".join(
-        f"    - id: {hook['id']}\n      language: system\n      additional_dependencies: []\n"
-        for hook in hooks()
+        f"    - id: {hook['id']}\n      language: system\n      additional_dependencies: []\n" for hook in hooks()
     )
     head = git_output(offered, "rev-parse", "HEAD")
-    (used / ".pre-commit-config.yaml").write_text(
-        f"repos:\n- repo: {offered}\n  rev: {head}\n  hooks:\n{taken}"
-    )
+    (used / ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {offered}\n  rev: {head}\n  hooks:\n{taken}")
     (used / "guide.md").write_text(GUIDE)
     (used / "note.txt").write_text(TEXT)
     (used / "requirements.txt").write_text("teh mat\n")

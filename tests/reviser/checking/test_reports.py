@@ -85,12 +85,7 @@ TEXT_OF = {"type": "object", "required": ["text"], "properties": {"text": {"type
 
 def closed(required: str, **properties: Any) -> dict[str, Any]:
     """A schema of objects that have these properties and no others."""
-    return {
-        "type": "object",
-        "required": required.split(),
-        "properties": properties,
-        "additionalProperties": False,
-    }
+    return {"type": "object", "required": required.split(), "properties": properties, "additionalProperties": False}
 
 
 def items(schema: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -101,15 +96,10 @@ NUMBER = {"type": "integer", "minimum": 1}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
 LOCATION = closed("uri", uri={"type": "string", "format": "uri-reference"})
 REGION = closed(
-    "startLine startColumn endLine endColumn",
-    startLine=NUMBER,
-    startColumn=NUMBER,
-    endLine=NUMBER,
-    endColumn=NUMBER,
+    "startLine startColumn endLine endColumn", startLine=NUMBER, startColumn=NUMBER, endLine=NUMBER, endColumn=NUMBER
 )
 PLACE = closed(
-    "physicalLocation",
-    physicalLocation=closed("artifactLocation", artifactLocation=LOCATION, region=REGION),
+    "physicalLocation", physicalLocation=closed("artifactLocation", artifactLocation=LOCATION, region=REGION)
 )
 FIX = closed(
     "artifactChanges",
@@ -118,9 +108,7 @@ FIX = closed(
         closed(
             "artifactLocation replacements",
             artifactLocation=LOCATION,
-            replacements=items(
-                closed("deletedRegion", deletedRegion=REGION, insertedContent=TEXT_OF), minItems=1
-            ),
+            replacements=items(closed("deletedRegion", deletedRegion=REGION, insertedContent=TEXT_OF), minItems=1),
         ),
         minItems=1,
     ),
@@ -149,10 +137,7 @@ NOTIFICATION = closed("message", level=LEVEL, message=TEXT_OF, locations=items(P
 RUN = closed(
     "tool",
     tool=closed(
-        "driver",
-        driver=closed(
-            "name", name={"type": "string"}, version={"type": "string"}, rules=items(RULE)
-        ),
+        "driver", driver=closed("name", name={"type": "string"}, version={"type": "string"}, rules=items(RULE))
     ),
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     invocations=items(
@@ -167,10 +152,7 @@ RUN = closed(
 )
 # The parts of SARIF 2.1.0 that are written here, with what it says of them.
 WRITTEN = closed(
-    "version runs",
-    **{"$schema": {"type": "string", "format": "uri"}},
-    version={"const": "2.1.0"},
-    runs=items(RUN),
+    "version runs", **{"$schema": {"type": "string", "format": "uri"}}, version={"const": "2.1.0"}, runs=items(RUN)
 )
 
 
@@ -204,11 +186,7 @@ def test_every_kind_is_explained(kind: Kind) -> None:
     about = EXPLANATIONS[kind]
     (change,) = changes(about.wrong, about.right)
     assert change.kind is kind
-    rule = next(
-        rule
-        for rule in sarif(ALL)["tool"]["driver"]["rules"]
-        if rule["id"] == kind.value.replace(" ", "-")
-    )
+    rule = next(rule for rule in sarif(ALL)["tool"]["driver"]["rules"] if rule["id"] == kind.value.replace(" ", "-"))
     assert rule["fullDescription"]["text"] == about.full != rule["shortDescription"]["text"]
     assert rule["helpUri"] == about.page
     for form in ("text", "markdown"):

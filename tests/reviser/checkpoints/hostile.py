@@ -77,10 +77,7 @@ def bomb(path: Path) -> Path:
     """300 MB of zeros in 300 kB."""
     torch.save({"token_embedding.embedding.weight": torch.zeros(50291, 1500)}, path)
     whole = io.BytesIO(path.read_bytes())
-    with (
-        zipfile.ZipFile(whole) as old,
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
-    ):
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new:
         for name in old.namelist():
             new.writestr(name, old.read(name))
     return path
@@ -126,9 +123,7 @@ def number_at(place: int, code: str, value: int) -> Callable[[bytearray], None]:
 
 def behind(words: bytes, code: str, value: int, skip: int = 0) -> Callable[[bytearray], None]:
     """Another number behind the first occurrence of some bytes."""
-    return lambda data: struct.pack_into(
-        f"<{code}", data, data.index(words) + len(words) + skip, value
-    )
+    return lambda data: struct.pack_into(f"<{code}", data, data.index(words) + len(words) + skip, value)
 
 
 def cut(data: bytearray) -> None:
@@ -156,11 +151,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Path], str]] = {
     "a zip bomb": ("it.pt", bomb, "compressed, which torch never does"),
     "an empty file": ("it.pt", write(b""), "is empty"),
     "plain text": ("it.pt", write(b"Dear reader,\n" * 100), "not a torch file of weights"),
-    "a file cut short": (
-        "it.pt",
-        lambda path: write(released(path).read_bytes()[:-999])(path),
-        "not a torch file",
-    ),
+    "a file cut short": ("it.pt", lambda path: write(released(path).read_bytes()[:-999])(path), "not a torch file"),
     "tensors that share one number": ("it.pt", expanded, "describes more weights than it holds"),
     "a huge array in the description": (
         "it.pt",
@@ -179,47 +170,28 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Path], str]] = {
         lambda path: home(path, edit_tensors(not_numbers(float("inf")))),
         "not finite numbers",
     ),
-    "a billion layers": (
-        "it",
-        lambda path: home(path, model_settings(layers=10**9)),
-        "at most 4096",
-    ),
+    "a billion layers": ("it", lambda path: home(path, model_settings(layers=10**9)), "at most 4096"),
     "layers without tensors": (
         "it",
         lambda path: home(path, model_settings(layers=4000)),
         "has 4000 layers, and holds",
     ),
-    "a context of a trillion": (
-        "it",
-        lambda path: home(path, model_settings(context=10**12)),
-        "at most",
-    ),
+    "a context of a trillion": ("it", lambda path: home(path, model_settings(context=10**12)), "at most"),
     "a context too long for its weights": (
         "it",
         lambda path: home(path, model_settings(context=1 << 24)),
         "too many for a model of its size",
     ),
-    "a deeply nested configuration": (
-        "it",
-        lambda path: home(path, file_in("config.json", DEEP)),
-        "nested too deeply",
-    ),
+    "a deeply nested configuration": ("it", lambda path: home(path, file_in("config.json", DEEP)), "nested too deeply"),
     "a configuration that is no object": (
         "it",
         lambda path: home(path, file_in("config.json", b"[1]")),
         "is not a model's configuration",
     ),
-    "another kind of metadata": (
-        "it",
-        lambda path: home(path, edit_config(metadata=[1])),
-        "usable 'metadata'",
-    ),
+    "another kind of metadata": ("it", lambda path: home(path, edit_config(metadata=[1])), "usable 'metadata'"),
     "a huge vocabulary": (
         "it",
-        lambda path: home(
-            path,
-            edit_config(vocabulary=toy_checkpoint().vocabulary.to_dict() | {"base_size": 10**15}),
-        ),
+        lambda path: home(path, edit_config(vocabulary=toy_checkpoint().vocabulary.to_dict() | {"base_size": 10**15})),
         "does not describe a usable vocabulary",
     ),
     "safetensors cut short": ("it", lambda path: home(path, cut_file(SINGLE_FILE)), "is damaged"),
@@ -249,11 +221,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Path], str]] = {
         lambda path: write(gguf(path).read_bytes()[:300])(path),
         "ends within its header",
     ),
-    "GGUF of a later version": (
-        "it.gguf",
-        lambda path: gguf(path, number_at(4, "I", 99)),
-        "version 99",
-    ),
+    "GGUF of a later version": ("it.gguf", lambda path: gguf(path, number_at(4, "I", 99)), "version 99"),
     "GGUF with too many tensors": (
         "it.gguf",
         lambda path: gguf(path, number_at(8, "Q", 1 << 60)),

@@ -80,9 +80,7 @@ def assert_same(one: Checkpoint, other: Checkpoint) -> None:
     assert (one.tokenizer_json is None) == (other.tokenizer_json is None)
     if one.tokenizer_json and other.tokenizer_json:
         assert json.loads(other.tokenizer_json) == json.loads(one.tokenizer_json)
-    assert other.tokenizer.encode("all the things, 12") == one.tokenizer.encode(
-        "all the things, 12"
-    )
+    assert other.tokenizer.encode("all the things, 12") == one.tokenizer.encode("all the things, 12")
     assert_same_weights(one.model, other.model)
 
 

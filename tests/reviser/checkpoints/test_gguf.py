@@ -14,11 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from reviser.checkpoints.formats.gguf_files import READABLE, GgufType, read_gguf, write_gguf
-from reviser.checkpoints.formats.gguf_tokens import (
-    GgufTokens,
-    tokenizer_from_gguf,
-    tokenizer_to_gguf,
-)
+from reviser.checkpoints.formats.gguf_tokens import GgufTokens, tokenizer_from_gguf, tokenizer_to_gguf
 from reviser.checkpoints.home import Checkpoint
 from reviser.checkpoints.importing import import_path
 from reviser.checkpoints.tokenizer_files import gpt2_tokenizer_data, make_tokenizer
@@ -78,9 +74,7 @@ def base_file(
     writer.add_token_merges(MERGES)
     for key, value in (settings or {}).items():
         writer.add_key_value(
-            key,
-            value,
-            gguf.GGUFValueType.STRING if isinstance(value, str) else gguf.GGUFValueType.UINT32,
+            key, value, gguf.GGUFValueType.STRING if isinstance(value, str) else gguf.GGUFValueType.UINT32
         )
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     data, kind = encode("token_embd.weight", weights["embedding.weight"])
@@ -147,9 +141,7 @@ def test_every_readable_type(tmp_path: Path, kind: str) -> None:
             original = model.state_dict()[f"blocks.0.{name}.weight"]
             assert (weights[f"blocks.0.{name}.weight"] - original).abs().max() <= coarseness
     assert checkpoint.vocabulary.never_inserted == {0, 263, 264}
-    assert checkpoint.tokenizer.encode("all the 12") == toy_checkpoint().tokenizer.encode(
-        "all the 12"
-    )
+    assert checkpoint.tokenizer.encode("all the 12") == toy_checkpoint().tokenizer.encode("all the 12")
 
 
 def as_is(name: str, values: NDArray[np.float32]) -> tuple[NDArray[Any], Any]:
@@ -199,12 +191,8 @@ def test_an_export_comes_back_exactly(tmp_path: Path, tied: bool) -> None:
         write_gguf(checkpoint, path)
 
 
-@pytest.mark.parametrize(
-    ("kind", "coarseness"), [(GgufType.f16, 1e-3), (GgufType.bf16, 8e-3), (GgufType.q8_0, 0.02)]
-)
-def test_smaller_exports_come_back_nearly(
-    tmp_path: Path, kind: GgufType, coarseness: float
-) -> None:
+@pytest.mark.parametrize(("kind", "coarseness"), [(GgufType.f16, 1e-3), (GgufType.bf16, 8e-3), (GgufType.q8_0, 0.02)])
+def test_smaller_exports_come_back_nearly(tmp_path: Path, kind: GgufType, coarseness: float) -> None:
     checkpoint = toy_checkpoint()
     again = read_gguf(write_gguf(checkpoint, tmp_path / "out.gguf", kind))
     before, after = checkpoint.model.state_dict(), again.model.state_dict()

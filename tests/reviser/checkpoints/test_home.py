@@ -172,10 +172,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no model": (edit_config(model=None), "lacks a usable 'model'"),
     "bad model": (edit_config(model={"kind": "llama"}), "does not describe a usable model"),
     "bad vocabulary": (edit_config(vocabulary={}), "does not describe a usable vocabulary"),
-    "other vocabulary": (
-        edit_config(vocabulary=Vocabulary.gpt2().to_dict()),
-        "has 50291 ids and the model",
-    ),
+    "other vocabulary": (edit_config(vocabulary=Vocabulary.gpt2().to_dict()), "has 50291 ids and the model"),
     "unknown tokenizer": (edit_config(tokenizer="../x"), "unknown tokenizer"),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "there is no file"),
     "no weights": (lambda folder: (folder / SINGLE_FILE).unlink(), "holds no weights"),

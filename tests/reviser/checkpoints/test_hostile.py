@@ -47,9 +47,7 @@ def test_unharmed_they_are_read(tmp_path: Path, make: Callable[[Path], Path]) ->
     import_path(make(tmp_path / "it"))
 
 
-def test_a_packed_tokenizer_is_unpacked_within_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_tokenizer_is_unpacked_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_checkpoint(tmp_path / "it", toy_checkpoint(), quantisation=Quantisation(8))
     import_path(folder)
     path = folder / PACKED_FILE
@@ -84,9 +82,7 @@ def test_tensors_of_every_shape_are_read_as_torch_reads_them(tmp_path: Path) -> 
     }
     for protocol in (2, 4):
         torch.save(
-            {"model": content, "list": [1, 2.5, None, (True, "x")]},
-            tmp_path / "it.pt",
-            pickle_protocol=protocol,
+            {"model": content, "list": [1, 2.5, None, (True, "x")]}, tmp_path / "it.pt", pickle_protocol=protocol
         )
         read = read_torch(tmp_path / "it.pt")
         assert read["list"] == [1, 2.5, None, (True, "x")]
@@ -135,9 +131,7 @@ def mutated(data: bytes, chooser: random.Random, places: range) -> bytes:
         elif kind == 1:
             changed[place] ^= 1 << chooser.randrange(8)
         elif kind == 2:
-            changed[place : place + 8] = chooser.choice(
-                (b"\xff" * 8, bytes(8), b"\xff" * 7 + b"\x7f")
-            )
+            changed[place : place + 8] = chooser.choice((b"\xff" * 8, bytes(8), b"\xff" * 7 + b"\x7f"))
         elif kind == 3:
             del changed[place : place + chooser.randrange(1, 9)]
         else:
@@ -173,9 +167,7 @@ def structure(data: bytes, path: Path) -> range:
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_random_damage(
-    tmp_path: Path, make: Callable[[Path], Path], name: str, file: str | None
-) -> None:
+def test_random_damage(tmp_path: Path, make: Callable[[Path], Path], name: str, file: str | None) -> None:
     source = make(tmp_path / name)
     path = source / file if file else source
     data = path.read_bytes()
@@ -190,24 +182,7 @@ def test_random_damage(
     assert not all(outcomes)
 
 
-NASTY = (
-    None,
-    True,
-    -1,
-    0,
-    1.5,
-    10**12,
-    10**30,
-    float("nan"),
-    "",
-    "x",
-    "\ud800",
-    [],
-    [[]],
-    {},
-    {"a": 1},
-    [None, 1],
-)
+NASTY = (None, True, -1, 0, 1.5, 10**12, 10**30, float("nan"), "", "x", "\ud800", [], [[]], {}, {"a": 1}, [None, 1])
 
 
 def with_nasty_value(data: Any, chooser: random.Random) -> Any:
@@ -246,9 +221,7 @@ def test_random_values_in_json(tmp_path: Path, make: Callable[[Path], Path], fil
     outcomes = []
     for _ in range(200):
         (source / file).write_text(json.dumps(with_nasty_value(data, chooser)), "utf-8")
-        outcomes.append(
-            survives(lambda: save_checkpoint(tmp_path / "new", import_path(source), replace=True))
-        )
+        outcomes.append(survives(lambda: save_checkpoint(tmp_path / "new", import_path(source), replace=True)))
     assert not all(outcomes)
 
 
@@ -263,8 +236,7 @@ def test_random_values_in_a_tokenizer_alone() -> None:
     chooser = random.Random(0)
     data = toy_tokenizer_data()
     outcomes = [
-        survives(lambda: make_tokenizer(json.dumps(with_nasty_value(data, chooser)).encode(), "it"))
-        for _ in range(300)
+        survives(lambda: make_tokenizer(json.dumps(with_nasty_value(data, chooser)).encode(), "it")) for _ in range(300)
     ]
     assert any(outcomes)
     assert not all(outcomes)
@@ -284,9 +256,7 @@ def test_random_values_in_trajectories(gpt2: Gpt2Tokenizer) -> None:
     for _ in range(200):
         nasty = json.dumps(with_nasty_value(first, chooser))
         survives(lambda text=nasty: load(text))
-        damaged = mutated(json.dumps(first).encode(), chooser, range(1200)).decode(
-            "utf-8", "replace"
-        )
+        damaged = mutated(json.dumps(first).encode(), chooser, range(1200)).decode("utf-8", "replace")
         survives(lambda text=damaged: load(text))
     with pytest.raises(ReviserError, match="too few to have written its prompt"):
         load(json.dumps(first | {"suffix_tokens": 10**18}))

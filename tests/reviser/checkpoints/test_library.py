@@ -55,17 +55,11 @@ def test_the_order_of_models_to_use(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     embedded = save_checkpoint(tmp_path / "weights", toy_checkpoint(), quantisation=Quantisation(4))
     assert find_model() == find_model("default") == embedded
     assert name_of(embedded) == "default"
-    assert [(entry.name, entry.embedded) for entry in list_models()] == [
-        ("toy", False),
-        ("default", True),
-    ]
+    assert [(entry.name, entry.embedded) for entry in list_models()] == [("toy", False), ("default", True)]
     assert note(embedded) == "a test, 4 bits"
     own = save_checkpoint(place_for("default"), toy_checkpoint())
     assert find_model() == find_model("default") == own
-    assert [(entry.name, entry.embedded) for entry in list_models()] == [
-        ("default", False),
-        ("toy", False),
-    ]
+    assert [(entry.name, entry.embedded) for entry in list_models()] == [("default", False), ("toy", False)]
     monkeypatch.setenv("REVISER_MODEL", "toy")
     assert find_model() == toy
     assert find_model("default") == own
@@ -103,7 +97,5 @@ def test_what_is_a_hub_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_finding_a_model_does_not_load_torch() -> None:
-    program = (
-        "import sys, reviser.checkpoints as c; c.list_models(); assert 'torch' not in sys.modules"
-    )
+    program = "import sys, reviser.checkpoints as c; c.list_models(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -152,9 +152,7 @@ def test_an_export_has_the_same_scores_in_transformers(tmp_path: Path, tied: boo
     write_llama(checkpoint, tmp_path / "out")
     reference = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "out").eval()
     ids = some_ids(checkpoint.vocabulary.size)
-    torch.testing.assert_close(
-        their_scores(reference, ids), scores(checkpoint.model, ids), rtol=1e-4, atol=1e-4
-    )
+    torch.testing.assert_close(their_scores(reference, ids), scores(checkpoint.model, ids), rtol=1e-4, atol=1e-4)
     assert reference.generation_config.eos_token_id == checkpoint.vocabulary.stop_id
 
 
@@ -195,9 +193,7 @@ def test_a_gpt2_vocabulary_comes_back_as_the_built_in_one(tmp_path: Path) -> Non
 def test_names_of_operators_are_all_different() -> None:
     names = operator_names(Vocabulary(50, extensions=EXTENSIONS))
     assert len(set(names.values())) == len(names)
-    assert {"<|cursor|>", "<|start|>", "<|delete|>", "<|stop|>", "<|move-512|>"} <= {
-        *names.values()
-    }
+    assert {"<|cursor|>", "<|start|>", "<|delete|>", "<|stop|>", "<|move-512|>"} <= {*names.values()}
 
 
 @pytest.mark.parametrize(
@@ -207,9 +203,7 @@ def test_names_of_operators_are_all_different() -> None:
         (preset("tiny", canvas_input="identity"), "looks at the canvas"),
     ],
 )
-def test_what_other_engines_cannot_run_is_not_exported(
-    tmp_path: Path, config: Any, sentence: str
-) -> None:
+def test_what_other_engines_cannot_run_is_not_exported(tmp_path: Path, config: Any, sentence: str) -> None:
     vocabulary = Vocabulary(config.vocab_size - 34)
     checkpoint = Checkpoint(Reviser(config), vocabulary, Gpt2Tokenizer())
     with pytest.raises(ReviserError, match=sentence):

@@ -12,12 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from reviser.checkpoints import load, save
-from reviser.checkpoints.description import (
-    describe,
-    load_tokenizer,
-    quantised_arrays,
-    quick_tokenizer,
-)
+from reviser.checkpoints.description import describe, load_tokenizer, quantised_arrays, quick_tokenizer
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.checkpoints.summary import inspect
 from reviser.checkpoints.tensors import INDEX_FILE, SINGLE_FILE
@@ -27,13 +22,7 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from reviser.model import preset
 from reviser.model.layout import Quantisation
 from reviser.model.quantised import dequantise_model, quantise_model
-from tests.reviser.checkpoints.parts import (
-    assert_same,
-    edit_config,
-    edit_tensors,
-    random_model,
-    toy_checkpoint,
-)
+from tests.reviser.checkpoints.parts import assert_same, edit_config, edit_tensors, random_model, toy_checkpoint
 
 
 @pytest.fixture
@@ -44,25 +33,17 @@ def folder(tmp_path: Path) -> Path:
 def rounded(checkpoint: Checkpoint, quantisation: Quantisation) -> Checkpoint:
     """The same checkpoint with the weights that rounding leaves."""
     config = checkpoint.model.config
-    tensors = quantise_model(
-        checkpoint.model, quantisation.bits, quantisation.table_bits, thorough=True
-    )
+    tensors = quantise_model(checkpoint.model, quantisation.bits, quantisation.table_bits, thorough=True)
     model = random_model(config)
     model.load_state_dict(dequantise_model(config, tensors))
     return Checkpoint(
-        model,
-        checkpoint.vocabulary,
-        checkpoint.tokenizer,
-        checkpoint.tokenizer_json,
-        checkpoint.metadata,
+        model, checkpoint.vocabulary, checkpoint.tokenizer, checkpoint.tokenizer_json, checkpoint.metadata
     )
 
 
 @pytest.mark.parametrize("quantisation", [Quantisation(4), Quantisation(8), Quantisation(4, 4)])
 @pytest.mark.parametrize("changes", [{}, {"tied": False, "width": 40, "ff": 50}])
-def test_it_loads_as_the_rounded_model(
-    tmp_path: Path, quantisation: Quantisation, changes: dict[str, object]
-) -> None:
+def test_it_loads_as_the_rounded_model(tmp_path: Path, quantisation: Quantisation, changes: dict[str, object]) -> None:
     checkpoint = toy_checkpoint(**changes)
     save_checkpoint(tmp_path / "it", checkpoint, quantisation=quantisation)
     assert json.loads((tmp_path / "it" / "config.json").read_text())["quantisation"] == {
@@ -97,9 +78,7 @@ def test_the_paper_kind_has_biases_and_the_built_in_tokenizer(tmp_path: Path) ->
 
 def test_shards_stay_below_their_limit_and_are_indexed(tmp_path: Path, folder: Path) -> None:
     limit = 9_000
-    sharded = save_checkpoint(
-        tmp_path / "it", toy_checkpoint(), quantisation=Quantisation(4), shard_bytes=limit
-    )
+    sharded = save_checkpoint(tmp_path / "it", toy_checkpoint(), quantisation=Quantisation(4), shard_bytes=limit)
     files = sorted(sharded.glob("*.safetensors"))
     names = [f"model-{number:05}-of-{len(files):05}.safetensors" for number in range(1, 99)]
     assert [file.name for file in files] == names[: len(files)]
@@ -137,9 +116,7 @@ def test_it_is_small(tmp_path: Path) -> None:
 def test_summary(folder: Path) -> None:
     summary = inspect(folder)
     assert summary.quantisation == Quantisation(4)
-    assert summary.parameters == sum(
-        parameter.numel() for parameter in toy_checkpoint().model.parameters()
-    )
+    assert summary.parameters == sum(parameter.numel() for parameter in toy_checkpoint().model.parameters())
     assert summary.dtypes.keys() == {"I8", "U8", "BF16", "F32"}
     assert summary.to_dict()["quantisation"] == {"bits": 4, "table_bits": 8}
 
@@ -154,9 +131,7 @@ def test_quantising_again_changes_next_to_nothing(tmp_path: Path, folder: Path) 
 
 def test_a_model_that_sees_the_canvas_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReviserError, match="sees the canvas cannot be quantised"):
-        save_checkpoint(
-            tmp_path / "it", toy_checkpoint(canvas_input="linear"), quantisation=Quantisation(4)
-        )
+        save_checkpoint(tmp_path / "it", toy_checkpoint(canvas_input="linear"), quantisation=Quantisation(4))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -196,24 +171,17 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "wrong type": (
         edit_tensors(
             lambda tensors: tensors.update(
-                {
-                    "embedding.weight.row_scales": tensors["embedding.weight.row_scales"].float(),
-                }
+                {"embedding.weight.row_scales": tensors["embedding.weight.row_scales"].float()}
             )
         ),
         r"embedding\.weight\.row_scales in .* is stored as F32, which is not BF16",
     ),
     "no tokenizer": (lambda folder: (folder / PACKED_FILE).unlink(), "there is no file"),
     "cut tokenizer": (
-        lambda folder: (folder / PACKED_FILE).write_bytes(
-            (folder / PACKED_FILE).read_bytes()[:-20]
-        ),
+        lambda folder: (folder / PACKED_FILE).write_bytes((folder / PACKED_FILE).read_bytes()[:-20]),
         "tokenizer.json.gz is damaged",
     ),
-    "no gzip": (
-        lambda folder: (folder / PACKED_FILE).write_bytes(b"{}"),
-        "tokenizer.json.gz is damaged",
-    ),
+    "no gzip": (lambda folder: (folder / PACKED_FILE).write_bytes(b"{}"), "tokenizer.json.gz is damaged"),
 }
 
 

@@ -19,9 +19,7 @@ HEAVY = {"torch", "numpy", "transformers", "textual", "pygls", "tiktoken", "toke
 
 
 def python(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
 
 def test_help_and_version_import_nothing_heavy() -> None:
@@ -41,9 +39,7 @@ print("MODULES", *sys.modules)
 
 
 def test_version() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "reviser", "--version"], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([sys.executable, "-m", "reviser", "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"reviser {__version__}\n"
 
 
@@ -71,9 +67,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def offered(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], list[str]]:
+def offered(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
     """What the shell is told when the last of some words is to be completed."""
 
     def complete(words: str) -> list[str]:
@@ -87,10 +81,7 @@ def offered(
     return complete
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["continue", "infill", "revise", "check", "tui", "serve", "bench", "bench flops"],
-)
+@pytest.mark.parametrize("command", ["continue", "infill", "revise", "check", "tui", "serve", "bench", "bench flops"])
 def test_models_are_offered(command: str, model: Path, offered: Callable[[str], list[str]]) -> None:
     assert offered(f"reviser {command} --model ") == ["mine", "default"]
     assert offered(f"reviser {command} --model m") == ["mine"]
@@ -115,9 +106,7 @@ def test_values_are_offered(offered: Callable[[str], list[str]]) -> None:
 
 
 def test_without_arguments_it_explains_itself() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "reviser"], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([sys.executable, "-m", "reviser"], capture_output=True, text=True, check=False)
     assert "Usage" in result.stdout + result.stderr
     assert "replay" in result.stdout + result.stderr
 

@@ -12,11 +12,7 @@ from tests.commands import reviser, reviser_bytes
 from tests.reviser.cli.test_replay import complains
 
 TEXT = "Dear reader,\r\nthe cat sat on the mat.\r\n"
-STEPS = [
-    {"action": "move", "after": "cat"},
-    {"action": "span_delete", "k": 3},
-    {"action": "insert", "text": "dog"},
-]
+STEPS = [{"action": "move", "after": "cat"}, {"action": "span_delete", "k": 3}, {"action": "insert", "text": "dog"}]
 
 
 @pytest.fixture
@@ -112,10 +108,7 @@ def test_other_mistakes_give_one_sentence(letter: Path, tmp_path: Path) -> None:
     actions.write_text("nonsense")
     complains(reviser("apply", letter, actions), "not JSON")
     complains(reviser("apply", letter, steps(tmp_path, []), "--protect", "3"), "not a range")
-    complains(
-        reviser("apply", letter, steps(tmp_path, []), "--protect", "2:9-2:1"),
-        "2:9-2:1 ends before it starts",
-    )
+    complains(reviser("apply", letter, steps(tmp_path, []), "--protect", "2:9-2:1"), "2:9-2:1 ends before it starts")
     complains(reviser("apply", "-", "-"), "standard input")
     complains(reviser("apply", letter, "-", stdin="nonsense"), "standard input is not JSON")
     letter.chmod(0o444)

@@ -18,15 +18,7 @@ from reviser.proofreading.project.ignoring import Place, ignore
 from tests.commands import reviser
 from tests.reviser.checking.test_changed import git
 from tests.reviser.cli.test_replay import complains
-from tests.reviser.cli.test_revise import (
-    GUIDE,
-    RIGHT,
-    RIGHT_GUIDE,
-    TEXT,
-    in_terminal,
-    model_of_these,
-    tiny_model,
-)
+from tests.reviser.cli.test_revise import GUIDE, RIGHT, RIGHT_GUIDE, TEXT, in_terminal, model_of_these, tiny_model
 
 LINES = [
     "guide.md:7:3: spelling: recieve → receive",
@@ -67,9 +59,7 @@ def site(tmp_path: Path) -> Path:
     return folder
 
 
-def check(
-    folder: Path, *words: str | Path, stdin: str | None = None
-) -> subprocess.CompletedProcess[str]:
+def check(folder: Path, *words: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     return reviser("check", *words, stdin=stdin, cwd=folder)
 
 
@@ -130,9 +120,7 @@ def test_what_is_skipped_in_a_folder_is_told(site: Path, tmp_path: Path) -> None
 def test_files_keep_their_encoding(site: Path) -> None:
     note = site / "note.txt"
     note.write_bytes(("“Zoë”\n\n" + TEXT).encode("cp1252"))
-    assert lines(check(site, "note.txt")) == [
-        line.replace(":3:", ":5:").replace(":1:", ":3:") for line in LINES[3:]
-    ]
+    assert lines(check(site, "note.txt")) == [line.replace(":3:", ":5:").replace(":1:", ":3:") for line in LINES[3:]]
     assert check(site, "note.txt", "--fix").returncode == 0
     assert note.read_bytes() == ("“Zoë”\n\n" + RIGHT).encode("cp1252")
     note.write_bytes(("Привет\n\n" + TEXT).encode("cp1251"))
@@ -147,9 +135,7 @@ def test_other_formats(site: Path, tmp_path: Path) -> None:
     assert places == [line.rsplit(": ", 2)[0] for line in LINES]
     assert (told["checked"], told["errors"]) == (3, [])
     log = json.loads(check(site, "--output-format", "sarif").stdout)
-    assert [one["ruleId"] for one in log["runs"][0]["results"]] == [
-        line.split(": ")[1] for line in LINES
-    ]
+    assert [one["ruleId"] for one in log["runs"][0]["results"]] == [line.split(": ")[1] for line in LINES]
     notes = check(site, "--output-format", "github")
     assert notes.returncode == 1
     assert notes.stdout.splitlines()[0].startswith("::warning file=guide.md,line=7,col=3,")
@@ -177,9 +163,7 @@ def test_fixing(site: Path) -> None:
 
 
 def test_standard_input(site: Path) -> None:
-    assert lines(check(site, "-", stdin=TEXT)) == [
-        line.replace("note.txt", "-") for line in LINES[3:]
-    ]
+    assert lines(check(site, "-", stdin=TEXT)) == [line.replace("note.txt", "-") for line in LINES[3:]]
     named = check(site, "-", "--stdin-filename", "docs/guide.md", stdin=GUIDE)
     assert lines(named) == [f"docs/{line}" for line in LINES[:3]]
     assert lines(check(site, "-", "--format", "md", stdin=GUIDE)) == [
@@ -223,15 +207,9 @@ def test_what_git_says_has_changed(site: Path) -> None:
         (site / name).mkdir()
         (site / name / "note.txt").write_text(TEXT)
     assert lines(check(site, "--changed")) == [f"new/{line}" for line in LINES[3:]]
-    assert lines(check(site, "--changed-since", "HEAD", "new")) == [
-        f"new/{line}" for line in LINES[3:]
-    ]
+    assert lines(check(site, "--changed-since", "HEAD", "new")) == [f"new/{line}" for line in LINES[3:]]
     # A folder is read without what git ignores.
-    assert lines(check(site, ".")) == [
-        *LINES[:3],
-        *(f"new/{line}" for line in LINES[3:]),
-        *LINES[3:],
-    ]
+    assert lines(check(site, ".")) == [*LINES[:3], *(f"new/{line}" for line in LINES[3:]), *LINES[3:]]
     complains(check(site, "--changed-since", "nowhere"), "there is no revision nowhere")
     complains(check(site, "--changed", "-", stdin=TEXT), "standard input has changed")
 
@@ -303,10 +281,7 @@ def test_words_the_dial_and_the_model_count(site: Path, model: Path, reads: Path
 def test_a_cache_for_several_commands_at_once(site: Path, reads: Path) -> None:
     command = [sys.executable, "-m", "reviser", "check"]
     running = [
-        subprocess.Popen(
-            command, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(3)
+        subprocess.Popen(command, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)
     ]
     said = [process.communicate() for process in running]
     assert [process.returncode for process in running] == [1, 1, 1], said
@@ -353,9 +328,7 @@ def test_ctrl_c_ends_all_processes_and_what_is_done_is_kept(site: Path, reads: P
     (site / "clean.md").write_text(GUIDE)
     (site / "guide.md").write_text("The cat sat on a mat, and it was happy there.\n\n" * 40_000)
     command = [sys.executable, "-m", "reviser", "check", "clean.md", "guide.md", "--jobs", "2"]
-    process = subprocess.Popen(
-        command, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-    )
+    process = subprocess.Popen(command, cwd=site, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
     assert process.stdout is not None
     shown = b""
     while shown.count(b"\n") < 3:
@@ -378,9 +351,7 @@ def test_a_reader_that_has_left_is_left_in_peace(site: Path) -> None:
         os.close(reading)
         command = [sys.executable, "-m", "reviser", "check", *words]
         with os.fdopen(writing) as pipe:
-            result = subprocess.run(
-                command, cwd=site, stdout=pipe, stderr=subprocess.PIPE, check=False
-            )
+            result = subprocess.run(command, cwd=site, stdout=pipe, stderr=subprocess.PIPE, check=False)
         assert (result.returncode, result.stderr) == (141, b"")
 
 
@@ -396,9 +367,7 @@ def test_progress_in_a_terminal(site: Path) -> None:
     shell = ["sh", "-c", f"exec {' '.join(command)} > {out}"]
     shown = in_terminal([shutil.which("sh") or "/bin/sh", *shell[1:]], status=1)
     assert "recieve" not in shown
-    assert [line.rsplit(" (")[0] for line in out.read_text().splitlines()] == [
-        f"{site}/{line}" for line in LINES
-    ]
+    assert [line.rsplit(" (")[0] for line in out.read_text().splitlines()] == [f"{site}/{line}" for line in LINES]
 
 
 def test_mistakes_give_one_sentence(site: Path) -> None:
@@ -409,9 +378,7 @@ def test_mistakes_give_one_sentence(site: Path) -> None:
     complains(check(site, "--changed", "--changed-since", "HEAD"), "choose one")
     missing = check(site, "none.md", "note.txt")
     assert missing.returncode == 2
-    assert missing.stderr.startswith(
-        "reviser: there is no file none.md\n2 mistakes in 1 of 1 file; 1"
-    )
+    assert missing.stderr.startswith("reviser: there is no file none.md\n2 mistakes in 1 of 1 file; 1")
     assert len(missing.stdout.splitlines()) == 2
 
 
@@ -422,9 +389,7 @@ def test_names_that_are_no_utf8(site: Path) -> None:
     text = subprocess.run(command, cwd=site, capture_output=True, check=False)
     assert text.stdout.startswith(b"caf\xe9.txt:1:16: spelling: teh ")
     for form in ("json", "sarif"):
-        done = subprocess.run(
-            [*command, "--output-format", form], cwd=site, capture_output=True, check=False
-        )
+        done = subprocess.run([*command, "--output-format", form], cwd=site, capture_output=True, check=False)
         assert done.returncode == 1, done.stderr
         assert "caf" in str(json.loads(done.stdout.decode("utf-8")))
 

@@ -138,9 +138,7 @@ def test_steps_back_can_be_checked(tmp_path: Path, draft: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
-    encoding: str, model: Path, draft: Path
-) -> None:
+def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(encoding: str, model: Path, draft: Path) -> None:
     draft.write_bytes("Grüße\r\naus 漢字\r\n".encode(encoding))
     draft.chmod(0o600)
     result = run("continue", model, draft, "--in-place")
@@ -155,9 +153,7 @@ def test_in_place_keeps_mode_encoding_line_endings_and_final_newline(
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_what_is_printed_is_what_the_file_would_hold(
-    encoding: str, model: Path, draft: Path
-) -> None:
+def test_what_is_printed_is_what_the_file_would_hold(encoding: str, model: Path, draft: Path) -> None:
     content = "Grüße\r\naus 漢字\r\n".encode(encoding)
     draft.write_bytes(content)
     out = draft.with_name("out.txt")
@@ -236,9 +232,7 @@ CHANGED_DURING = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("way", CHANGED_DURING.values(), ids=CHANGED_DURING.keys())
-def test_what_was_written_during_the_run_is_not_overwritten(
-    way: tuple[str, ...], model: Path, draft: Path
-) -> None:
+def test_what_was_written_during_the_run_is_not_overwritten(way: tuple[str, ...], model: Path, draft: Path) -> None:
     name, *options = way
     if name == "continue" and options == ["--output"]:
         options = ["--output", str(draft)]
@@ -253,8 +247,7 @@ def test_what_was_written_during_the_run_is_not_overwritten(
     assert draft.read_text() == "Someone else was here."
     kept = draft.with_name("draft.reviser.txt")
     assert said.decode() == (
-        f"reviser: {draft} was changed by someone else meanwhile; it stays as it is, "
-        f"and the result is in {kept}\n"
+        f"reviser: {draft} was changed by someone else meanwhile; it stays as it is, and the result is in {kept}\n"
     )
     plain = command(name, model, "-", *(() if name == "continue" else ("--at", "1:8")))
     printed = reviser_bytes(*plain[3:], stdin=TEXT.encode()).stdout
@@ -297,17 +290,13 @@ def test_infill_writes_at_a_place_and_nowhere_else(model: Path, draft: Path) -> 
     told = json.loads(run("infill", model, draft, "--at", "1:8", "--json").stdout)
     assert told["text"] == TEXT[:7] + told["written"] + TEXT[7:]
     assert told["written"]
-    replaced = json.loads(
-        run("infill", model, draft, "--at", "1:5", "--to", "1:8", "--json").stdout
-    )
+    replaced = json.loads(run("infill", model, draft, "--at", "1:5", "--to", "1:8", "--json").stdout)
     assert replaced["text"].startswith("The ")
     assert replaced["text"].endswith(TEXT[7:])
     assert "cat sat" not in replaced["text"]
 
 
-@pytest.mark.parametrize(
-    ("place", "offset"), [("1:1", 0), ("1:4", 3), ("2:1", 4), ("2:3", 6), ("3:1", 7)]
-)
+@pytest.mark.parametrize(("place", "offset"), [("1:1", 0), ("1:4", 3), ("2:1", 4), ("2:3", 6), ("3:1", 7)])
 def test_places_count_lines_and_columns_from_one(place: str, offset: int) -> None:
     assert offset_of("abc\nde\n", place) == offset
 
@@ -391,9 +380,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(model: Path, draft: Path) -> None
     assert list(draft.parent.iterdir()) == [draft]
 
 
-def test_killed_at_any_moment_it_leaves_the_old_file_or_the_new_one(
-    model: Path, draft: Path
-) -> None:
+def test_killed_at_any_moment_it_leaves_the_old_file_or_the_new_one(model: Path, draft: Path) -> None:
     started = time.monotonic()
     # A fresh interpreter, as below: what is timed is what is killed.
     subprocess.run(command("continue", model, draft, "--in-place"), check=True)
@@ -429,9 +416,7 @@ def test_in_a_terminal_the_cursor_writes(model: Path, draft: Path) -> None:
 
 
 def test_watching_runs_again_when_the_file_changes(model: Path, draft: Path) -> None:
-    process = subprocess.Popen(
-        [*command("continue", model, draft), "--watch"], stdout=subprocess.PIPE, bufsize=0
-    )
+    process = subprocess.Popen([*command("continue", model, draft), "--watch"], stdout=subprocess.PIPE, bufsize=0)
     assert process.stdout is not None
     assert read_until(process.stdout.fileno(), b"quiet")
     draft.write_text("Another day")

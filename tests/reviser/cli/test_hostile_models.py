@@ -14,9 +14,7 @@ from tests.reviser.checkpoints.hostile import HOSTILE, released
 
 pytest.importorskip("gguf")
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/status").exists(), reason="the most memory is read from /proc"
-)
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the most memory is read from /proc")
 
 IMPORTED = (
     "a zip bomb",

@@ -232,9 +232,7 @@ def test_as_a_user_runs_it(toy: Path) -> None:
     command = [sys.executable, "-m", "reviser", "models"]
     listed = subprocess.run([*command, "list"], capture_output=True, text=True, check=True)
     assert listed.stdout.startswith("toy ")
-    unknown = subprocess.run(
-        [*command, "info", "tony"], capture_output=True, text=True, check=False
-    )
+    unknown = subprocess.run([*command, "info", "tony"], capture_output=True, text=True, check=False)
     assert unknown.returncode == 2
     assert unknown.stderr.startswith("reviser: there is no model tony; there")
     assert "Traceback" not in unknown.stderr

@@ -44,9 +44,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class Changing:
-    changes: Annotated[Mapping[str, Any], Group(Lamp, without=("colour",))] = field(
-        default_factory=dict
-    )
+    changes: Annotated[Mapping[str, Any], Group(Lamp, without=("colour",))] = field(default_factory=dict)
 
 
 LINES = [
@@ -152,18 +150,7 @@ def test_an_error_of_the_command_is_one_sentence(capsys: pytest.CaptureFixture[s
 
 
 def test_settings_of_a_preset_are_changed_by_what_is_named() -> None:
-    words = [
-        "smol",
-        "--data",
-        "d",
-        "--out",
-        "o",
-        "--steps",
-        "4",
-        "--history",
-        "256",
-        "--no-compile",
-    ]
+    words = ["smol", "--data", "d", "--out", "o", "--steps", "4", "--history", "256", "--no-compile"]
     options = parsed(RunOptions, words, prog="train", about=None)
     settings = options.settings()
     assert (settings.steps, settings.minutes) == (4, None)
@@ -174,9 +161,7 @@ def test_settings_of_a_preset_are_changed_by_what_is_named() -> None:
 
 def test_dagger_takes_its_rounds_and_the_settings_of_a_run() -> None:
     words = ["tiny", "--init", "m", "--data", "d", "--edits", "e", "--out", "o"]
-    options = parsed(
-        DaggerOptions, [*words, "--rounds", "2", "--updates", "3"], prog="x", about=None
-    )
+    options = parsed(DaggerOptions, [*words, "--rounds", "2", "--updates", "3"], prog="x", about=None)
     assert options.plan.rounds == 2
     assert options.settings().steps == 6
     with pytest.raises(SystemExit):

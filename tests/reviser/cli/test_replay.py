@@ -51,9 +51,7 @@ def test_text_actions_and_index(one: Path) -> None:
 def test_standard_input(one: Path) -> None:
     assert reviser("replay", "-", stdin=one.read_text()).stdout == "Hello, world\n"
     complains(reviser("replay", "-", stdin="nonsense"), "standard input is not JSON")
-    complains(
-        reviser("replay", "-", "--index", "7", stdin=one.read_text()), "standard input has no"
-    )
+    complains(reviser("replay", "-", "--index", "7", stdin=one.read_text()), "standard input has no")
     complains(reviser("replay", one, "--html", one.parent / "none" / "x.html"), "no folder")
     assert reviser("replay", one, "--html", "-").stdout.startswith("<!")
 
@@ -78,9 +76,7 @@ def test_diff_patches_the_prompt_into_the_result(tmp_path: Path) -> None:
     stated = json.loads(PAPER_TRAJECTORIES.read_text())
     for number, run in enumerate(stated):
         (tmp_path / f"trajectory-{number}.txt").write_text(run["prompt"])
-    subprocess.run(
-        [patch, "-p1", "--quiet"], input=result.stdout, text=True, cwd=tmp_path, check=True
-    )
+    subprocess.run([patch, "-p1", "--quiet"], input=result.stdout, text=True, cwd=tmp_path, check=True)
     for number, run in enumerate(stated):
         assert (tmp_path / f"trajectory-{number}.txt").read_text() == run["final_text"]
 
@@ -123,9 +119,7 @@ BAD_FILES = {
     "not JSON": b"Hello, I am prose.",
     "unknown id": json.dumps([{"action_ids": [123456]}]).encode(),
     "reserved id": json.dumps([{"action_ids": [50285]}]).encode(),
-    "invalid move": json.dumps(
-        [{"action_ids": [15496, 50274, 50260], "prefix_tokens": 1}]
-    ).encode(),
+    "invalid move": json.dumps([{"action_ids": [15496, 50274, 50260], "prefix_tokens": 1}]).encode(),
     "binary": bytes(range(256)),
     "empty list": b"[]",
     "empty file": b"",

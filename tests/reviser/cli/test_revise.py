@@ -62,16 +62,10 @@ RIGHT_GUIDE = RIGHT_GUIDE.replace("- teh cat", "- the cat")
 def model_of_these(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model that was taught these documents, made once in a process."""
     folder = tmp_path_factory.getbasetemp() / "taught"
-    return (
-        folder
-        if folder.is_dir()
-        else taught_model(folder, KNOWN, {"note.txt": TEXT, "guide.md": GUIDE})
-    )
+    return folder if folder.is_dir() else taught_model(folder, KNOWN, {"note.txt": TEXT, "guide.md": GUIDE})
 
 
-def tiny_model(
-    folder: Path, kinds: frozenset[str], seed: int = 0, quantisation: Quantisation | None = None
-) -> Path:
+def tiny_model(folder: Path, kinds: frozenset[str], seed: int = 0, quantisation: Quantisation | None = None) -> Path:
     vocabulary = Vocabulary.gpt2(kinds=kinds)
     torch.manual_seed(seed)
     tiny = Reviser(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
@@ -102,9 +96,7 @@ def guide(tmp_path: Path) -> Path:
     return path
 
 
-def revise(
-    model: Path, *words: str | Path, stdin: str | None = None
-) -> subprocess.CompletedProcess[str]:
+def revise(model: Path, *words: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     return reviser("revise", *words, "--model", model, stdin=stdin)
 
 
@@ -160,18 +152,13 @@ def test_kinds_can_be_chosen(model: Path, guide: Path) -> None:
     others = changes(revise(model, guide, "--json", "--except", "spelling,verb-form"))
     assert [one[2] for one in others] == ["a"]
     assert kinds_in("verb form, joined-or_split words") == {Kind.VERB_FORM, Kind.JOINED_OR_SPLIT}
-    complains(
-        revise(model, guide, "--only", "grammar"), "no kind of change grammar; there are spelling"
-    )
+    complains(revise(model, guide, "--only", "grammar"), "no kind of change grammar; there are spelling")
 
 
 def test_words_that_stay(model: Path, guide: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
     own.write_text("recieve\n")
-    assert [one[2] for one in changes(revise(model, guide, "--json", "--ignore", own))] == [
-        "a",
-        "teh",
-    ]
+    assert [one[2] for one in changes(revise(model, guide, "--json", "--ignore", own))] == ["a", "teh"]
     (tmp_path / ".reviser").mkdir()
     (tmp_path / ".reviser" / "words.txt").write_text("# of this project\nTeh\nteh\n")
     assert [one[2] for one in changes(revise(model, guide, "--json", "--ignore", own))] == ["a"]
@@ -308,11 +295,7 @@ def test_it_says_that_there_is_nothing_to_change(model: Path, note: Path) -> Non
 def test_what_was_written_while_it_asked_is_not_overwritten(model: Path, note: Path) -> None:
     command = [sys.executable, "-m", "reviser", "revise", note, "--interactive", "--model", model]
     process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
     )
     assert process.stdout is not None
     shown = b""
@@ -355,10 +338,7 @@ def test_in_a_terminal_the_diff_has_colours_and_progress_is_shown(model: Path, n
 
 def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "We aa bb here.\nYou cc dd.\n"
-    found = [
-        Suggestion(Edit(text.index(old), old, old.upper()), Kind.CASE, 0.9)
-        for old in ("aa", "bb", "cc")
-    ]
+    found = [Suggestion(Edit(text.index(old), old, old.upper()), Kind.CASE, 0.9) for old in ("aa", "bb", "cc")]
     done = Proofread(Draft(text), text, tuple(found), 2)
     for answers, taken in {
         "yyy": "AA BB CC",
@@ -382,10 +362,7 @@ def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_changes_that_hold_each_other_are_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Use *this* one.\n"
-    found = [
-        Suggestion(Edit(4, "*", ""), Kind.PUNCTUATION, 0.9),
-        Suggestion(Edit(10, "", " *now*"), Kind.OTHER, 0.9),
-    ]
+    found = [Suggestion(Edit(4, "*", ""), Kind.PUNCTUATION, 0.9), Suggestion(Edit(10, "", " *now*"), Kind.OTHER, 0.9)]
     done = Proofread(Draft(text, Format.MARKDOWN), text, tuple(found), 1)
     reading, writing = os.pipe()
     os.write(writing, b"y\nn\n")

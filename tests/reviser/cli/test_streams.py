@@ -42,9 +42,7 @@ def test_other_programs_tell_it_as_well() -> None:
     for words in (["training", "--help"], ["benchmarks", "edits", "--help"]):
         result = shell("> /dev/full", "-m", *words)
         assert result.returncode == 1
-        assert result.stderr == (
-            "reviser: standard output cannot be written: No space left on device\n"
-        )
+        assert result.stderr == ("reviser: standard output cannot be written: No space left on device\n")
 
 
 def test_all_programs_complain_in_the_same_words(tmp_path: Path) -> None:

@@ -46,6 +46,4 @@ def canvases(draw: st.DrawFn, vocabulary: Vocabulary = TINY) -> Canvas:
     suffix = draw(st.integers(0, len(content) - prefix))
     cursor = draw(st.integers(prefix, len(content) - suffix))
     max_length = draw(st.none() | st.integers(len(content), len(content) + 8))
-    return Canvas(
-        vocabulary, content, cursor=cursor, prefix=prefix, suffix=suffix, max_length=max_length
-    )
+    return Canvas(vocabulary, content, cursor=cursor, prefix=prefix, suffix=suffix, max_length=max_length)

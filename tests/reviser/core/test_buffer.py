@@ -36,9 +36,7 @@ def check(buffer: Buffer, text: str) -> None:
 @pytest.mark.parametrize("chunk", [2, 8, 8192])
 @settings(max_examples=60, deadline=None)
 @given(texts, st.data())
-def test_edits_lines_and_offsets_agree_with_a_string(
-    chunk: int, text: str, data: st.DataObject
-) -> None:
+def test_edits_lines_and_offsets_agree_with_a_string(chunk: int, text: str, data: st.DataObject) -> None:
     original = module._CHUNK
     module._CHUNK = chunk
     try:

@@ -51,9 +51,7 @@ def test_any_actions_keep_the_invariants(canvas: Canvas, script: list[Action]) -
 
 
 @given(canvases(), st.lists(actions_and_stop, max_size=30))
-def test_undo_is_the_identity_and_redo_goes_forth_again(
-    canvas: Canvas, script: list[Action]
-) -> None:
+def test_undo_is_the_identity_and_redo_goes_forth_again(canvas: Canvas, script: list[Action]) -> None:
     states = [(canvas.tokens, canvas.cursor, canvas.stopped)]
     for action in script:
         if canvas.objection(action) is None:
@@ -100,21 +98,14 @@ def test_an_id_is_in_the_mask_if_and_only_if_apply_succeeds(canvas: Canvas) -> N
             assert id in valid
 
 
-@given(
-    st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.booleans()
-)
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.booleans())
 def test_what_is_valid_is_found_by_distance_where_no_action_jumps(
     prefix: int, left: int, right: int, suffix: int, full: bool
 ) -> None:
     vocabulary = Vocabulary(base_size=6, extensions=("swap", "span_delete", "replace"))
     tokens = [1] * (prefix + left + right + suffix)
     canvas = Canvas(
-        vocabulary,
-        tokens,
-        prefix=prefix,
-        suffix=suffix,
-        cursor=prefix + left,
-        max_length=len(tokens) if full else None,
+        vocabulary, tokens, prefix=prefix, suffix=suffix, cursor=prefix + left, max_length=len(tokens) if full else None
     )
     valid = {id for id in range(vocabulary.size) if _applies(canvas, id)}
     assert set(canvas.valid_actions()) == valid

@@ -31,13 +31,7 @@ _NOUNS = (
 
 @pytest.mark.parametrize(
     ("number", "said"),
-    [
-        (0, "0 changes"),
-        (1, "1 change"),
-        (2, "2 changes"),
-        (-1, "-1 change"),
-        (5000, "5,000 changes"),
-    ],
+    [(0, "0 changes"), (1, "1 change"), (2, "2 changes"), (-1, "-1 change"), (5000, "5,000 changes")],
 )
 def test_a_number_has_its_noun(number: int, said: str) -> None:
     assert counted(number, "change") == said
@@ -53,10 +47,7 @@ def test_plurals_without_an_s_are_given() -> None:
         (SpanDelete(-3), "an action takes 1 token or more, not -3"),
         (SpanDelete(2), "there is 1 editable token to the left of the cursor, not 2"),
         (Swap(), "there is 1 editable token to the left of the cursor, not 2"),
-        (
-            SpanMove(4, 0, right=True),
-            "there are 2 editable tokens to the right of the cursor, not 4",
-        ),
+        (SpanMove(4, 0, right=True), "there are 2 editable tokens to the right of the cursor, not 4"),
         (SpanCopy(0, 1), "an action takes 1 token or more, not 0"),
         (SpanCopy(9, 1), "there are 2 tokens to the left of the cursor, not 9"),
     ],

@@ -5,15 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reviser.core.edits import (
-    Edit,
-    cuts_line_ending,
-    end_of_writing,
-    placed_change,
-    shared_start,
-    with_all,
-    within,
-)
+from reviser.core.edits import Edit, cuts_line_ending, end_of_writing, placed_change, shared_start, with_all, within
 
 TEXT = st.text(alphabet="ab\r\n😀", max_size=12)
 
@@ -45,9 +37,7 @@ def test_a_word_written_twice_is_told_by_its_cursor() -> None:
 
 
 @given(TEXT, TEXT, TEXT, st.data())
-def test_changes_of_a_part_of_a_text(
-    before: str, part: str, behind: str, data: st.DataObject
-) -> None:
+def test_changes_of_a_part_of_a_text(before: str, part: str, behind: str, data: st.DataObject) -> None:
     """Changes of a document that never cut a line ending, as changes of the part in which something happens."""
     text, states, changes = before + part + behind, [part], []
     for _ in range(3):

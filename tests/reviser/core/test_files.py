@@ -45,9 +45,7 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_litter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
 
@@ -88,9 +86,7 @@ def test_a_device_without_an_end_is_not_read(tmp_path: Path) -> None:
     writer.wait()
 
 
-@pytest.mark.parametrize(
-    ("command", "given"), [("check", "/dev/zero"), ("continue", "-"), ("replay", "/dev/zero")]
-)
+@pytest.mark.parametrize(("command", "given"), [("check", "/dev/zero"), ("continue", "-"), ("replay", "/dev/zero")])
 def test_no_command_reads_a_device_without_an_end(command: str, given: str) -> None:
     with Path("/dev/zero").open("rb") as zero:
         done = subprocess.run(
@@ -142,9 +138,7 @@ def test_a_file_that_someone_else_wrote_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="files cannot be exchanged in one step here")
-def test_what_is_written_in_the_last_moment_is_put_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_written_in_the_last_moment_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     exchange = files._exchange

@@ -73,7 +73,5 @@ def test_all_changes_make_the_new_text_and_none_the_old(found: list[str]) -> Non
         (["cafe\u0301 x", "cafe x"], [(0, "cafe\u0301", "cafe")]),
     ],
 )
-def test_changes_are_cut_where_people_read(
-    found: list[str], expected: list[tuple[int, str, str]]
-) -> None:
+def test_changes_are_cut_where_people_read(found: list[str], expected: list[tuple[int, str, str]]) -> None:
     assert [(c.start, c.old, c.new) for c in changes_between(found)] == expected

@@ -81,9 +81,7 @@ def show(canvas: Canvas) -> str:
     return " ".join([*words[: canvas.cursor], "|", *words[canvas.cursor :]])
 
 
-@pytest.mark.parametrize(
-    "table", [PLAIN_OBFUSCATION, PLAIN_RESTORATION, RICHER_OBFUSCATION, RICHER_RESTORATION]
-)
+@pytest.mark.parametrize("table", [PLAIN_OBFUSCATION, PLAIN_RESTORATION, RICHER_OBFUSCATION, RICHER_RESTORATION])
 def test_each_row_follows_from_the_one_above(table: Table) -> None:
     canvas = canvas_of(table[0][1])
     for action, shown in table[1:]:
@@ -93,12 +91,9 @@ def test_each_row_follows_from_the_one_above(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    ("obfuscation", "restoration"),
-    [(PLAIN_OBFUSCATION, PLAIN_RESTORATION), (RICHER_OBFUSCATION, RICHER_RESTORATION)],
+    ("obfuscation", "restoration"), [(PLAIN_OBFUSCATION, PLAIN_RESTORATION), (RICHER_OBFUSCATION, RICHER_RESTORATION)]
 )
-def test_restoration_is_the_obfuscation_inverted_from_last_to_first(
-    obfuscation: Table, restoration: Table
-) -> None:
+def test_restoration_is_the_obfuscation_inverted_from_last_to_first(obfuscation: Table, restoration: Table) -> None:
     canvas = canvas_of(obfuscation[0][1])
     inverses: list[Action] = []
     for action, _ in obfuscation[1:]:

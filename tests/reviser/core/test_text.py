@@ -122,9 +122,7 @@ def perform(canvas: Canvas, entry: Action | str) -> tuple[Splice, ...]:
     return canvas.apply(entry) if canvas.objection(entry) is None else ()
 
 
-@given(
-    st.text(st.sampled_from("ab\r\n漢👩é\u2028\x0b\ud83d\ude00"), max_size=30), st.integers(0, 30)
-)
+@given(st.text(st.sampled_from("ab\r\n漢👩é\u2028\x0b\ud83d\ude00"), max_size=30), st.integers(0, 30))
 def test_extents_add_up(text: str, at: int) -> None:
     whole = Extent.of(text)
     assert Extent.of(text[:at]) + Extent.of(text[at:]) == whole

@@ -26,10 +26,7 @@ from reviser.core.tokenizer import (
     load_tokenizer,
 )
 
-CORPUS = [
-    "The cat sat on the mat.",
-    "It's 7 o'clock:\n the quick, brown fox says 漢字 and 👩‍💻!",
-] * 4
+CORPUS = ["The cat sat on the mat.", "It's 7 o'clock:\n the quick, brown fox says 漢字 and 👩‍💻!"] * 4
 
 
 def byte_characters() -> list[str]:
@@ -58,10 +55,7 @@ def reference() -> Tokenizer:
 
     vocabulary = {written(token): rank for token, rank in ranks.items()}
     merges = [
-        (written(a), written(b))
-        for token, rank in ranks.items()
-        if len(token) > 1
-        for a, b in [parts(token, rank)]
+        (written(a), written(b)) for token, rank in ranks.items() if len(token) > 1 for a, b in [parts(token, rank)]
     ]
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -136,9 +130,7 @@ def byte_level(folder: Path) -> Path:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=320,
-        special_tokens=["<|endoftext|>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=320, special_tokens=["<|endoftext|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
     )
     tokenizer.train_from_iterator(CORPUS, trainer)
     return save(tokenizer, folder)
@@ -150,30 +142,16 @@ def sentencepiece(folder: Path) -> Path:
     vocabulary = {token: id for id, token in enumerate(["<unk>", "<s>", *bytes_, *words])}
     merges = [("t", "h"), ("th", "e"), ("▁", "the")]
     vocabulary["th"] = len(vocabulary)
-    tokenizer = Tokenizer(
-        models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>", byte_fallback=True)
-    )
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
-    tokenizer.decoder = decoders.Sequence(
-        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
-    )
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>", byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
     tokenizer.add_special_tokens(["<unk>", "<s>"])
     return save(tokenizer, folder)
 
 
 @pytest.mark.parametrize("build", [byte_level, sentencepiece])
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "the cat",
-        " the",
-        "The  the\n\tthe",
-        "漢字 👩‍💻 é",
-        "<|endoftext|> <s> ▁x".replace("▁", ""),
-    ],
+    "text", ["", "the cat", " the", "The  the\n\tthe", "漢字 👩‍💻 é", "<|endoftext|> <s> ▁x".replace("▁", "")]
 )
 def test_hugging_face_tokenizers_keep_text(build: object, text: str, tmp_path: Path) -> None:
     assert callable(build)
@@ -294,9 +272,7 @@ def test_a_vocabulary_in_another_order_merges_the_same() -> None:
         first = first_merged(vocabulary, merges)
         merging = Merging(vocabulary, merges, lambda text: [text], first)
         names = {id: token for token, id in vocabulary.items()}
-        found = [
-            [names[id] for id in merging.encode(text)] for text in ("abc", "bca", "cab", "aabcb")
-        ]
+        found = [[names[id] for id in merging.encode(text)] for text in ("abc", "bca", "cab", "aabcb")]
         merged.append(found)
         assert (merging._ranks is None) == (
             vocabulary == dict(zip(tokens, range(6), strict=True)) and list(vocabulary) == tokens

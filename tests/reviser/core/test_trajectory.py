@@ -67,11 +67,7 @@ def test_recording_a_run_and_replaying_it(gpt2: Gpt2Tokenizer) -> None:
     done = replay(loaded, gpt2)
     assert done.matches is True
     assert done.cursor == recorded.cursor == canvas.cursor
-    assert (done.start_text, loaded.prompt, loaded.suffix) == (
-        "Once the end 👩‍💻.",
-        "Once",
-        " the end 👩‍💻.",
-    )
+    assert (done.start_text, loaded.prompt, loaded.suffix) == ("Once the end 👩‍💻.", "Once", " the end 👩‍💻.")
     assert {"format", "reviser"} <= loaded.versions.keys()
 
 
@@ -112,9 +108,7 @@ def test_malformed_trajectories_are_refused_in_a_sentence(data: object, complain
         ([50262, 11], "prompt cannot be written"),
     ],
 )
-def test_trajectories_that_cannot_be_carried_out(
-    ids: list[int], complaint: str, gpt2: Gpt2Tokenizer
-) -> None:
+def test_trajectories_that_cannot_be_carried_out(ids: list[int], complaint: str, gpt2: Gpt2Tokenizer) -> None:
     with pytest.raises(BadTrajectory, match=complaint):
         replay(Trajectory.from_dict({"action_ids": ids, "prefix_tokens": 1}), gpt2)
 
@@ -191,11 +185,4 @@ def test_canvas_of_a_replay_is_protected(published: list[Trajectory], gpt2: Gpt2
 
 def test_json_has_the_published_fields(published: list[Trajectory]) -> None:
     data = json.loads(dump_trajectories(published))[0]
-    assert {
-        "action_ids",
-        "prefix_tokens",
-        "prompt",
-        "final_text",
-        "model",
-        "versions",
-    } - data.keys() == {"versions"}
+    assert {"action_ids", "prefix_tokens", "prompt", "final_text", "model", "versions"} - data.keys() == {"versions"}

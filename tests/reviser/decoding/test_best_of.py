@@ -11,16 +11,7 @@ import torch
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.core.canvas import Canvas
 from reviser.decoding.best_of import BestRollout
-from reviser.decoding.filling import (
-    FOLLOWING,
-    Answer,
-    Filling,
-    FillingSearch,
-    Read,
-    Surroundings,
-    Write,
-    repeats,
-)
+from reviser.decoding.filling import FOLLOWING, Answer, Filling, FillingSearch, Read, Surroundings, Write, repeats
 from reviser.decoding.guidance import PLAUSIBLE, Guided, guided_scores
 from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
@@ -135,9 +126,7 @@ def test_every_place_of_a_run_may_be_its_end(engine: Engine) -> None:
     behind = len(engine.tokenizer.encode(AFTER)[:FOLLOWING])
     before = len(engine.tokenizer.encode(BEFORE)) + 1
     read = [one for one in asked if isinstance(one, Read) and one.token is None]
-    sizes = {
-        len(one.ids) - before - behind for one in read if len(one.ids) - before - behind >= 3
-    } & set(range(17))
+    sizes = {len(one.ids) - before - behind for one in read if len(one.ids) - before - behind >= 3} & set(range(17))
     chosen = joins(engine, filling.tokens)
     assert sizes
     assert all(joins(engine, tuple(tokens[:size])) <= chosen + 0.1 for size in sizes)
@@ -232,9 +221,7 @@ def test_a_cancelled_run_writes_nothing(engine: Engine) -> None:
 @pytest.mark.parametrize("tries", [1, 4])
 def test_a_session_keeps_what_surrounds_the_gap(engine: Engine, tries: int) -> None:
     session = Session(engine.policy, engine.tokenizer, BEFORE + AFTER)
-    run = session.infill(
-        len(BEFORE), sampler=Sampler(seed=2), max_actions=30, tries=tries, longest_repeat=0
-    )
+    run = session.infill(len(BEFORE), sampler=Sampler(seed=2), max_actions=30, tries=tries, longest_repeat=0)
     assert isinstance(run.rollout, BestRollout) == (tries > 1)
     list(run)
     assert session.text.startswith(BEFORE)

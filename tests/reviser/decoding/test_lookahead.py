@@ -108,13 +108,7 @@ def test_each_place_that_changes_is_asked_about_by_itself() -> None:
 
 
 steps = st.lists(
-    st.builds(
-        LookaheadStep,
-        st.sampled_from(["move", "change"]),
-        st.floats(-5, 0),
-        st.floats(-5, 0),
-    ),
-    max_size=12,
+    st.builds(LookaheadStep, st.sampled_from(["move", "change"]), st.floats(-5, 0), st.floats(-5, 0)), max_size=12
 )
 
 
@@ -124,9 +118,7 @@ def test_no_other_end_is_better(before: list[LookaheadStep], last: float, margin
 
     def value(end: int) -> float:
         kinds = [step.kind for step in whole[:end]]
-        places = sum(
-            kind == "change" and (not n or kinds[n - 1] == "move") for n, kind in enumerate(kinds)
-        )
+        places = sum(kind == "change" and (not n or kinds[n - 1] == "move") for n, kind in enumerate(kinds))
         likely = sum(step.likely for step in whole[:end]) + whole[end].stop
         return likely - places * math.log(margin)
 
@@ -209,13 +201,7 @@ def test_what_was_looked_at_is_not_asked_again() -> None:
 
 
 def test_off_the_path_it_thinks_from_there() -> None:
-    table = Table(
-        {
-            (): {X: 0.6, STOP: 0.4},
-            (X,): {STOP: 0.1, BACK: 0.9},
-            (Y,): {X: 0.8, STOP: 0.2},
-        }
-    )
+    table = Table({(): {X: 0.6, STOP: 0.4}, (X,): {STOP: 0.1, BACK: 0.9}, (Y,): {X: 0.8, STOP: 0.2}})
     rollout = run(table, 0.9)
     rollout.take(Y)
     assert taken(rollout) == [X, STOP]

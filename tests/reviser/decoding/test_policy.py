@@ -34,9 +34,7 @@ def test_scores_of_any_history_equal_a_full_pass() -> None:
     for _ in range(40):
         cut = chooser.randrange(1, len(history) + 1) if chooser.random() < 0.3 else len(history)
         history = history[:cut] + [chooser.randrange(256) for _ in range(chooser.randrange(3))]
-        np.testing.assert_allclose(
-            policy.scores(history, CANVAS), full_scores(policy, history), rtol=1e-4, atol=1e-4
-        )
+        np.testing.assert_allclose(policy.scores(history, CANVAS), full_scores(policy, history), rtol=1e-4, atol=1e-4)
 
 
 def test_only_what_differs_goes_through_the_model() -> None:
@@ -60,9 +58,7 @@ def test_a_history_past_the_context_is_refused_in_a_sentence() -> None:
         policy.scores([0] * 129, CANVAS)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "shared"), [([], [1], 0), ([1, 2], [1, 2, 3], 2), ([1, 2, 3], [1, 9, 3], 1)]
-)
+@pytest.mark.parametrize(("one", "other", "shared"), [([], [1], 0), ([1, 2], [1, 2, 3], 2), ([1, 2, 3], [1, 9, 3], 1)])
 def test_shared_length(one: list[int], other: list[int], shared: int) -> None:
     assert shared_length(one, other) == shared == shared_length(other, one)
 

@@ -124,9 +124,7 @@ def test_surer_moves_change_where_to_go_and_not_what_to_write(
     ratios = [after[id] / before[id] for id in others]
     assert max(ratios) == pytest.approx(min(ratios))
     best = max(moves, key=lambda id: before[id])
-    assert after[best] / sum(after[id] for id in moves) >= 0.999 * before[best] / sum(
-        before[id] for id in moves
-    )
+    assert after[best] / sum(after[id] for id in moves) >= 0.999 * before[best] / sum(before[id] for id in moves)
     if not moving:
         assert ratios[0] == pytest.approx(1)
 
@@ -142,12 +140,9 @@ def test_surer_moves_by_the_numbers() -> None:
     found = sampler.choose(logits, everything(), moving=True)
     # To stay has 0.4, as the first move; the two tokens share what that gives.
     chances = dict(zip(found.candidates.tolist(), found.probabilities.tolist(), strict=True))
-    assert chances == pytest.approx(
-        {FIRST_MOVE: 16 / 36, 0: 12 / 36, FIRST_MOVE + 1: 4 / 36, 1: 4 / 36}
-    )
+    assert chances == pytest.approx({FIRST_MOVE: 16 / 36, 0: 12 / 36, FIRST_MOVE + 1: 4 / 36, 1: 4 / 36})
     same, plain = (
-        Sampler(temperature=0.4, move_temperature=given_).choose(logits, everything())
-        for given_ in (0.5, None)
+        Sampler(temperature=0.4, move_temperature=given_).choose(logits, everything()) for given_ in (0.5, None)
     )
     assert same.probabilities == pytest.approx(plain.probabilities)
 
@@ -159,9 +154,7 @@ def test_where_no_move_is_likely_their_temperature_changes_nothing(
     array = np.array(scores, dtype=np.float32)
     array[FIRST_MOVE:] = -20
     plain, surer = (
-        Sampler(seed=seed_, top_k=k, move_temperature=given_).choose(
-            array, everything(), moving=moving
-        )
+        Sampler(seed=seed_, top_k=k, move_temperature=given_).choose(array, everything(), moving=moving)
         for given_ in (None, 0.35)
     )
     assert (surer.id, surer.probability) == (plain.id, plain.probability)

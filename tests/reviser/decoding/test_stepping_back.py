@@ -16,14 +16,7 @@ from reviser.decoding.left_to_right import left_to_right
 from reviser.decoding.policy import ModelPolicy
 from reviser.decoding.rollout import Rollout, ScriptedPolicy, seed
 from reviser.decoding.sampler import Sampler
-from reviser.decoding.stepping_back import (
-    BEHIND,
-    ODDS,
-    ON_AVERAGE,
-    CheckedRollout,
-    Comparing,
-    Comparison,
-)
+from reviser.decoding.stepping_back import BEHIND, ODDS, ON_AVERAGE, CheckedRollout, Comparing, Comparison
 from reviser.model.scoring import Decoder
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.native import NativeDecoder
@@ -53,9 +46,7 @@ def checked(engine: Engine, number: int, actions: int = 40) -> CheckedRollout:
     vocabulary = engine.policy.vocabulary
     canvas, history = seed(vocabulary, engine.tokenizer.encode(TEXT))
     sampler = Sampler(seed=number)
-    return CheckedRollout(
-        engine.policy, canvas, history, engine.tokenizer, sampler, max_actions=actions
-    )
+    return CheckedRollout(engine.policy, canvas, history, engine.tokenizer, sampler, max_actions=actions)
 
 
 def backward(engine: Engine) -> set[int]:
@@ -88,7 +79,8 @@ def test_a_step_back_that_was_made_reads_as_well(engine: Engine) -> None:
         for _ in run:
             if run.made > made and not run._decided:
                 made = run.made
-                # All of the step back has been made, and nothing else. What repeats the text behind it seems to be at its end.
+                # All of the step back has been made, and nothing else. What repeats the text behind it seems to be at
+                # its end.
                 if run.canvas.tokens[: len(before)] == before:
                     continue
                 found = compared.compare(before, run.canvas.tokens)
@@ -207,9 +199,7 @@ def test_nothing_with_a_small_letter_is_put_behind_the_end_of_a_sentence() -> No
         ("It cost 1", ",000 then.", " or", False),
     ],
 )
-def test_a_phrase_breaks_no_sentence_and_no_number(
-    before: str, behind: str, piece: str, room: bool
-) -> None:
+def test_a_phrase_breaks_no_sentence_and_no_number(before: str, behind: str, piece: str, room: bool) -> None:
     tokenizer = ToyTokenizer()
     comparing = Comparing(Weighted({}, {}), VOCABULARY.start_id, tokenizer)
     first = tokenizer.encode(before)
@@ -232,12 +222,7 @@ def test_a_sentence_is_put_between_sentences_and_the_run_goes_on_at_the_end() ->
         script = [*text, *map(VOCABULARY.id, going), *piece]
         script += [VOCABULARY.id(Move(1)), VOCABULARY.stop_id]
         run = CheckedRollout(
-            ScriptedPolicy(VOCABULARY, script),
-            canvas,
-            history,
-            tokenizer,
-            Sampler.greedy(),
-            reading=Weighted({}, {}),
+            ScriptedPolicy(VOCABULARY, script), canvas, history, tokenizer, Sampler.greedy(), reading=Weighted({}, {})
         )
         steps = [next(run) for _ in range(len(text) + 1)]
         while run.canvas.cursor < run.canvas.length:

@@ -1,4 +1,5 @@
-"""Suggestions are read off a policy's chances: here one that knows a few texts by heart, so that all chances are known."""
+"""Suggestions are read off a policy's chances: here one that knows a few texts by heart, so that all chances are
+known."""
 
 from __future__ import annotations
 
@@ -13,13 +14,7 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.rollout import seed
 from reviser.decoding.suggesting import Opens, Suggester
-from reviser.decoding.suggestion import (
-    Piece,
-    Suggestion,
-    begun_word,
-    ends_too_soon,
-    is_worth_showing,
-)
+from reviser.decoding.suggestion import Piece, Suggestion, begun_word, ends_too_soon, is_worth_showing
 from reviser.model.scoring import Scores
 
 TOKENIZER = Gpt2Tokenizer()
@@ -60,17 +55,11 @@ class KnownTexts:
         return scores
 
 
-def suggestions(
-    typed: str, *, count: int = 1, opens: Opens | None = None, least: float = 0.0
-) -> list[Suggestion]:
+def suggestions(typed: str, *, count: int = 1, opens: Opens | None = None, least: float = 0.0) -> list[Suggestion]:
     policy = KnownTexts()
     begun = begun_word(typed)
-    canvas, history = seed(
-        policy.vocabulary, TOKENIZER.encode(typed.removesuffix(begun) if begun else typed)
-    )
-    found = Suggester(policy, TOKENIZER).suggest(
-        history, canvas, begun, count=count, opens=opens, least=least
-    )
+    canvas, history = seed(policy.vocabulary, TOKENIZER.encode(typed.removesuffix(begun) if begun else typed))
+    found = Suggester(policy, TOKENIZER).suggest(history, canvas, begun, count=count, opens=opens, least=least)
     return list(found)
 
 

@@ -69,9 +69,7 @@ def exported(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -
     return transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
 
 
-def own_trajectory(
-    checkpoint: Checkpoint, text: str, suffix: str = ""
-) -> tuple[list[int], list[int]]:
+def own_trajectory(checkpoint: Checkpoint, text: str, suffix: str = "") -> tuple[list[int], list[int]]:
     """The prompt, and what this engine does after it."""
     encode = checkpoint.tokenizer.encode
     canvas, history = seed(checkpoint.vocabulary, encode(text), encode(suffix))
@@ -87,16 +85,12 @@ def unmasked_trajectory(checkpoint: Checkpoint, text: str) -> list[int]:
     return ids[start:]
 
 
-def generate(
-    model: Any, rows: list[list[int]], mask: TransformersMask, **options: Any
-) -> list[list[int]]:
+def generate(model: Any, rows: list[list[int]], mask: TransformersMask, **options: Any) -> list[list[int]]:
     """What transformers generates after left-padded rows, without what follows a Stop."""
     vocabulary = exported_vocabulary(model.config)
     width = max(map(len, rows))
     padding = [width - len(row) for row in rows]
-    ids = torch.tensor(
-        [[vocabulary.stop_id] * pad + row for pad, row in zip(padding, rows, strict=True)]
-    )
+    ids = torch.tensor([[vocabulary.stop_id] * pad + row for pad, row in zip(padding, rows, strict=True)])
     attention = torch.tensor([[0] * pad + [1] * (width - pad) for pad in padding])
     made = model.generate(
         ids,
@@ -181,9 +175,7 @@ def test_following_a_history() -> None:
         ([101, 1, -1], {"prefix": 1}, "turn off asynchronous scheduling"),
     ],
 )
-def test_prompts_that_cannot_be_followed(
-    prompt: list[int], options: dict[str, int], sentence: str
-) -> None:
+def test_prompts_that_cannot_be_followed(prompt: list[int], options: dict[str, int], sentence: str) -> None:
     with pytest.raises(ReviserError, match=sentence):
         Follower(Vocabulary(100), prompt, **options)
 
@@ -305,11 +297,7 @@ def test_llama_cpp_protocol(checkpoint: Checkpoint) -> None:
 def documented_program(engine: str) -> str:
     document = (ROOT / "docs" / "serving.md").read_text("utf-8")
     programs = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    [program] = [
-        program
-        for program in programs
-        if f"import {engine}" in program or f"from {engine}" in program
-    ]
+    [program] = [program for program in programs if f"import {engine}" in program or f"from {engine}" in program]
     return program
 
 
@@ -319,10 +307,7 @@ def run_program(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_documented_program_for_transformers(
-    checkpoint: Checkpoint,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("transformers")
     write_llama(checkpoint, tmp_path / "my-reviser-hf")
@@ -336,10 +321,7 @@ def test_the_documented_program_for_vllm_is_python() -> None:
 
 @pytest.mark.slow
 def test_the_documented_program_for_llama_cpp(
-    checkpoint: Checkpoint,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
     write_gguf(checkpoint, tmp_path / "my-reviser.gguf", GgufType.q8_0)

@@ -1,4 +1,5 @@
-"""The batch of vLLM's first model runner, imitated call by call: the mask of all requests at once is each request's own mask."""
+"""The batch of vLLM's first model runner, imitated call by call: the mask of all requests at once is each request's
+own mask."""
 
 from __future__ import annotations
 
@@ -90,8 +91,7 @@ class PersistentBatch:
 def config(**scheduling: bool) -> Any:
     hf_config = SimpleNamespace(reviser={"vocabulary": VOCABULARY.to_dict()})
     return SimpleNamespace(
-        model_config=SimpleNamespace(hf_config=hf_config),
-        scheduler_config=SimpleNamespace(**scheduling),
+        model_config=SimpleNamespace(hf_config=hf_config), scheduler_config=SimpleNamespace(**scheduling)
     )
 
 

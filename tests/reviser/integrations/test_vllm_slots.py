@@ -42,13 +42,9 @@ class Table:
         self.ids = torch.randint(0, VOCABULARY.size, (SLOTS, LONGEST), dtype=torch.int32)
         hf_config = SimpleNamespace(reviser={"vocabulary": VOCABULARY.to_dict()})
         states = SimpleNamespace(
-            device=torch.device("cpu"),
-            max_num_reqs=SLOTS,
-            all_token_ids=SimpleNamespace(gpu=self.ids),
+            device=torch.device("cpu"), max_num_reqs=SLOTS, all_token_ids=SimpleNamespace(gpu=self.ids)
         )
-        self.mask = VllmMask(
-            SimpleNamespace(model_config=SimpleNamespace(hf_config=hf_config), **config), states
-        )
+        self.mask = VllmMask(SimpleNamespace(model_config=SimpleNamespace(hf_config=hf_config), **config), states)
         self.requests: dict[int, Request] = {}
 
     def add(self, slot: int, request: Request) -> None:

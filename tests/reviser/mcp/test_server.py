@@ -53,17 +53,13 @@ class Agent:
 @asynccontextmanager
 async def agent_for(*folders: Path, largest: int = LARGEST) -> AsyncIterator[Agent]:
     words = ["mcp", *map(str, folders)]
-    args = (
-        ["-m", "reviser", *words] if largest == LARGEST else ["-c", SMALLER, str(largest), *words]
-    )
+    args = ["-m", "reviser", *words] if largest == LARGEST else ["-c", SMALLER, str(largest), *words]
     command = mcp.StdioServerParameters(command=sys.executable, args=args)
     async with mcp.Client(command) as client:
         yield Agent(client)
 
 
-def session(
-    folder: Path, play: Callable[[Agent], Awaitable[None]], *, largest: int = LARGEST
-) -> None:
+def session(folder: Path, play: Callable[[Agent], Awaitable[None]], *, largest: int = LARGEST) -> None:
     async def whole() -> None:
         async with agent_for(folder, largest=largest) as agent:
             await play(agent)
@@ -106,13 +102,9 @@ def test_an_agent_edits_a_document(room: Path) -> None:
         )
         assert "-The cat sat.\n+The dog sat.\n" in changed
         assert "line 1, column 8" in changed
-        assert await agent("view", note, first_line=2) == (
-            "2  It was happy.\n3  \n(the cursor is at line 1, column 8)"
-        )
+        assert await agent("view", note, first_line=2) == ("2  It was happy.\n3  \n(the cursor is at line 1, column 8)")
         said = await agent.refused(
-            "act",
-            "note.txt",
-            actions=[{"action": "delete"}, {"action": "move", "after": "mouse"}],
+            "act", "note.txt", actions=[{"action": "delete"}, {"action": "move", "after": "mouse"}]
         )
         assert said.endswith("action 1: the text 'mouse' is not there")
         assert "+The dog sat." in await agent("diff", "note.txt")
@@ -171,9 +163,7 @@ def test_a_document_can_be_read_again_and_keeps_its_encoding(room: Path) -> None
         await agent("open", "note.txt")
         nul = await agent.refused("act", "note.txt", actions=[{"action": "insert", "text": "\0"}])
         assert "cannot take a NUL" in nul
-        foreign = await agent.refused(
-            "act", "note.txt", actions=[{"action": "insert", "text": "ж"}]
-        )
+        foreign = await agent.refused("act", "note.txt", actions=[{"action": "insert", "text": "ж"}])
         assert "is in windows-1252, which has no “ж”" in foreign
         assert await agent("diff", "note.txt") == "nothing is changed"
         await agent("act", "note.txt", actions=[{"action": "insert", "text": "É\n"}])
@@ -210,9 +200,7 @@ def test_undo_counts_actions_and_not_calls(room: Path) -> None:
         await agent("open", "note.txt")
         steps = [{"action": "move", "line": 1}, {"action": "insert", "text": "a long text. "}]
         await agent("act", "note.txt", actions=steps)
-        await agent.refused(
-            "act", "note.txt", actions=[{"action": "delete"}, {"action": "nothing"}]
-        )
+        await agent.refused("act", "note.txt", actions=[{"action": "delete"}, {"action": "nothing"}])
         await agent("undo", "note.txt")
         assert await agent("diff", "note.txt") == "nothing is changed"
         assert "line 1, column 1" in await agent("view", "note.txt")

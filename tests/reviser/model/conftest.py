@@ -15,12 +15,8 @@ CANVAS_VARIANTS = {
     "cross-pooled-scalar": preset("tiny", cross_layers=1, cross_gate="scalar"),
     "cross-pooled-mlp": preset("tiny", cross_layers=1, cross_gate="mlp"),
     "cross-tokens": preset("tiny", cross_layers=1, cross_memory="tokens"),
-    "cross-tokens-mlp": preset(
-        "tiny-paper", cross_layers=2, cross_memory="tokens", cross_gate="mlp"
-    ),
-    "everything": preset(
-        "tiny", canvas_input="linear", cross_layers=2, cross_memory="tokens", cross_gate="scalar"
-    ),
+    "cross-tokens-mlp": preset("tiny-paper", cross_layers=2, cross_memory="tokens", cross_gate="mlp"),
+    "everything": preset("tiny", canvas_input="linear", cross_layers=2, cross_memory="tokens", cross_gate="scalar"),
 }
 VARIANTS = {
     "paper": preset("tiny-paper"),
@@ -94,9 +90,7 @@ def canvas_for() -> Callable[..., CanvasBatch | None]:
 def part() -> Callable[..., CanvasBatch | None]:
     """The canvases of some rows and columns of a batch."""
 
-    def part(
-        canvas: CanvasBatch | None, columns: slice, rows: slice = slice(None)
-    ) -> CanvasBatch | None:
+    def part(canvas: CanvasBatch | None, columns: slice, rows: slice = slice(None)) -> CanvasBatch | None:
         if canvas is None:
             return None
         return CanvasBatch(canvas.tokens[rows, columns], canvas.lengths[rows, columns])

@@ -73,8 +73,7 @@ def test_ragged_rows_equal_each_alone(
     ids = ids_for(config, 3, 16)
     canvas = canvas_for(config, ids)
     expected = [
-        model(ids[row : row + 1], canvas=part(canvas, slice(None), slice(row, row + 1)))[0].detach()
-        for row in range(3)
+        model(ids[row : row + 1], canvas=part(canvas, slice(None), slice(row, row + 1)))[0].detach() for row in range(3)
     ]
 
     def shifted(starts: list[int], width: int) -> tuple[torch.Tensor, CanvasBatch | None]:
@@ -82,9 +81,7 @@ def test_ragged_rows_equal_each_alone(
         rows = torch.arange(3)[:, None]
         if canvas is None:
             return ids[rows, columns], None
-        return ids[rows, columns], CanvasBatch(
-            canvas.tokens[rows, columns], canvas.lengths[rows, columns]
-        )
+        return ids[rows, columns], CanvasBatch(canvas.tokens[rows, columns], canvas.lengths[rows, columns])
 
     cache = model.new_cache(3, 24)
     for counts in ([2, 7, 4], [1, 1, 1], [5, 1, 3], [1, 1, 1]):
@@ -131,12 +128,9 @@ def test_stale_slots_are_never_seen(build: Build, ids_for: Make) -> None:
     torch.testing.assert_close(scores, torch.stack((expected[0, 8], expected[1, 5])))
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    script=st.lists(st.sampled_from(["extend", "step", "truncate", "select"]), max_size=8),
-    seed=st.integers(0, 2**32),
+    script=st.lists(st.sampled_from(["extend", "step", "truncate", "select"]), max_size=8), seed=st.integers(0, 2**32)
 )
 def test_any_script_of_cache_operations(script: list[str], seed: int, build: Build) -> None:
     """Rows grow, rewind, leave and fork in any order; scores stay those of a full pass."""
@@ -192,9 +186,7 @@ def test_select_compacts_and_forks(build: Build, ids_for: Make) -> None:
     assert not torch.equal(cache.keys[0][0, :, 9], cache.keys[0][1, :, 9])
 
 
-@pytest.mark.parametrize(
-    "config", ["paper", "llama-gqa", "cross-pooled-scalar", "everything"], indirect=True
-)
+@pytest.mark.parametrize("config", ["paper", "llama-gqa", "cross-pooled-scalar", "everything"], indirect=True)
 def test_static_step_equals_decode_and_compiles_once(
     config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make, part: Make
 ) -> None:

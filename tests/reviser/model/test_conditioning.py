@@ -16,9 +16,7 @@ Build = Callable[[ModelConfig], Reviser]
 Make = Callable[..., Any]
 
 
-def test_the_future_never_shows(
-    config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make
-) -> None:
+def test_the_future_never_shows(config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make) -> None:
     model = build(config)
     ids = ids_for(config, 2, 10)
     canvas = canvas_for(config, ids)
@@ -38,9 +36,7 @@ def test_the_future_never_shows(
         assert not torch.allclose(after[:, t:], before[:, t:], atol=1e-3)
 
 
-def test_the_present_canvas_shows(
-    canvas_config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make
-) -> None:
+def test_the_present_canvas_shows(canvas_config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make) -> None:
     """The canvas after id tau reaches the scores at tau, by every route."""
     model = build(canvas_config)
     ids = ids_for(canvas_config, 1, 6)
@@ -53,9 +49,7 @@ def test_the_present_canvas_shows(
     assert (after[0, 3] - before[0, 3]).abs().max() > 1e-4
 
 
-def test_token_order_on_the_canvas_shows(
-    canvas_config: ModelConfig, build: Build, ids_for: Make
-) -> None:
+def test_token_order_on_the_canvas_shows(canvas_config: ModelConfig, build: Build, ids_for: Make) -> None:
     model = build(canvas_config)
     ids = ids_for(canvas_config, 1, 1)
     forth = model(ids, canvas=CanvasBatch.pack([[[3, 4, 5]]])).detach()
@@ -63,9 +57,7 @@ def test_token_order_on_the_canvas_shows(
     assert (forth - back).abs().max() > 1e-4
 
 
-def test_padding_does_not_show(
-    canvas_config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make
-) -> None:
+def test_padding_does_not_show(canvas_config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make) -> None:
     model = build(canvas_config)
     ids = ids_for(canvas_config, 2, 6)
     canvas = canvas_for(canvas_config, ids)
@@ -78,21 +70,15 @@ def test_padding_does_not_show(
     torch.testing.assert_close(after, before)
 
 
-def test_an_empty_canvas_adds_nothing(
-    canvas_config: ModelConfig, build: Build, ids_for: Make
-) -> None:
+def test_an_empty_canvas_adds_nothing(canvas_config: ModelConfig, build: Build, ids_for: Make) -> None:
     model = build(canvas_config)
-    plain = preset(
-        "tiny-paper" if canvas_config.kind == "paper" else "tiny", kv_heads=canvas_config.kv_heads
-    )
+    plain = preset("tiny-paper" if canvas_config.kind == "paper" else "tiny", kv_heads=canvas_config.kv_heads)
     trunk = Reviser(plain).double().eval()
     weights = model.state_dict()
     trunk.load_state_dict({name: weights[name] for name in trunk.state_dict()})
     ids = ids_for(canvas_config, 2, 6)
     for length in (0, 4):
-        empty = CanvasBatch(
-            torch.ones(2, 6, length, dtype=torch.int64), torch.zeros(2, 6, dtype=torch.int64)
-        )
+        empty = CanvasBatch(torch.ones(2, 6, length, dtype=torch.int64), torch.zeros(2, 6, dtype=torch.int64))
         torch.testing.assert_close(model(ids, canvas=empty), trunk(ids))
 
 
@@ -170,11 +156,7 @@ def test_pooled_cross_attention_is_plain_attention(build: Build) -> None:
 
 
 def test_chunks_change_nothing(
-    canvas_config: ModelConfig,
-    build: Build,
-    ids_for: Make,
-    canvas_for: Make,
-    monkeypatch: pytest.MonkeyPatch,
+    canvas_config: ModelConfig, build: Build, ids_for: Make, canvas_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = build(canvas_config)
     ids = ids_for(canvas_config, 2, 9)
@@ -200,9 +182,7 @@ def test_chunks_change_nothing(
 
 
 @pytest.mark.parametrize(
-    "canvas_config",
-    ["pooled-identity", "pooled-linear", "cross-pooled-scalar", "cross-tokens-mlp"],
-    indirect=True,
+    "canvas_config", ["pooled-identity", "pooled-linear", "cross-pooled-scalar", "cross-tokens-mlp"], indirect=True
 )
 def test_the_canvas_can_be_learned_from(canvas_config: ModelConfig) -> None:
     """The history says nothing here; the answer is the canvas's one token."""

@@ -77,19 +77,10 @@ def count(config: ModelConfig) -> int:
     ("config", "expected"),
     [
         # vocab*d + layers*(4dd attention + 2*d*ff + ff + d MLP + 4d norms) + 2d final norm
-        (
-            preset("paper-100m"),
-            50291 * 512 + 24 * (4 * 512**2 + 2 * 512 * 2048 + 2048 + 512 + 4 * 512) + 2 * 512,
-        ),
-        (
-            preset("paper-300m"),
-            50291 * 896 + 26 * (4 * 896**2 + 2 * 896 * 3584 + 3584 + 896 + 4 * 896) + 2 * 896,
-        ),
+        (preset("paper-100m"), 50291 * 512 + 24 * (4 * 512**2 + 2 * 512 * 2048 + 2048 + 512 + 4 * 512) + 2 * 512),
+        (preset("paper-300m"), 50291 * 896 + 26 * (4 * 896**2 + 2 * 896 * 3584 + 3584 + 896 + 4 * 896) + 2 * 896),
         # vocab*d + layers*(q and o, k and v of 3 heads of 64, three MLP matrices, 2 norms) + norm
-        (
-            preset("smol"),
-            49186 * 576 + 30 * (2 * 576**2 + 2 * 192 * 576 + 3 * 576 * 1536 + 2 * 576) + 576,
-        ),
+        (preset("smol"), 49186 * 576 + 30 * (2 * 576**2 + 2 * 192 * 576 + 3 * 576 * 1536 + 2 * 576) + 576),
         (preset("tiny", tied=False), 2 * 128 * 32 + 2 * (3072 + 3 * 32 * 64 + 64) + 32),
         # what the released files hold: canvas positions and a pooling query beside the trunk
         (preset("paper-100m", canvas_input="identity"), 101_358_080 + 512 * 512 + 512),

@@ -123,9 +123,7 @@ def test_parameter_names() -> None:
         *attention,
         *(f"blocks.0.mlp.{x}.weight" for x in ("gate", "up", "down")),
     }
-    tokens = preset(
-        "tiny", canvas_input="linear", cross_layers=1, cross_memory="tokens", cross_gate="mlp"
-    )
+    tokens = preset("tiny", canvas_input="linear", cross_layers=1, cross_memory="tokens", cross_gate="mlp")
     extra = set(Reviser(tokens).state_dict()) - set(Reviser(preset("tiny")).state_dict())
     assert extra == {
         "canvas.positions.weight",
@@ -140,17 +138,10 @@ def test_parameter_names() -> None:
     }
     pooled = preset("tiny", cross_layers=1, cross_gate="scalar")
     extra = set(Reviser(pooled).state_dict()) - set(Reviser(preset("tiny")).state_dict())
-    assert extra == {
-        "canvas.positions.weight",
-        "canvas.query",
-        "blocks.1.cross.v.weight",
-        "blocks.1.cross.gate.value",
-    }
+    assert extra == {"canvas.positions.weight", "canvas.query", "blocks.1.cross.v.weight", "blocks.1.cross.gate.value"}
 
 
-def test_gradients_reach_every_parameter(
-    config: ModelConfig, ids_for: Make, canvas_for: Make
-) -> None:
+def test_gradients_reach_every_parameter(config: ModelConfig, ids_for: Make, canvas_for: Make) -> None:
     torch.manual_seed(0)
     model = Reviser(config)
     ids = ids_for(config, 3, 12)

@@ -25,9 +25,7 @@ def check_same(found: Sequence[Tensor], expected: Sequence[Tensor], given: list[
         torch.testing.assert_close(one, other)
     grads = [torch.randn_like(each) for each in found]
     for one, other in zip(
-        torch.autograd.grad(found, given, grads),
-        torch.autograd.grad(expected, given, grads),
-        strict=True,
+        torch.autograd.grad(found, given, grads), torch.autograd.grad(expected, given, grads), strict=True
     ):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
 
@@ -112,10 +110,7 @@ def check_shapes(device: str) -> None:
     importlib.import_module("reviser.model.kernels.fused")
     base, found = (torch.randn(2, 3, 48, device=device) for _ in range(2))
     bias, seeds = torch.randn(48, device=device), torch.zeros(2, dtype=torch.int64, device=device)
-    given: list[tuple[str, tuple[object, ...]]] = [
-        ("gelu", (base, bias)),
-        ("gelu_backward", (found, base, bias)),
-    ]
+    given: list[tuple[str, tuple[object, ...]]] = [("gelu", (base, bias)), ("gelu_backward", (found, base, bias))]
     for centred, share in ((True, 0.5), (False, 0.0)):
         extra = torch.randn(48, device=device) if centred else None
         words = (base, found, extra, seeds, bias, bias if centred else None, 0, share, 1e-5)
@@ -128,13 +123,7 @@ def check_shapes(device: str) -> None:
         torch.library.opcheck(operator, words, test_utils=("test_schema", "test_faketensor"))
 
 
-CHECKS = [
-    check_functions,
-    check_norms,
-    check_dropped_before_norms,
-    check_models,
-    check_shapes,
-]
+CHECKS = [check_functions, check_norms, check_dropped_before_norms, check_models, check_shapes]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

@@ -50,11 +50,7 @@ def test_the_tensors_of_models_that_see_the_canvas(
 ) -> None:
     try:
         config = preset(
-            kind,
-            canvas_input=canvas_input,
-            cross_layers=cross_layers,
-            cross_memory=cross_memory,
-            cross_gate=cross_gate,
+            kind, canvas_input=canvas_input, cross_layers=cross_layers, cross_memory=cross_memory, cross_gate=cross_gate
         )
     except ValueError:
         assert not cross_layers  # options of cross-attention say nothing without it

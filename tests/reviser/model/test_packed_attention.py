@@ -59,9 +59,7 @@ def check(device: str, dtype: torch.dtype, tolerance: float) -> None:
             qkv = torch.randn(
                 len(rows), length, 16 * (heads + 2 * kv_heads), dtype=dtype, device=device
             ).requires_grad_()
-            found = packed.packed_attention(
-                qkv, (model.cos, model.sin), history_bounds(firsts), heads, kv_heads
-            )
+            found = packed.packed_attention(qkv, (model.cos, model.sin), history_bounds(firsts), heads, kv_heads)
             expected = plain(qkv, model, positions)
             torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
             grad = torch.randn_like(found)
@@ -97,10 +95,7 @@ def test_on_a_gpu(dtype: torch.dtype, tolerance: float) -> None:
 @pytest.mark.slow
 @needs_triton
 def test_interpreted() -> None:
-    interpreted(
-        "tests.reviser.model.test_packed_attention",
-        "check('cpu', torch.float32, 1e-4); check_shapes('cpu')",
-    )
+    interpreted("tests.reviser.model.test_packed_attention", "check('cpu', torch.float32, 1e-4); check_shapes('cpu')")
 
 
 def test_bounds_are_those_of_each_history() -> None:

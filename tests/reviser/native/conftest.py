@@ -36,9 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if available():
         return
     for item in items:
-        if "tests/reviser/native" in str(item.path) and "native" in getattr(
-            item, "fixturenames", ()
-        ):
+        if "tests/reviser/native" in str(item.path) and "native" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.skip(reason="the native library was not built"))
 
 
@@ -144,7 +142,8 @@ def round_head(x: Tensor) -> Tensor:
 def tolerance(config: ModelConfig, bits: Bits, level: str) -> float:
     """How far scores may be from one another, as `error` counts, if sums have another order.
 
-    A value near the middle of two codes may fall to either side: a hundredth is one such fall. Sums of half precision fall more often.
+    A value near the middle of two codes may fall to either side: a hundredth is one such fall. Sums of half
+    precision fall more often.
     """
     if bits == 32:
         return 0.002
@@ -248,9 +247,7 @@ _ROUNDED = {"neon": (ByteCache, _attend_in_halves), **dict.fromkeys(X86_LEVELS, 
 def expected() -> Callable[..., np.ndarray]:
     """The scores after `ids` that the native decoder, or a halved batch, should give, computed in torch."""
 
-    def expected(
-        model: Reviser, bits: Bits, ids: Sequence[int], level: str, halved: bool = False
-    ) -> np.ndarray:
+    def expected(model: Reviser, bits: Bits, ids: Sequence[int], level: str, halved: bool = False) -> np.ndarray:
         tensors = quantise_model(model, bits)
         rounded = Reviser(model.config).eval()
         rounded.load_state_dict(dequantise_model(model.config, tensors))

@@ -35,9 +35,7 @@ def alone(decoder: NativeDecoder, texts: list[list[int]]) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
-def test_together_as_one_after_the_other(
-    config: ModelConfig, bits: Bits, level: str, build: Build
-) -> None:
+def test_together_as_one_after_the_other(config: ModelConfig, bits: Bits, level: str, build: Build) -> None:
     """More ids than go through a layer at a time, so that texts are cut where it happens to be."""
     texts = ragged(config)
     assert sum(map(len, texts)) > 128
@@ -170,11 +168,7 @@ def test_the_decoders_own_history_stays(native: None, build: Build) -> None:
 def test_mistakes_are_refused(native: None, build: Build) -> None:
     config = preset("tiny")
     with NativeDecoder.from_model(build(config), capacity=30) as decoder:
-        for rows, room, words in (
-            (0, 9, "1 to 128 rows"),
-            (129, 9, "1 to 128"),
-            (2, 31, "1 to 30"),
-        ):
+        for rows, room, words in ((0, 9, "1 to 128 rows"), (129, 9, "1 to 128"), (2, 31, "1 to 30")):
             with pytest.raises(ReviserError, match=words):
                 NativeBatch(decoder, rows, room)
         with NativeBatch(decoder, 3, 10) as batch:
@@ -245,7 +239,5 @@ print("closed")
 
 def test_closing_beside_a_read_on_another_thread(native: None) -> None:
     """In a process of its own: memory that is gone would end this one."""
-    done = subprocess.run(
-        [sys.executable, "-c", CLOSING], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", CLOSING], capture_output=True, text=True, check=False)
     assert done.stdout == "closed\n", done.stderr

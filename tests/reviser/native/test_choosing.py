@@ -38,8 +38,7 @@ def ranked(found: Drawn | None) -> tuple[list[int], NDArray[np.float64]]:
 def test_it_is_a_stable_sort(case: tuple[np.ndarray, np.ndarray, int]) -> None:
     scores, allowed, count = case
     ordered = sorted(
-        (id for id in range(len(scores)) if allowed[id] and scores[id] > -np.inf),
-        key=lambda id: (-scores[id], id),
+        (id for id in range(len(scores)) if allowed[id] and scores[id] > -np.inf), key=lambda id: (-scores[id], id)
     )
     for chooser in both_ways(Rule(count, 0.7)):
         ids, probabilities = ranked(chooser.choose(scores, allowed, False, 0.0))
@@ -58,9 +57,7 @@ def test_a_vocabulary_full(count: int | None, allowed_share: float, rounding: in
         scores = scores.round(rounding)
     allowed = random.random(VOCABULARY) < allowed_share
     scores[random.integers(0, VOCABULARY, 500)] = -np.inf
-    native, plain = (
-        ranked(chooser.choose(scores, allowed, False, 0.5)) for chooser in both_ways(Rule(count))
-    )
+    native, plain = (ranked(chooser.choose(scores, allowed, False, 0.5)) for chooser in both_ways(Rule(count)))
     assert native[0] == plain[0]
     assert np.allclose(native[1], plain[1], rtol=1e-12, atol=0)
 
@@ -90,9 +87,7 @@ def test_high_scores_that_are_not_allowed_hide_no_others() -> None:
     st.booleans(),
     st.integers(0, 999),
 )
-def test_both_ways_draw_the_same(
-    scores: np.ndarray, allowed: np.ndarray, rule: Rule, moving: bool, place: int
-) -> None:
+def test_both_ways_draw_the_same(scores: np.ndarray, allowed: np.ndarray, rule: Rule, moving: bool, place: int) -> None:
     drawn = (place + 0.37) / 1000
     native, plain = (chooser.choose(scores, allowed, moving, drawn) for chooser in both_ways(rule))
     if plain is None or native is None:

@@ -50,9 +50,7 @@ def test_quantised_scores_are_near_the_real_ones(bits: int, level: str, build: B
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
-def test_prefill_in_pieces_is_reading_one_by_one(
-    config: ModelConfig, bits: int, level: str, build: Build
-) -> None:
+def test_prefill_in_pieces_is_reading_one_by_one(config: ModelConfig, bits: int, level: str, build: Build) -> None:
     ids = random_ids(config, 45)
     with NativeDecoder.from_model(build(config), bits, threads=2, level=level) as decoder:
         whole = decoder.prefill(ids).copy()
@@ -82,9 +80,7 @@ def test_long_histories_cross_blocks(level: str, build: Build) -> None:
     assert error(whole, real) < 0.05
 
 
-def test_truncating_and_going_on_is_starting_afresh(
-    config: ModelConfig, level: str, build: Build
-) -> None:
+def test_truncating_and_going_on_is_starting_afresh(config: ModelConfig, level: str, build: Build) -> None:
     ids = random_ids(config, 30)
     with NativeDecoder.from_model(build(config), level=level) as decoder:
         decoder.prefill(ids[:20])
@@ -218,9 +214,7 @@ def test_tensors_that_do_not_fit_are_refused(native: None, build: Build) -> None
         with pytest.raises(ReviserError, match=r"blocks\.1\.mlp\.down\.weight' does not fit"):
             NativeDecoder.from_quantised(config, tensors | {name: wrong})
     with pytest.raises(ReviserError, match="a vector of the model has 31"):
-        NativeDecoder.from_quantised(
-            config, tensors | {"final_norm.weight": tensors["final_norm.weight"][:31]}
-        )
+        NativeDecoder.from_quantised(config, tensors | {"final_norm.weight": tensors["final_norm.weight"][:31]})
 
 
 TASKS = Path("/proc/self/task")
@@ -301,10 +295,7 @@ def test_many_short_steps_with_more_threads_than_cores(native: None, build: Buil
     config = preset("tiny")
     ids = random_ids(config, 100)
     model = build(config)
-    with (
-        NativeDecoder.from_model(model, threads=1) as alone,
-        NativeDecoder.from_model(model, threads=6) as crowd,
-    ):
+    with NativeDecoder.from_model(model, threads=1) as alone, NativeDecoder.from_model(model, threads=6) as crowd:
         for _ in range(3):
             for id in ids:
                 assert np.array_equal(alone.decode(id), crowd.decode(id))

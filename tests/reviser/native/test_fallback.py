@@ -45,15 +45,11 @@ def test_canvas_conditioning_is_not_for_these(build: Build) -> None:
 def test_the_environment_switches_the_library_off() -> None:
     code = "from reviser.native import available; print(available())"
     environment = {**os.environ, "REVISER_NATIVE": "0"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "False"
 
 
-def test_the_environment_sets_threads_and_level(
-    native: None, monkeypatch: pytest.MonkeyPatch, build: Build
-) -> None:
+def test_the_environment_sets_threads_and_level(native: None, monkeypatch: pytest.MonkeyPatch, build: Build) -> None:
     model = build(preset("tiny"))
     monkeypatch.setenv("REVISER_THREADS", "3")
     monkeypatch.setenv("REVISER_LEVEL", "portable")

@@ -33,14 +33,10 @@ LENGTHS = (1, 0, 40, 2, 17, 33, 9, 1, 64, 0, 5, 12)
 def rules_for(config: ModelConfig) -> OvertypingRules:
     """Rules for a vocabulary of just this size."""
     operators = Vocabulary(0).size
-    return OvertypingRules(
-        Vocabulary(config.vocab_size - operators, frozenset({0, 3}), kinds=KINDS, overtypes=True)
-    )
+    return OvertypingRules(Vocabulary(config.vocab_size - operators, frozenset({0, 3}), kinds=KINDS, overtypes=True))
 
 
-def outlook(
-    scores: np.ndarray, expected: int, rules: OvertypingRules, asked: Sequence[int] = ()
-) -> Outlook:
+def outlook(scores: np.ndarray, expected: int, rules: OvertypingRules, asked: Sequence[int] = ()) -> Outlook:
     """What a row of scores says, by numpy."""
     wide = scores.astype(np.float64)
     chances = wide - wide.max() - np.log(np.exp(wide - wide.max()).sum())
@@ -58,9 +54,7 @@ def outlook(
 
 
 @pytest.mark.parametrize("bits", [4, 8, 32])
-def test_outlooks_are_those_of_the_scores(
-    config: ModelConfig, bits: int, way: Way, build: Build
-) -> None:
+def test_outlooks_are_those_of_the_scores(config: ModelConfig, bits: int, way: Way, build: Build) -> None:
     """Of every position, what the decoder's own scores there say; texts are longer together than a block."""
     rules = rules_for(config)
     texts = ragged(config, (1, 30, 90, 2, 64))
@@ -124,10 +118,7 @@ def test_large_vocabulary_and_equal_scores(way: Way) -> None:
         model.final_norm.bias.fill_(1.0)
         model.embedding.weight[[2, 5, 1024, 1025, 2099]] = 10.0
     expected = [5, 2, 2099, vocabulary.stop_id]
-    with (
-        NativeDecoder.from_model(model, 8, threads=2, level=way.level) as decoder,
-        way.batch(decoder, 2) as batch,
-    ):
+    with NativeDecoder.from_model(model, 8, threads=2, level=way.level) as decoder, way.batch(decoder, 2) as batch:
         scores = batch.read([0], [[9, 8, 5, 7]])[0].copy()
         (told,) = batch.outlooks([1], [[9, 8, 5, 7]], [expected], rules)
     for id, one in zip(expected, told, strict=True):
@@ -137,7 +128,8 @@ def test_large_vocabulary_and_equal_scores(way: Way) -> None:
 
 
 def test_common_tokens_may_be_enough(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they are, the outlook is of them, of the operators and of the expected id alone; elsewhere it is of all ids."""
+    """Where they are, the outlook is of them, of the operators and of the expected id alone; elsewhere it is of all
+    ids."""
     monkeypatch.setattr("reviser.native.batch.COMMON", 1000)
     vocabulary = Vocabulary(3100, frozenset({2, 1024}), kinds=KINDS, overtypes=True)
     rules = OvertypingRules(vocabulary)

@@ -26,9 +26,7 @@ from reviser.model.quantised import (
 )
 
 matrices = st.tuples(st.integers(1, 5), st.integers(1, 100)).flatmap(
-    lambda shape: arrays(
-        np.float32, shape, elements=st.floats(-1, 1, width=32, allow_subnormal=False)
-    )
+    lambda shape: arrays(np.float32, shape, elements=st.floats(-1, 1, width=32, allow_subnormal=False))
 )
 
 
@@ -105,9 +103,7 @@ def test_model_to_file_and_back(name: str, bits: int, tmp_path: Path) -> None:
     model = Reviser(preset(name, width=40, heads=4, ff=50, tied=name == "tiny")).eval()
     tensors = quantise_model(model, bits)
     assert bits_of(
-        {"codes": tensors["embedding.weight.codes"]}
-        if bits != 32
-        else {"values": tensors["embedding.weight.values"]}
+        {"codes": tensors["embedding.weight.codes"]} if bits != 32 else {"values": tensors["embedding.weight.values"]}
     ) == max(bits, 8)
     path = tmp_path / "model.safetensors"
     save_quantised(path, tensors)

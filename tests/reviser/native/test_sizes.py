@@ -56,17 +56,9 @@ def test_any_number_of_ids_at_once_changes_no_bit(
 def test_contexts_of_any_length_are_as_in_plain_c(
     bits: Bits, head_dim: int, heads: int, kv_heads: int, native: None, build: Build
 ) -> None:
-    """Queries come in sets and keys in blocks; heads of 12 dimensions fill no vector, of 48 no pair of them. Plain C takes longest, so
-    it is asked once for all levels."""
-    config = preset(
-        "tiny",
-        width=head_dim * heads,
-        heads=heads,
-        kv_heads=kv_heads,
-        ff=64,
-        vocab_size=50,
-        context=150,
-    )
+    """Queries come in sets and keys in blocks; heads of 12 dimensions fill no vector, of 48 no pair of them. Plain
+    C takes longest, so it is asked once for all levels."""
+    config = preset("tiny", width=head_dim * heads, heads=heads, kv_heads=kv_heads, ff=64, vocab_size=50, context=150)
     model = build(config)
     ids = random_ids(config, 150)
     counts = (*COUNTS, 129, 143, 144, 145, 150)
@@ -83,11 +75,9 @@ def test_contexts_of_any_length_are_as_in_plain_c(
     for level in levels():
         if level == "portable":
             continue
-        # In full precision keys and values may fall, which have sixteen bits. Wider heads have more codes that may, and where
-        # attention is rounded, plain C keeps others.
-        limit = (
-            0.005 if bits == 32 else tolerance(config, bits, level) * (1 if head_dim == 12 else 2)
-        )
+        # In full precision keys and values may fall, which have sixteen bits. Wider heads have more codes that may,
+        # and where attention is rounded, plain C keeps others.
+        limit = 0.005 if bits == 32 else tolerance(config, bits, level) * (1 if head_dim == 12 else 2)
         for count, one, plain in zip(counts, scores(level, 2), wanted, strict=True):
             assert error(one, plain) < limit, (level, count)
 
@@ -95,11 +85,9 @@ def test_contexts_of_any_length_are_as_in_plain_c(
 @pytest.mark.parametrize("bits", [4, 8, 32])
 @pytest.mark.parametrize("level", [level for level in X86_LEVELS[:-1] if level in levels()])
 def test_processors_of_x86_give_the_same_bits(bits: Bits, level: str, build: Build) -> None:
-    """So a seed gives the same text on all that have AVX2. Registers, tiles and sets of queries hold different numbers of positions
-    and rows; 83 ids leave a panel alone."""
-    config = preset(
-        "tiny", width=96, heads=6, kv_heads=2, ff=160, vocab_size=83, context=150, layers=2
-    )
+    """So a seed gives the same text on all that have AVX2. Registers, tiles and sets of queries hold different
+    numbers of positions and rows; 83 ids leave a panel alone."""
+    config = preset("tiny", width=96, heads=6, kv_heads=2, ff=160, vocab_size=83, context=150, layers=2)
     model = build(config)
     ids = random_ids(config, 160)
     with (

@@ -29,10 +29,7 @@ class Scripted:
     max_length = None
 
     def __init__(
-        self,
-        known: Known | Callable[[str], Known],
-        tokenizer: Tokenizer = GPT2,
-        vocabulary: Vocabulary | None = None,
+        self, known: Known | Callable[[str], Known], tokenizer: Tokenizer = GPT2, vocabulary: Vocabulary | None = None
     ) -> None:
         self.vocabulary = vocabulary or OVERTYPING
         self._known = known if callable(known) else lambda text: known
@@ -85,9 +82,7 @@ class Scripted:
                 return rest[place], 1.0, rest[place]
             place, at = place + 1, at + 1
 
-    def _corrections(
-        self, tokens: Sequence[int], text: str
-    ) -> Iterable[tuple[int, int, list[int], float]]:
+    def _corrections(self, tokens: Sequence[int], text: str) -> Iterable[tuple[int, int, list[int], float]]:
         """From which to which token, what takes their place, and how sure that is."""
         ends = [len(decode(self._tokenizer, tokens[:count])) for count in range(len(tokens) + 1)]
         found = [

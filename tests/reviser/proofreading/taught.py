@@ -30,9 +30,7 @@ def tokenizer_of(texts: Iterable[str]) -> bytes:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=800, initial_alphabet=alphabet, min_frequency=1, show_progress=False
-    )
+    trainer = trainers.BpeTrainer(vocab_size=800, initial_alphabet=alphabet, min_frequency=1, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     content: str = tokenizer.to_str()
     return content.encode()
@@ -43,9 +41,7 @@ class _Teacher(Scripted):
 
     context = _CONTEXT
 
-    def __init__(
-        self, known: Known, tokenizer: HuggingFaceTokenizer, vocabulary: Vocabulary
-    ) -> None:
+    def __init__(self, known: Known, tokenizer: HuggingFaceTokenizer, vocabulary: Vocabulary) -> None:
         super().__init__(known, tokenizer, vocabulary)
         self.lessons: dict[tuple[int, ...], int] = {}
 
@@ -59,9 +55,7 @@ def taught_model(folder: Path, known: Known, documents: dict[str, str]) -> Path:
     """The folder of a quantised model that proofreads these documents as it was taught."""
     content = tokenizer_of([*documents.values(), *(f" {new}" for new, _ in known.values())])
     tokenizer = HuggingFaceTokenizer(content, "taught")
-    vocabulary = Vocabulary(
-        tokenizer.size, tokenizer.markers, kinds=REVISING, name="taught", overtypes=True
-    )
+    vocabulary = Vocabulary(tokenizer.size, tokenizer.markers, kinds=REVISING, name="taught", overtypes=True)
     teacher = _Teacher(known, tokenizer, vocabulary)
     for name, text in documents.items():
         Proofreader(teacher, tokenizer).proofread(Draft(text, format_of(name, text)))
@@ -72,13 +66,7 @@ def taught_model(folder: Path, known: Known, documents: dict[str, str]) -> Path:
         readings[(*history, chosen)] = first
     rows = [(list(ids), first) for ids, first in readings.items()]
     torch.manual_seed(0)
-    config = preset(
-        "tiny",
-        vocab_size=vocabulary.size,
-        context=_CONTEXT,
-        canvas_length=_CONTEXT,
-        dropout=0.0,
-    )
+    config = preset("tiny", vocab_size=vocabulary.size, context=_CONTEXT, canvas_length=_CONTEXT, dropout=0.0)
     model = Reviser(config)
     longest = max(len(ids) for ids, _ in rows)
     inputs = torch.zeros(len(rows), longest, dtype=torch.long)

@@ -88,9 +88,7 @@ ONE_CHANGE = [
 
 
 @pytest.mark.parametrize(("before", "after", "old", "new", "kind"), ONE_CHANGE)
-def test_one_change_and_its_kind(
-    before: str, after: str, old: str | None, new: str | None, kind: Kind
-) -> None:
+def test_one_change_and_its_kind(before: str, after: str, old: str | None, new: str | None, kind: Kind) -> None:
     (change,) = changes(before, after)
     assert change.kind == kind
     if old is not None:
@@ -111,11 +109,7 @@ def test_changes_side_by_side_are_told_apart() -> None:
 
 def test_joined_words_among_others_are_told_apart() -> None:
     found = changes("I like alot off tihngs.", "I like a lot of things.")
-    assert [(change.old, change.new) for change in found] == [
-        ("alot", "a lot"),
-        ("off", "of"),
-        ("tihngs", "things"),
-    ]
+    assert [(change.old, change.new) for change in found] == [("alot", "a lot"), ("off", "of"), ("tihngs", "things")]
 
 
 def test_a_word_that_moved_further_is_one_change() -> None:
@@ -146,10 +140,7 @@ def test_kinds_of_phrases(old: str, new: str, kind: Kind) -> None:
 
 
 TEXTS = st.lists(
-    st.sampled_from(
-        ["the", "cat", "cats", "a", "lot", "alot", ",", ".", " ", "  ", "\n", "go", "I"]
-    ),
-    max_size=14,
+    st.sampled_from(["the", "cat", "cats", "a", "lot", "alot", ",", ".", " ", "  ", "\n", "go", "I"]), max_size=14
 ).map("".join)
 
 

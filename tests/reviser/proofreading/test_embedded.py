@@ -67,9 +67,7 @@ def test_documents_of_other_formats() -> None:
         text = path.read_bytes().decode()
         if one["changes"]:
             assert same_structure(text, one["text"], format_of(path.name, text))
-            assert judged(one["text"], format_of(path.name, text)) == judged(
-                text, format_of(path.name, text)
-            )
+            assert judged(one["text"], format_of(path.name, text)) == judged(text, format_of(path.name, text))
 
 
 def test_badly_spelt_english_is_corrected_and_other_languages_are_not_read(tmp_path: Path) -> None:

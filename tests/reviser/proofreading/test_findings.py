@@ -31,15 +31,12 @@ def moved(one: Suggestion, change: Edit) -> Suggestion | None:
 
 
 CHANGES = st.lists(
-    st.tuples(st.integers(0, 40), st.integers(0, 5), st.sampled_from(["", "x", "ab", " ab "])),
-    max_size=12,
+    st.tuples(st.integers(0, 40), st.integers(0, 5), st.sampled_from(["", "x", "ab", " ab "])), max_size=12
 )
 
 
 @given(CHANGES, st.integers(0, 11))
-def test_each_follows_a_change_as_if_alone(
-    changes: list[tuple[int, int, str]], read_after: int
-) -> None:
+def test_each_follows_a_change_as_if_alone(changes: list[tuple[int, int, str]], read_after: int) -> None:
     text, findings = TEXT, Findings()
     wanted = findings_of(text)
     findings.take([(0, len(text) + 1)], wanted)
@@ -61,9 +58,7 @@ def test_each_follows_a_change_as_if_alone(
 def test_a_change_costs_what_it_moves_past() -> None:
     """Typing in one place leaves all findings beyond it as they are, however many there are."""
     findings = Findings()
-    findings.take(
-        [(0, 10**6)], [Suggestion(Edit(10 * n, "ab", "AB"), Kind.CASE, 0.9) for n in range(1000)]
-    )
+    findings.take([(0, 10**6)], [Suggestion(Edit(10 * n, "ab", "AB"), Kind.CASE, 0.9) for n in range(1000)])
     findings.follow(Edit(5001, "", "x"))
     kept = findings._after[0]
     for place in range(5002, 5008):

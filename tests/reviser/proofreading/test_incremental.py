@@ -70,17 +70,13 @@ class Parts:
         return changes
 
 
-@pytest.mark.parametrize(
-    ("language", "text"), [("markdown", MARKDOWN), ("latex", LATEX), ("python", PYTHON)]
-)
+@pytest.mark.parametrize(("language", "text"), [("markdown", MARKDOWN), ("latex", LATEX), ("python", PYTHON)])
 def test_pieces_hold_what_the_whole_holds(language: str, text: str) -> None:
     draft = Draft(text, format_of_language(language))
     whole = Proofreader(Scripted(KNOWN), GPT2).proofread(draft)
     assert whole.changes
     found = Parts().check(draft)
-    assert [(one.start, one.old, one.new) for one in found] == [
-        (one.start, one.old, one.new) for one in whole.changes
-    ]
+    assert [(one.start, one.old, one.new) for one in found] == [(one.start, one.old, one.new) for one in whole.changes]
 
 
 def test_only_what_changed_is_read_again() -> None:
@@ -91,10 +87,7 @@ def test_only_what_changed_is_read_again() -> None:
     assert parts.drafts == []
     changed = "A new first line.\n\n" + MARKDOWN.replace("long", "longer")
     parts.check(Draft(changed, Format.MARKDOWN))
-    assert parts.drafts == [
-        "A new first line.\n",
-        "He recieved a letter from *teh* office\nand it were longer.\n",
-    ]
+    assert parts.drafts == ["A new first line.\n", "He recieved a letter from *teh* office\nand it were longer.\n"]
 
 
 def test_what_the_document_says_elsewhere_counts_without_reading_again() -> None:

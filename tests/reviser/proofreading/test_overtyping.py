@@ -51,12 +51,7 @@ def read(reader: OvertypingReader, model: Model) -> int:
     rounds = 0
     while not reader.over:
         first = len(reader.ids) - len(reader.expected)
-        reader.take(
-            [
-                outlook(model(reader.ids[: first + 1 + number]), id)
-                for number, id in enumerate(reader.expected)
-            ]
-        )
+        reader.take([outlook(model(reader.ids[: first + 1 + number]), id) for number, id in enumerate(reader.expected)])
         rounds += 1
     return rounds
 
@@ -103,15 +98,13 @@ def test_the_confidence_is_the_chance_of_all_that_makes_a_change() -> None:
 def test_what_is_inserted_or_left_out_at_the_ends() -> None:
     reader = OvertypingReader(RULES, [5, 2], least=0.5)
     read(reader, follows([5, 2], (8, 0.9), (9, 0.9), (5, 1.0), (DELETE, 0.9), (6, 0.9)))
-    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [
-        (0, 0, (8, 9)),
-        (1, 2, (6,)),
-    ]
+    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [(0, 0, (8, 9)), (1, 2, (6,))]
     assert corrected([5, 2], reader.corrections) == [8, 9, 5, 6]
 
 
 def test_a_doubtful_change_takes_no_other_with_it() -> None:
-    """It is written down, the text goes on without it, and a sure one behind it is found from what the model has seen."""
+    """It is written down, the text goes on without it, and a sure one behind it is found from what the model has
+    seen."""
 
     def model(ids: list[int]) -> dict[int, float]:
         done = ids[ids.index(WORDS.overtype_id) + 1 :]
@@ -125,10 +118,7 @@ def test_a_doubtful_change_takes_no_other_with_it() -> None:
 
     reader = OvertypingReader(RULES, [1, 2, 3, 4], confidence=0.5)
     read(reader, model)
-    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [
-        (1, 2, (8,)),
-        (3, 4, ()),
-    ]
+    assert [(one.start, one.end, one.tokens) for one in reader.corrections] == [(1, 2, (8,)), (3, 4, ())]
     assert [round(one.confidence, 6) for one in reader.corrections] == [0.2, 0.9]
 
 

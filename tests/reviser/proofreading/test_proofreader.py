@@ -23,12 +23,7 @@ from reviser.prose import Format, Span
 from tests.reviser.proofreading.scripted import GPT2, REVISING, Known, Scripted
 from tests.toys import ToyTokenizer, toy_model
 
-TYPOS: Known = {
-    "recieve": ("receive", 0.9),
-    "becuse": ("because", 0.8),
-    "a old": ("an old", 0.7),
-    "teh": ("the", 0.95),
-}
+TYPOS: Known = {"recieve": ("receive", 0.9), "becuse": ("because", 0.8), "a old": ("an old", 0.7), "teh": ("the", 0.95)}
 
 
 def proofread(
@@ -89,9 +84,7 @@ def test_hard_wrapped_paragraphs_keep_their_lines() -> None:
     text = "> I do not recieve it, becuse\n> teh post is slow and would\n> of been late.\n"
     known = TYPOS | {"would of been": ("would have been", 0.9)}
     done = proofread(text, known, Format.MARKDOWN)
-    assert done.text == (
-        "> I do not receive it, because\n> the post is slow and would\n> have been late.\n"
-    )
+    assert done.text == ("> I do not receive it, because\n> the post is slow and would\n> have been late.\n")
     joined = proofread("I can not see any\nbody here.\n", {"any body": ("anybody", 0.9)})
     assert joined.text.count("\n") == 2
 
@@ -215,12 +208,8 @@ def test_parts_of_sentences_are_read_with_what_is_around_them() -> None:
     Proofreader(policy, GPT2).proofread(Draft("ab" * 5000))
     assert policy.read == []
     policy = Scripted({})
-    filler = (
-        "The cat sat on the mat and was glad of it, as cats on mats are, and so it stayed. " * 3
-    )
-    Proofreader(policy, GPT2).proofread(
-        Draft(f"{filler}It cost 5 dols. or so at the market of the town.")
-    )
+    filler = "The cat sat on the mat and was glad of it, as cats on mats are, and so it stayed. " * 3
+    Proofreader(policy, GPT2).proofread(Draft(f"{filler}It cost 5 dols. or so at the market of the town."))
     for (before, _), one in zip(policy.around, policy.read, strict=True):
         assert bool(before) == one.lstrip()[0].islower()
 
@@ -229,9 +218,7 @@ def test_parts_of_sentences_are_read_with_what_is_around_them() -> None:
 def test_a_sentence_is_whole_whatever_it_begins_with(start: str) -> None:
     filler = "The cat sat on the mat and was glad of it, as cats on mats are, and stayed. " * 3
     policy = Scripted({})
-    Proofreader(policy, GPT2).proofread(
-        Draft(f"{filler}{start} came in the evening, and it was late.")
-    )
+    Proofreader(policy, GPT2).proofread(Draft(f"{filler}{start} came in the evening, and it was late."))
     assert len(policy.read) > 1
     assert set(policy.around) == {("", "")}
 
@@ -261,9 +248,7 @@ def test_every_decoder_overtypes_alike() -> None:
     """In a batch of torch, behind a decoder without batches, by a canvas policy, and in the native library."""
     model = toy_model(context=256, canvas_length=256)
     tokenizer = ToyTokenizer()
-    vocabulary = Vocabulary(
-        tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True
-    )
+    vocabulary = Vocabulary(tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True)
     rules = rules_for(vocabulary)
     policies: list[SessionPolicy] = [
         ModelPolicy(TorchDecoder(model), vocabulary),
@@ -287,9 +272,7 @@ def test_every_decoder_overtypes_alike() -> None:
 
 def test_a_canvas_model_overtypes_and_long_passages_are_given_up() -> None:
     tokenizer = ToyTokenizer()
-    vocabulary = Vocabulary(
-        tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True
-    )
+    vocabulary = Vocabulary(tokenizer.size, kinds=PAPER_KINDS | {"delete"}, name="toy", overtypes=True)
     model = toy_model(context=64, canvas_length=64, canvas_input="linear")
     policy = CanvasPolicy(model, vocabulary)
     passages = [Passage(tokenizer.encode("The cat sat."), [260], [261]), Passage([260] * 80)]

@@ -25,9 +25,7 @@ WORDS = Words(["abc", "Ab", "letter", "value"])
 _BREAKS = r"\r\n|\r|\n|\0|\u2028"
 
 
-def check(
-    text: str, format: Format, seed: int, dial: float, reader: Proofreader | None = None
-) -> int:
+def check(text: str, format: Format, seed: int, dial: float, reader: Proofreader | None = None) -> int:
     """Proofread a text and hold the result against it; returns how much was changed."""
     policy = Hostile(TOKENIZER, seed)
     reader = reader or Proofreader(policy, TOKENIZER, confidence=dial)
@@ -49,16 +47,12 @@ def check(
     assert re.findall(_BREAKS, after) == re.findall(_BREAKS, text)
     assert after.endswith("\n") == text.endswith("\n")
     assert same_structure(text, after, format)
-    assert judged(after.removeprefix("\ufeff"), format) == judged(
-        text.removeprefix("\ufeff"), format
-    )
+    assert judged(after.removeprefix("\ufeff"), format) == judged(text.removeprefix("\ufeff"), format)
     # Numbers and listed words are all there.
     assert re.findall(r"\d+", after) == re.findall(r"\d+", text)
     for word in ("letter", "value"):
         pattern = rf"\b{word}\b"
-        assert sum(len(re.findall(pattern, piece)) for piece in pieces) <= len(
-            re.findall(pattern, after)
-        )
+        assert sum(len(re.findall(pattern, piece)) for piece in pieces) <= len(re.findall(pattern, after))
     # Whichever of the changes are taken, the structure stays.
     some = safe_selection(done.draft, done.changes[seed % 2 :: 2])
     assert same_structure(text, with_suggestions(text, some), format)
@@ -97,9 +91,7 @@ def test_realistic_documents_keep_their_structure(path: Path) -> None:
 
 @settings(max_examples=EXAMPLES)
 @given(
-    text=st.text(
-        st.sampled_from("ab .*_`#>-|[]()<&\\$%{}~\"'/!=+:1\n\r\t\0\u2028\ufeffé漢👩\u0301")
-    ),
+    text=st.text(st.sampled_from("ab .*_`#>-|[]()<&\\$%{}~\"'/!=+:1\n\r\t\0\u2028\ufeffé漢👩\u0301")),
     format=st.sampled_from(list(Format)),
     seed=SEEDS,
 )

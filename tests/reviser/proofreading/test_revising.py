@@ -15,9 +15,7 @@ KNOWN: Known = {"teh": ("the", 0.9), "recieved": ("received", 0.9)}
 ONE = "He recieved teh letter."
 
 
-def made(
-    draft: Draft, wanted: Callable[[Suggestion], bool] = lambda change: True
-) -> tuple[str, list[Suggestion]]:
+def made(draft: Draft, wanted: Callable[[Suggestion], bool] = lambda change: True) -> tuple[str, list[Suggestion]]:
     """The text that comes of the last state of each passage, and the changes."""
     proofreader = Proofreader(Scripted(KNOWN), GPT2)
     steps = list(revise(draft, proofreader.proofread, wanted))

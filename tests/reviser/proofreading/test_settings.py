@@ -45,10 +45,7 @@ def test_all_settings(tmp_path: Path) -> None:
     every = Request.made(settings, confidence=0.5, without="case").kinds
     assert every == frozenset(Kind) - {Kind.CASE}
     (tmp_path / "terms.txt").write_text("recieve\n")
-    assert Request.made(settings, confidence=0.5).words(tmp_path / "a.md").terms >= {
-        "teh",
-        "recieve",
-    }
+    assert Request.made(settings, confidence=0.5).words(tmp_path / "a.md").terms >= {"teh", "recieve"}
 
 
 @pytest.mark.parametrize(

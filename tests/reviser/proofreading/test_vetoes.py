@@ -216,9 +216,7 @@ def sure_enough(text: str, old: str, new: str, confidence: float) -> bool:
 def test_a_plural_that_comes_again_stays_unless_a_singular_is_asked_for() -> None:
     again = "They are passed to the callbacks. All callbacks are called."
     assert not sure_enough(again, "callbacks", "callback", 0.99)
-    assert sure_enough(
-        "It has a callbacks. All callbacks are called.", "callbacks", "callback", 0.6
-    )
+    assert sure_enough("It has a callbacks. All callbacks are called.", "callbacks", "callback", 0.6)
     assert sure_enough("Open the files paths. The files are new.", "files", "file", 0.6)
     assert sure_enough("We need softwares. Other softwares are new.", "softwares", "software", 0.6)
     # Alone it takes more confidence than other changes.
@@ -304,9 +302,7 @@ def test_a_prefix_makes_words_of_words() -> None:
     guard = Vetoes(0.5, known={"line", "hint", "subtle", "multilane"}.__contains__)
     compound = Suggestion(Edit(7, "multiline", "multilane"), Kind.SPELLING, 0.9)
     assert guard.objection(compound, paragraph) == "the word is made of two"
-    apart = replace(
-        compound, edit=replace(compound.edit, new="multi line"), kind=Kind.JOINED_OR_SPLIT
-    )
+    apart = replace(compound, edit=replace(compound.edit, new="multi line"), kind=Kind.JOINED_OR_SPLIT)
     assert guard.objection(apart, paragraph) == "the word is made of two"
     for old, new, refused_so in (
         ("dicts", "diets", True),
@@ -344,19 +340,12 @@ def test_names_that_come_again_stay() -> None:
     assert "Jonh" in found
     assert "Mary" not in found
     # A word that is found in small letters too is no name; headings say nothing.
-    plain = (
-        "# The Grate Wall\n\nThe grate is old. I like Grate. Grate is nice. It is, Becuse. Becuse."
-    )
+    plain = "# The Grate Wall\n\nThe grate is old. I like Grate. Grate is nice. It is, Becuse. Becuse."
     assert names_in(paragraphs(plain, Format.MARKDOWN)) == frozenset({"Becuse"})
 
 
 def test_other_words_need_more_confidence() -> None:
-    far = [
-        ("exapmles", "explanations"),
-        ("disking", "disease"),
-        ("nite", "night"),
-        ("house", "car"),
-    ]
+    far = [("exapmles", "explanations"), ("disking", "disease"), ("nite", "night"), ("house", "car")]
     near = [("becuse", "because"), ("teh", "the"), ("definately", "definitely"), ("i", "I")]
     alike = [("in", "at"), ("goes", "went"), ("a", "the"), ("their", "there"), ("better", "best")]
     assert all(needed(proposal(*pair), 0.5) == pytest.approx(0.8) for pair in far)
@@ -420,10 +409,7 @@ def test_no_word_is_written_that_is_in_no_list() -> None:
     assert guard.objection(right, paragraph) is None
     # What the document has elsewhere may be written.
     assert (
-        guard.objection(
-            replace(made_up, edit=replace(made_up.edit, new="zorble"), confidence=0.99), paragraph
-        )
-        is None
+        guard.objection(replace(made_up, edit=replace(made_up.edit, new="zorble"), confidence=0.99), paragraph) is None
     )
     assert Vetoes(0.5).objection(made_up, paragraph) is None
 
@@ -450,9 +436,7 @@ def test_a_paragraph_gets_a_final_mark_only_if_the_model_is_surer() -> None:
 
 def test_a_line_that_was_not_wrapped_keeps_its_capital() -> None:
     assert refused("We hope to see you soon,\nThen we can talk.", "Then", "then")
-    wrapped = (
-        "It was a very long way to go for all of us who had come from there,\nThen we went home."
-    )
+    wrapped = "It was a very long way to go for all of us who had come from there,\nThen we went home."
     assert not refused(wrapped, "Then", "then")
 
 

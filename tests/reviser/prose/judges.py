@@ -39,11 +39,7 @@ _LEXERS = {
 }
 
 
-_KEPT_LINES = {
-    Format.COMMIT: r"#|[A-Za-z-]+-by: ",
-    Format.MAIL: r">|-- ",
-    Format.PLAIN: r"\s*>",
-}
+_KEPT_LINES = {Format.COMMIT: r"#|[A-Za-z-]+-by: ", Format.MAIL: r">|-- ", Format.PLAIN: r"\s*>"}
 
 
 def judged(text: str, format: Format) -> Any:
@@ -51,15 +47,10 @@ def judged(text: str, format: Format) -> Any:
     if format in _LEXERS:
         return _tokens(text, _LEXERS[format])
     if format in _KEPT_LINES:
-        return [
-            text.split("\n\n", maxsplit=1)[0] if format is Format.MAIL and ": " in text[:20] else ""
-        ] + [line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)]
-    judges = {
-        Format.MARKDOWN: _markdown,
-        Format.LATEX: _latex,
-        Format.RST: _rst,
-        Format.PYTHON: _python,
-    }
+        return [text.split("\n\n", maxsplit=1)[0] if format is Format.MAIL and ": " in text[:20] else ""] + [
+            line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)
+        ]
+    judges = {Format.MARKDOWN: _markdown, Format.LATEX: _latex, Format.RST: _rst, Format.PYTHON: _python}
     return judges[format](text)
 
 
@@ -103,22 +94,13 @@ def _rst(text: str) -> list[Any]:
     import docutils.nodes
 
     tree = docutils.core.publish_doctree(
-        text,
-        settings_overrides={
-            "report_level": 5,
-            "file_insertion_enabled": False,
-            "raw_enabled": False,
-        },
+        text, settings_overrides={"report_level": 5, "file_insertion_enabled": False, "raw_enabled": False}
     )
     for message in list(tree.findall(docutils.nodes.system_message)):
         message.parent.remove(message)
     literal = (docutils.nodes.literal, docutils.nodes.literal_block)
     return [
-        (
-            type(node).__name__,
-            node.astext() if isinstance(node, literal) else "",
-            node.get("refuri"),
-        )
+        (type(node).__name__, node.astext() if isinstance(node, literal) else "", node.get("refuri"))
         for node in tree.findall(docutils.nodes.Element)
     ]
 

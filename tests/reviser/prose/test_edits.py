@@ -129,9 +129,7 @@ def test_what_only_the_whole_document_shows_is_seen() -> None:
 
 
 def test_a_fragment_is_mended_without_its_new_full_stop() -> None:
-    assert (
-        changed("# Geting started\n", "Geting started", "Getting started.") == "# Getting started\n"
-    )
+    assert changed("# Geting started\n", "Geting started", "Getting started.") == "# Getting started\n"
 
 
 def test_edits_of_one_paragraph_need_no_document() -> None:
@@ -157,8 +155,7 @@ def test_many_bad_changes_take_time_in_proportion() -> None:
     def seconds(size: int) -> float:
         text = "Some words are here.\n\n" * size
         proposals = [
-            (p, [Edit(0, "Some", "1. A"), Edit(5, "words", "texts")])
-            for p in paragraphs(text, Format.MARKDOWN)
+            (p, [Edit(0, "Some", "1. A"), Edit(5, "words", "texts")]) for p in paragraphs(text, Format.MARKDOWN)
         ]
         assert len(safe_edits(text, Format.MARKDOWN, proposals)) == size
         return least_seconds(lambda: safe_edits(text, Format.MARKDOWN, proposals))

@@ -98,10 +98,7 @@ def test_a_commit_message() -> None:
 
 
 def test_a_mail() -> None:
-    assert read("letter.eml") == [
-        ("body", "Hello Bob,"),
-        ("body", "I thinks that it is good and it works."),
-    ]
+    assert read("letter.eml") == [("body", "Hello Bob,"), ("body", "I thinks that it is good and it works.")]
 
 
 def test_plain_text() -> None:
@@ -193,12 +190,7 @@ def test_words_that_stay(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "It was e.g. good, i.e. fine.",
-        "He/she and/or they, read-only, 3.14 km.",
-        "It ended.Then more (ok).",
-    ],
+    "text", ["It was e.g. good, i.e. fine.", "He/she and/or they, read-only, 3.14 km.", "It ended.Then more (ok)."]
 )
 def test_words_that_may_change(text: str) -> None:
     assert protected(text, Format.PLAIN) == []
@@ -232,25 +224,19 @@ def test_a_missing_parser_is_said_plainly() -> None:
         "try: paragraphs('# a', Format.PYTHON)\n"
         "except ReviserError as error: print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == (
-        "reading this format needs tree_sitter; install it with: pip install 'reviser[prose]'\n"
-    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == ("reading this format needs tree_sitter; install it with: pip install 'reviser[prose]'\n")
 
 
 def test_parsers_are_loaded_when_they_are_needed() -> None:
-    script = "import sys, reviser.prose; print([m for m in ('markdown_it', 'tree_sitter', 'torch') if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    script = (
+        "import sys, reviser.prose; print([m for m in ('markdown_it', 'tree_sitter', 'torch') if m in sys.modules])"
     )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize(
-    "name", ["guide.md", "notes.txt", "paper.tex", "manual.rst", "shapes.py", "adding.js"]
-)
+@pytest.mark.parametrize("name", ["guide.md", "notes.txt", "paper.tex", "manual.rst", "shapes.py", "adding.js"])
 def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
     text = (DOCUMENTS / name).read_text("utf-8").split("\\end{document}")[0]
     size = 40_000 // len(text)
@@ -266,20 +252,7 @@ def test_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
 @pytest.mark.parametrize("format", [Format.MARKDOWN, Format.PLAIN, Format.LATEX, Format.RST])
 @pytest.mark.parametrize(
     "line",
-    [
-        "word " * 400,
-        "a*b_[c](",
-        "x  \n",
-        "{",
-        "$a ",
-        "\\begin{a}\n",
-        "> ",
-        "# a\n",
-        "(((",
-        "`",
-        "a.b-c@",
-        "\\(a ",
-    ],
+    ["word " * 400, "a*b_[c](", "x  \n", "{", "$a ", "\\begin{a}\n", "> ", "# a\n", "(((", "`", "a.b-c@", "\\(a "],
 )
 def test_no_line_makes_reading_slow(format: Format, line: str) -> None:
     def seconds(size: int) -> float:

@@ -11,14 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reviser.core.edits import Edit, apply_edits
-from reviser.prose import (
-    Format,
-    format_of,
-    paragraphs,
-    safe_edits,
-    same_structure,
-    sentences,
-)
+from reviser.prose import Format, format_of, paragraphs, safe_edits, same_structure, sentences
 from tests.reviser.prose.judges import judged
 
 DOCUMENTS = sorted((Path(__file__).parent / "documents").iterdir())
@@ -35,10 +28,7 @@ HOSTILE = [
     "@param", ">>> ", "…", "http://x", "foo_bar", "www.x", "..", "<", ">", "!", "![", "()", "(", ")", "<?", "?>", "${", "#{",
 ]  # fmt: skip
 CHANGES = st.lists(
-    st.tuples(
-        st.integers(0, 400), st.integers(0, 30), st.lists(st.sampled_from(HOSTILE), max_size=3)
-    ),
-    max_size=6,
+    st.tuples(st.integers(0, 400), st.integers(0, 30), st.lists(st.sampled_from(HOSTILE), max_size=3)), max_size=6
 )
 
 # Without quotation marks, which would end the strings of code.
@@ -106,9 +96,7 @@ def proposals(text: str, format: Format, changes: list[tuple[int, int, list[str]
 
 def check(text: str, format: Format, changes: list[tuple[int, int, list[str]]]) -> None:
     for paragraph in paragraphs(text, format):
-        for start, (source_start, source_end) in zip(
-            paragraph.starts, paragraph.segments, strict=True
-        ):
+        for start, (source_start, source_end) in zip(paragraph.starts, paragraph.segments, strict=True):
             piece = text[source_start:source_end]
             assert piece == paragraph.text[start : start + len(piece)]
             assert piece == piece.strip()
@@ -163,15 +151,11 @@ def test_realistic_documents_keep_their_structure(path: Path) -> None:
 
 @settings(max_examples=2 * EXAMPLES)
 @given(
-    text=st.text(
-        st.sampled_from("ab .*_`#>-|[]()<&\\$%{}~\"'/!=+:1\n\r\t\0\u2028\ufeffé漢👩\u0301")
-    ),
+    text=st.text(st.sampled_from("ab .*_`#>-|[]()<&\\$%{}~\"'/!=+:1\n\r\t\0\u2028\ufeffé漢👩\u0301")),
     format=st.sampled_from(list(Format)),
     changes=CHANGES,
 )
-def test_any_text_in_any_format_is_read(
-    text: str, format: Format, changes: list[tuple[int, int, list[str]]]
-) -> None:
+def test_any_text_in_any_format_is_read(text: str, format: Format, changes: list[tuple[int, int, list[str]]]) -> None:
     after = apply_edits(text, safe_edits(text, format, proposals(text, format, changes)))
     assert same_structure(text, after, format)
     assert re.findall(r"\r\n|\r|\n|\0|\u2028", after) == re.findall(r"\r\n|\r|\n|\0|\u2028", text)

@@ -55,9 +55,7 @@ def test_an_editor_writes_with_a_model_that_is_served(model: Path, url: str) -> 
         assert editor.text != TEXT
 
 
-def test_a_server_that_goes_away_stops_the_run_and_leaves_the_users_text(
-    model: Path, url: str
-) -> None:
+def test_a_server_that_goes_away_stops_the_run_and_leaves_the_users_text(model: Path, url: str) -> None:
     wire = Wire(url, 3, cut=True)
     with toy_editor(there(wire.url, model)) as editor:
         editor.open(TEXT)

@@ -25,22 +25,11 @@ from reviser.remote.client import Client
 from reviser.session.engine import load_engine
 from tests.conftest import ROOT
 from tests.reviser.remote.servers import Wire
-from tests.reviser.remote.vllm_runs import (
-    MASK,
-    RAISE,
-    Answer,
-    Asked,
-    Runner,
-    environment,
-    offline,
-    vllm_server,
-)
+from tests.reviser.remote.vllm_runs import MASK, RAISE, Answer, Asked, Runner, environment, offline, vllm_server
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        find_spec("vllm") is None, reason="vLLM is not installed (`make test-vllm` installs it)"
-    ),
+    pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed (`make test-vllm` installs it)"),
 ]
 
 TEXTS = ("The cat sat on the mat and", "Dear Anna,\n\nthank you for", "It rained. We")
@@ -49,9 +38,7 @@ ACTIONS = 40
 # Interpreted kernels take a third of a second for one choice of one run.
 RUNS: dict[Runner, int] = {"first": 1000, "second": 12}
 SAMPLED_ACTIONS = 10
-needs_triton = pytest.mark.skipif(
-    find_spec("triton") is None, reason="vLLM's second model runner needs Triton"
-)
+needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="vLLM's second model runner needs Triton")
 # Triton's interpreter stops at a line of vLLM's kernel for top-k, so the second runner chooses among all ids.
 TOP_K: dict[Runner, int] = {"first": 50, "second": 0}
 RUNNERS = ("first", pytest.param("second", marks=needs_triton))
@@ -114,7 +101,8 @@ def sampled_prompts(checkpoint: Checkpoint, runner: Runner) -> list[list[int]]:
 
 
 def operators(vocabulary: Vocabulary) -> list[int]:
-    """All but Stop, valid and invalid: in half of the runs they are made likelier, so that the mask has something to do."""
+    """All but Stop, valid and invalid: in half of the runs they are made likelier, so that the mask has something
+    to do."""
     return [id for id in range(vocabulary.base_size, vocabulary.size) if id != vocabulary.stop_id]
 
 
@@ -133,11 +121,7 @@ def count_valid(vocabulary: Vocabulary, prompts: list[list[int]], runs: list[lis
 
 
 def assert_valid(
-    runner: Runner,
-    vocabulary: Vocabulary,
-    prompts: list[list[int]],
-    plain: list[list[int]],
-    raised: list[list[int]],
+    runner: Runner, vocabulary: Vocabulary, prompts: list[list[int]], plain: list[list[int]], raised: list[list[int]]
 ) -> None:
     assert count_valid(vocabulary, prompts[::2], plain) == len(prompts) // 2
     assert count_valid(vocabulary, prompts[1::2], raised) == len(prompts) // 2
@@ -151,11 +135,7 @@ def assert_valid(
 
 @pytest.fixture(scope="module", params=RUNNERS)
 def answer(
-    request: Any,
-    exported: Path,
-    checkpoint: Checkpoint,
-    gaps: list[Gap],
-    tmp_path_factory: pytest.TempPathFactory,
+    request: Any, exported: Path, checkpoint: Checkpoint, gaps: list[Gap], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Runner, Answer]:
     """Greedy runs, all texts together and then the gap, and many sampled ones, without a server."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -189,9 +169,7 @@ def test_the_documented_program(exported: Path, tmp_path: Path) -> None:
 
     (tmp_path / "my-reviser-hf").symlink_to(exported)
     # Nothing is compiled, which would take minutes.
-    program = documented_program("vllm").replace(
-        "max_model_len=", "enforce_eager=True, max_model_len="
-    )
+    program = documented_program("vllm").replace("max_model_len=", "enforce_eager=True, max_model_len=")
     (tmp_path / "program.py").write_text(program)
     done = subprocess.run(
         [sys.executable, "program.py"],
@@ -211,9 +189,7 @@ class Served:
 
 
 @pytest.fixture(scope="module", params=RUNNERS)
-def server(
-    request: Any, exported: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def server(request: Any, exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp(request.param)
     with vllm_server(exported, request.param, folder, "--logits-processors", MASK) as url:
         yield Served(request.param, url)
@@ -224,9 +200,7 @@ def served(server: Served) -> str:
     return server.url
 
 
-def test_over_http_greedy_runs_are_ours(
-    server: Served, gaps: list[Gap], ours: list[list[int]]
-) -> None:
+def test_over_http_greedy_runs_are_ours(server: Served, gaps: list[Gap], ours: list[list[int]]) -> None:
     policy = load_engine(f"openai:{server.url}#reviser").policy
     some = slice(None) if server.runner == "first" else slice(2, None)
     assert [greedy(policy, gap) for gap in gaps[some]] == ours[some]
@@ -263,9 +237,7 @@ def test_over_http_what_was_read_is_kept(served: str) -> None:
     assert float(hits[0].split()[-1]) > 100
 
 
-def test_over_http_what_is_no_history_does_not_end_the_server(
-    served: str, checkpoint: Checkpoint
-) -> None:
+def test_over_http_what_is_no_history_does_not_end_the_server(served: str, checkpoint: Checkpoint) -> None:
     client = Client(served)
     body = {"model": "reviser", "prompt": [1, 2, 3], "max_tokens": 4, "return_token_ids": True}
     body["temperature"] = 0

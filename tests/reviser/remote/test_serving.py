@@ -158,9 +158,7 @@ def test_the_server_completes_by_itself(model: Path, alone: str) -> None:
     assert status == 200
     (choice,) = answer["choices"]
     assert choice["token_ids"] == expected
-    assert choice["finish_reason"] == (
-        "stop" if expected[-1] == engine.policy.vocabulary.stop_id else "length"
-    )
+    assert choice["finish_reason"] == ("stop" if expected[-1] == engine.policy.vocabulary.stop_id else "length")
     assert answer["usage"]["completion_tokens"] == len(expected)
     assert choice["canvas"].startswith(TEXT)
     _, stream = post(alone, "/v1/completions", body | {"stream": True})
@@ -187,12 +185,7 @@ def test_what_the_server_samples_is_valid(model: Path, shared: str) -> None:
                 "max_tokens": 40,
                 "temperature": 1.5,
                 "seed": number,
-                "vllm_xargs": {
-                    "prefix": len(before),
-                    "suffix": len(behind),
-                    "max_length": 40,
-                    "move_temperature": 0.5,
-                },
+                "vllm_xargs": {"prefix": len(before), "suffix": len(behind), "max_length": 40, "move_temperature": 0.5},
             },
         )
         ids = answer["choices"][0]["token_ids"]
@@ -299,9 +292,7 @@ def run_command(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("cut", "sentence"), [(True, "cannot be reached"), (False, "did not answer within 1 seconds")]
-)
+@pytest.mark.parametrize(("cut", "sentence"), [(True, "cannot be reached"), (False, "did not answer within 1 seconds")])
 def test_a_server_that_is_gone_in_the_middle_of_a_run_leaves_the_file_alone(
     cut: bool, sentence: str, model: Path, alone: str, tmp_path: Path
 ) -> None:
@@ -318,9 +309,7 @@ def test_a_server_that_is_gone_in_the_middle_of_a_run_leaves_the_file_alone(
     assert [path.name for path in tmp_path.iterdir()] == ["draft.txt"]
 
 
-def test_the_command_line_writes_with_a_model_that_is_served(
-    model: Path, alone: str, tmp_path: Path
-) -> None:
+def test_the_command_line_writes_with_a_model_that_is_served(model: Path, alone: str, tmp_path: Path) -> None:
     file = tmp_path / "draft.txt"
     file.write_text(TEXT)
     same = ("--temperature", "0", "--max-actions", "20", "--longest-repeat", "0", "--json")
@@ -329,9 +318,7 @@ def test_the_command_line_writes_with_a_model_that_is_served(
     assert remote.returncode == 0, remote.stderr
     assert json.loads(remote.stdout)["text"] == json.loads(here.stdout)["text"]
     # By the environment, too.
-    named = run_command(
-        "infill", str(file), "--at", "1:9", *same, REVISER_MODEL=there(alone, model)
-    )
+    named = run_command("infill", str(file), "--at", "1:9", *same, REVISER_MODEL=there(alone, model))
     assert named.returncode == 0, named.stderr
 
 

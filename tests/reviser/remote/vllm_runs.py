@@ -22,7 +22,8 @@ Runner = Literal["first", "second"]
 RAISE = 8.0
 """What is added to the scores of raised ids."""
 MASK = "reviser.integrations.masks:VllmMask"
-# Blocks of 32 ids, so that short histories find something in the prefix cache too; nothing is compiled, which takes minutes.
+# Blocks of 32 ids, so that short histories find something in the prefix cache too; nothing is compiled, which takes
+# minutes.
 SETTINGS = {
     "dtype": "float32",
     "max-model-len": "512",
@@ -55,7 +56,8 @@ class Answer:
 
 
 def environment(runner: Runner, folder: Path) -> dict[str, str]:
-    """The variables for a runner. The second one's kernels are Triton's, which its interpreter runs; `folder` is empty."""
+    """The variables for a runner. The second one's kernels are Triton's, which its interpreter runs; `folder` is
+    empty."""
     chosen = os.environ | {
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "OMP_NUM_THREADS": "2",
@@ -66,9 +68,7 @@ def environment(runner: Runner, folder: Path) -> dict[str, str]:
         told = folder / "interpreted-0.dist-info"
         told.mkdir(parents=True, exist_ok=True)
         (told / "METADATA").write_text("Metadata-Version: 2.1\nName: interpreted\nVersion: 0\n")
-        (told / "entry_points.txt").write_text(
-            "[triton.backends]\ncpu = tests.reviser.remote.interpreted\n"
-        )
+        (told / "entry_points.txt").write_text("[triton.backends]\ncpu = tests.reviser.remote.interpreted\n")
         chosen |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "TRITON_INTERPRET": "1"}
         # A step of many requests takes minutes when its kernels are interpreted.
         chosen["VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS"] = "3600"
@@ -116,11 +116,7 @@ def _main(model: str, given: str, found: str) -> None:
     settings = {name.replace("-", "_"): value for name, value in SETTINGS.items()}
     numbers = {name: int(value) for name, value in settings.items() if value.isdecimal()}
     engine = vllm.LLM(
-        model,
-        **settings | numbers,
-        logits_processors=[MASK],
-        enable_prefix_caching=True,
-        enforce_eager=True,
+        model, **settings | numbers, logits_processors=[MASK], enable_prefix_caching=True, enforce_eager=True
     )
     runs = []
     for some in [Asked(**record) for record in json.loads(Path(given).read_text())]:
@@ -137,9 +133,7 @@ def _main(model: str, given: str, found: str) -> None:
         runs.append([list(result.outputs[0].token_ids) for result in results])
     config = engine.llm_engine.vllm_config
     answer = Answer(
-        bool(getattr(config, "use_v2_model_runner", False)),
-        bool(config.cache_config.enable_prefix_caching),
-        runs,
+        bool(getattr(config, "use_v2_model_runner", False)), bool(config.cache_config.enable_prefix_caching), runs
     )
     Path(found).write_text(json.dumps(asdict(answer)))
 

@@ -14,13 +14,7 @@ from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.model import Reviser
 from reviser.scoring import evaluators
-from reviser.scoring.evaluators import (
-    AutoregressiveEvaluator,
-    DenoisingEvaluator,
-    Tokens,
-    load_evaluator,
-    read_text,
-)
+from reviser.scoring.evaluators import AutoregressiveEvaluator, DenoisingEvaluator, Tokens, load_evaluator, read_text
 from reviser.scoring.perplexity import Loss, Text, perplexity, summarise
 from tests.benchmarks import tiny_models
 from tests.benchmarks.exact import MASK, ExactTable
@@ -60,9 +54,7 @@ def test_nothing_written_has_no_perplexity() -> None:
 def test_a_token_across_the_boundary_belongs_to_the_continuation(gpt2: Gpt2Tokenizer) -> None:
     tokens = read_text(gpt2, Text("an elep", "hant walks"))
     assert tokens.given == 1
-    assert read_text(gpt2, Text("an elephant", " walks")) == Tokens(
-        gpt2.encode("an elephant walks"), 3 - 1
-    )
+    assert read_text(gpt2, Text("an elephant", " walks")) == Tokens(gpt2.encode("an elephant walks"), 3 - 1)
 
 
 def test_only_the_prompt_is_cut_to_fit() -> None:
@@ -95,9 +87,7 @@ def test_transformers_models_score_the_continuation_alone(family: object, tmp_pa
 def imported_base(seed: int = 0) -> Checkpoint:
     """A pretrained model whose operators nobody has trained."""
     made = toy_checkpoint(seed)
-    bare = Reviser(
-        type(made.model.config).from_dict(made.model.config.to_dict() | {"vocab_size": 265})
-    )
+    bare = Reviser(type(made.model.config).from_dict(made.model.config.to_dict() | {"vocab_size": 265}))
     vocabulary = append_operators(bare, made.tokenizer, "toy")
     return Checkpoint(bare.eval(), vocabulary, made.tokenizer, made.tokenizer_json)
 
@@ -105,9 +95,7 @@ def imported_base(seed: int = 0) -> Checkpoint:
 def test_an_imported_model_scores_by_its_own_ids_alone(tmp_path: Path) -> None:
     base = imported_base()
     save_checkpoint(tmp_path / "base", base)
-    (loss,) = load_evaluator(str(tmp_path / "base"), torch.device("cpu")).losses(
-        [Text("the", " all")]
-    )
+    (loss,) = load_evaluator(str(tmp_path / "base"), torch.device("cpu")).losses([Text("the", " all")])
     ids = base.tokenizer.encode("the all")
     given = len(base.tokenizer.encode("the"))
     with torch.no_grad():
@@ -174,9 +162,7 @@ def test_a_text_always_gets_the_same_bound() -> None:
     assert evaluator.losses(texts) == evaluator.losses(texts[::-1])[::-1]
 
 
-def test_texts_that_are_read_together_do_not_change_each_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_texts_that_are_read_together_do_not_change_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = DenoisingEvaluator("table", read_letters, TableDenoiser(), draws=6)
     texts = [Text("a", "bc"), Text("", "cab"), Text("abc", ""), Text("ab", "b"), Text("b", "aa")]
     alone = [evaluator.losses([text])[0] for text in texts]
@@ -216,9 +202,7 @@ def test_dream_sees_what_follows_and_speaks_of_the_next_place(tmp_path: Path) ->
         assert not torch.allclose(score, denoiser.log_likelihoods(later, where, tokens))
     import transformers
 
-    config = transformers.Qwen2Config.from_dict(
-        {**denoiser._model.config.to_dict(), "architectures": None}
-    )
+    config = transformers.Qwen2Config.from_dict({**denoiser._model.config.to_dict(), "architectures": None})
     plain = transformers.Qwen2ForCausalLM(config).eval()
     plain.load_state_dict(denoiser._model.state_dict())
     mask = torch.zeros(1, 1, 8, 8)
@@ -230,9 +214,7 @@ def test_dream_sees_what_follows_and_speaks_of_the_next_place(tmp_path: Path) ->
     assert found.bits_per_byte > 0
 
 
-def test_a_name_that_leads_nowhere_is_an_error_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_leads_nowhere_is_an_error_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ReviserError, match="cannot be loaded"):
         load_evaluator(str(tmp_path / "nothing"), torch.device("cpu"))

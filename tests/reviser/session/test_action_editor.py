@@ -22,9 +22,7 @@ TEXT = "The cat sat.\nIt was 漢字 👩‍💻.\n"
 def test_requests_edit_the_text() -> None:
     editor = ActionEditor(TEXT)
     assert editor.cursor.chars == len(TEXT)
-    (edit,) = editor.act_all(
-        [{"action": "move", "after": "cat"}, {"action": "insert", "text": "s and dogs"}]
-    )[-1:]
+    (edit,) = editor.act_all([{"action": "move", "after": "cat"}, {"action": "insert", "text": "s and dogs"}])[-1:]
     assert edit.inserted == "s and dogs"
     editor.act_all(
         [
@@ -189,19 +187,14 @@ def test_protected_text_and_its_edges() -> None:
 
 def test_a_text_may_be_kept_from_growing() -> None:
     editor = ActionEditor("abc", max_length=5)
-    for request in (
-        {"action": "insert", "text": "def"},
-        {"action": "span_copy", "k": 3, "j": 0},
-    ):
+    for request in ({"action": "insert", "text": "def"}, {"action": "span_copy", "k": 3, "j": 0}):
         with pytest.raises(ReviserError, match="full"):
             editor.act(request)
     editor.act({"action": "insert", "text": "de"})
     assert editor.text == "abcde"
 
 
-pieces = st.lists(st.sampled_from([*"ab \r\n", " the", "é", "漢", "👩‍💻"]), max_size=12).map(
-    "".join
-)
+pieces = st.lists(st.sampled_from([*"ab \r\n", " the", "é", "漢", "👩‍💻"]), max_size=12).map("".join)
 
 
 @settings(max_examples=200)
@@ -234,10 +227,7 @@ LINE = "The quick brown fox jumps over the lazy dog.\n"
 
 def test_a_long_insert_costs_far_less_than_its_characters_one_by_one() -> None:
     text = (LINE * 200)[:5000]
-    at_once = min(
-        seconds(lambda: ActionEditor(TEXT).act({"action": "insert", "text": text}))
-        for _ in range(3)
-    )
+    at_once = min(seconds(lambda: ActionEditor(TEXT).act({"action": "insert", "text": text})) for _ in range(3))
     editor = ActionEditor(TEXT)
     one_by_one = seconds(lambda: editor.act_all([Insert(ord(c)) for c in text]))
     assert at_once * 10 < one_by_one

@@ -100,9 +100,7 @@ def test_what_the_user_says_must_fit() -> None:
         ("日本語", Charset("utf-16-le"), "would not be read as utf-16-le"),
     ],
 )
-def test_what_could_not_be_read_again_is_not_written(
-    text: str, charset: Charset, complaint: str
-) -> None:
+def test_what_could_not_be_read_again_is_not_written(text: str, charset: Charset, complaint: str) -> None:
     with pytest.raises(ReviserError, match=complaint):
         write_text(text, charset, "a")
 

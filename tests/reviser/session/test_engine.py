@@ -38,9 +38,7 @@ def checkpoint() -> Checkpoint:
 
 @pytest.fixture(params=[4, 8])
 def weights(request: pytest.FixtureRequest, tmp_path: Path, checkpoint: Checkpoint) -> Path:
-    return save_checkpoint(
-        tmp_path / "weights", checkpoint, quantisation=Quantisation(request.param)
-    )
+    return save_checkpoint(tmp_path / "weights", checkpoint, quantisation=Quantisation(request.param))
 
 
 def first_scores(engine: Engine) -> np.ndarray:
@@ -66,9 +64,7 @@ def test_files_decode_as_the_model_they_stand_for(weights: Path) -> None:
     assert load_engine(weights, threads=1).policy.context == 128
 
 
-def test_without_the_library_torch_decodes_the_same_model(
-    weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_torch_decodes_the_same_model(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reviser.native.library.library", lambda: None)
     assert np.allclose(first_scores(load_engine()), expected_scores(weights), atol=1e-3)
 
@@ -109,12 +105,8 @@ finally:
 
 @pytest.mark.skipif(not native.available(), reason="the native library was not built")
 @pytest.mark.parametrize("way", ["continue", "infill"])
-def test_the_embedded_model_writes_without_torch(
-    tmp_path: Path, checkpoint: Checkpoint, way: str
-) -> None:
-    weights = save_checkpoint(
-        tmp_path / "weights", checkpoint, quantisation=Quantisation(4), shard_bytes=20_000
-    )
+def test_the_embedded_model_writes_without_torch(tmp_path: Path, checkpoint: Checkpoint, way: str) -> None:
+    weights = save_checkpoint(tmp_path / "weights", checkpoint, quantisation=Quantisation(4), shard_bytes=20_000)
     (tmp_path / "draft.txt").write_text(f"{TEXT}\n")
     place = ["--at", "1:8"] if way == "infill" else []
     options = ["--max-actions", "8", "--seed", "1", "--json", *place]
@@ -129,9 +121,7 @@ def test_the_embedded_model_writes_without_torch(
 
 
 @pytest.mark.parametrize(("device", "told"), [("tpu", "not on tpu"), ("cuda", "finds no GPU")])
-def test_devices_that_are_not_there(
-    device: str, told: str, weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_devices_that_are_not_there(device: str, told: str, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ReviserError, match=told):
         load_engine(weights, device=device)

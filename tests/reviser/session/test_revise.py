@@ -51,9 +51,7 @@ class Oracle:
     def scores(self, history: Sequence[int], canvas: Canvas) -> Scores:
         self.seen.append(list(history))
         draft = list(canvas.between(canvas.low, canvas.high))
-        way = revising_actions(
-            self.vocabulary, draft, self._wanted, cursor=canvas.cursor - canvas.low
-        )
+        way = revising_actions(self.vocabulary, draft, self._wanted, cursor=canvas.cursor - canvas.low)
         scores = np.full(self.vocabulary.size, -np.inf, dtype=np.float32)
         scores[self.vocabulary.id((way or [Stop()])[0])] = 0.0
         return scores
@@ -61,9 +59,7 @@ class Oracle:
 
 @settings(max_examples=50, deadline=None)
 @given(documents, st.data(), st.integers(0, 9), st.sampled_from([12, 1024]))
-def test_revising_changes_the_draft_and_nothing_else(
-    text: str, data: st.DataObject, seed_: int, window: int
-) -> None:
+def test_revising_changes_the_draft_and_nothing_else(text: str, data: st.DataObject, seed_: int, window: int) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 14)))
     document = Session(POLICY, TOKENIZER, text, window=window)
@@ -205,12 +201,7 @@ def test_a_model_that_was_not_trained_to_revise_says_so() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.sampled_from(["a", " ", "\n", "\r\n", "漢字", "The cat sat. ", " the mat"])).map(
-        "".join
-    ),
-    st.data(),
-)
+@given(st.lists(st.sampled_from(["a", " ", "\n", "\r\n", "漢字", "The cat sat. ", " the mat"])).map("".join), st.data())
 def test_passages_are_all_that_is_said(text: str, data: st.DataObject) -> None:
     document = Session(POLICY, TOKENIZER, text)
     start = data.draw(st.integers(0, len(text)))

@@ -63,9 +63,7 @@ def test_continuing_appends_and_keeps_the_rest(text: str, seed: int, window: int
 
 @settings(max_examples=60, deadline=None)
 @given(documents, st.data(), st.sampled_from([12, 1024]))
-def test_infilling_writes_between_two_places_and_nowhere_else(
-    text: str, data: st.DataObject, window: int
-) -> None:
+def test_infilling_writes_between_two_places_and_nowhere_else(text: str, data: st.DataObject, window: int) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     run = session(text, window).infill(start, end, Sampler(seed=1), max_actions=20)
@@ -77,9 +75,7 @@ def test_infilling_writes_between_two_places_and_nowhere_else(
 
 @settings(max_examples=40, deadline=None)
 @given(documents, st.data())
-def test_taking_back_step_by_step_and_rejecting_give_the_old_text(
-    text: str, data: st.DataObject
-) -> None:
+def test_taking_back_step_by_step_and_rejecting_give_the_old_text(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     document = session(text)
@@ -170,10 +166,7 @@ def test_an_infill_sees_both_sides() -> None:
     assert run.window.suffix.startswith(" on the mat.\n")
     assert run.window.suffix.endswith("\n")
     assert 0 < canvas.suffix < canvas.prefix
-    assert (
-        run.window.before + run.window.prefix + "HERE" + run.window.suffix + run.window.after
-        == text
-    )
+    assert run.window.before + run.window.prefix + "HERE" + run.window.suffix + run.window.after == text
 
 
 @pytest.mark.parametrize("place", [(-1, 0), (3, 2), (0, 99)])

@@ -40,9 +40,7 @@ def likelihood(engine: Engine, before: str, behind: str) -> float:
 
 @pytest.mark.parametrize("behind", [" sat on the mat.", " the rain fell", " it was late."])
 @pytest.mark.parametrize("before", [" the cat", " it was a quiet", " late, the"])
-def test_what_follows_is_as_likely_behind_a_suggestion_as_without_it(
-    engine: Engine, before: str, behind: str
-) -> None:
+def test_what_follows_is_as_likely_behind_a_suggestion_as_without_it(engine: Engine, before: str, behind: str) -> None:
     alone = likelihood(engine, before, behind)
     for text in suggested(engine, f"{before}¦{behind}"):
         assert likelihood(engine, before + text, behind) >= alone - 1e-3

@@ -41,11 +41,7 @@ class Script:
     def edit(self, kind: str, label: str, edits: list[tuple[int, int, str]]) -> None:
         for start, end, replacement in edits:
             units = self.text.encode("utf-16-le", "surrogatepass")
-            units = (
-                units[: 2 * start]
-                + replacement.encode("utf-16-le", "surrogatepass")
-                + units[2 * end :]
-            )
+            units = units[: 2 * start] + replacement.encode("utf-16-le", "surrogatepass") + units[2 * end :]
             self.text = units.decode("utf-16-le", "surrogatepass")
             self.cursor = start + _utf16(replacement)
         self.steps.append(ViewerStep(label, kind, tuple(edits), self.cursor, probability=0.5))
@@ -193,14 +189,7 @@ BROWSER_FLAGS = (
     "--disable-dev-shm-usage",
     "--remote-debugging-port=0",
 )
-KEY_CODES = {
-    "ArrowLeft": 37,
-    "ArrowRight": 39,
-    "ArrowDown": 40,
-    "Home": 36,
-    "End": 35,
-    "Escape": 27,
-}
+KEY_CODES = {"ArrowLeft": 37, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35, "Escape": 27}
 
 
 class Browser:
@@ -268,24 +257,10 @@ class Browser:
             }})()"""
         )
         for kind in ("mousePressed", "mouseReleased"):
-            self.call(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                x=x,
-                y=y,
-                button="left",
-                buttons=1,
-                clickCount=1,
-            )
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
 
     def resize(self, width: int, height: int) -> None:
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def text(self) -> str:
         return str(self.evaluate("document.querySelector('#text').textContent"))
@@ -437,9 +412,7 @@ def test_mouse(browser: Browser, address: str) -> None:
     assert browser.text() == states[0]
 
 
-def test_current_action_is_selected_without_scrolling_the_page(
-    browser: Browser, address: str
-) -> None:
+def test_current_action_is_selected_without_scrolling_the_page(browser: Browser, address: str) -> None:
     browser.open(address)
     browser.press("End")
     last = len(out_of_order().steps)
@@ -523,9 +496,7 @@ def test_awkward_text_in_the_browser(browser: Browser, tmp_path: Path) -> None:
     path.write_bytes(render_page([script.trajectory("awkward")], title=AWKWARD).encode("utf-8"))
     browser.open(f"{path.as_uri()}#1/2")
     # JSON carries the lone surrogate out of the page as an escape.
-    shown = json.loads(
-        browser.evaluate("JSON.stringify(document.querySelector('#text').textContent)")
-    )
+    shown = json.loads(browser.evaluate("JSON.stringify(document.querySelector('#text').textContent)"))
     assert shown == script.text
     assert browser.content("#verdict") == "Final text as expected"
 
@@ -544,9 +515,7 @@ def test_page_is_never_wider_than_the_window(browser: Browser, address: str, wid
     browser.resize(width, 800)
     browser.open(f"{address}#1/30")
     assert browser.evaluate("document.scrollingElement.scrollWidth") <= width
-    assert (
-        browser.evaluate("document.querySelector('#faster').getBoundingClientRect().right") <= width
-    )
+    assert browser.evaluate("document.querySelector('#faster').getBoundingClientRect().right") <= width
     browser.resize(1280, 860)
 
 

@@ -37,9 +37,7 @@ def taken(loader: Loader, count: int, first: int = 0) -> list[Rows]:
 def same(one: list[Rows], other: list[Rows]) -> bool:
     names = ("ids", "mask", "samples", "positions")
     return len(one) == len(other) and all(
-        np.array_equal(getattr(a, name), getattr(b, name))
-        for a, b in zip(one, other, strict=True)
-        for name in names
+        np.array_equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=True) for name in names
     )
 
 
@@ -75,10 +73,7 @@ def test_ranks_share_the_samples(samples: Samples, pack: bool) -> None:
     alone = Loader(samples, 1 if pack else 8, pack=pack)
     per_chapter, chapters = alone.chapters.size, 6
     whole = taken(alone, chapters * per_chapter)
-    shared = [
-        taken(Loader(samples, alone.batch, pack=pack, rank=rank, world=3), 2 * per_chapter)
-        for rank in range(3)
-    ]
+    shared = [taken(Loader(samples, alone.batch, pack=pack, rank=rank, world=3), 2 * per_chapter) for rank in range(3)]
     assert Counter(rows.ids.tobytes() for rows in whole) == Counter(
         rows.ids.tobytes() for part in shared for rows in part
     )
@@ -90,9 +85,7 @@ def test_an_epoch_shows_nearly_every_sample_and_none_twice(samples: Samples, pac
     steps = loader.chapters.per_epoch * loader.chapters.size
     shown = Counter(text for rows in taken(loader, steps) for text in histories_in(rows))
     made = samples.histories(0, 0, samples.count(0))
-    known = Counter(
-        tuple(ids[:length].tolist()) for ids, length in zip(made.ids, made.lengths, strict=True)
-    )
+    known = Counter(tuple(ids[:length].tolist()) for ids, length in zip(made.ids, made.lengths, strict=True))
     assert shown <= known
     # Small chapters, as here, have to leave out more for safety than large ones.
     assert shown.total() > 0.8 * known.total()

@@ -188,13 +188,7 @@ def test_the_script_leads_to_the_target_from_wherever_one_is(
         if label == chosen:
             # What is called right leaves less to do, so that right actions alone come to the end.
             assert len(oracle.script) < left_to_do
-        replayed = Canvas(
-            vocabulary,
-            canvas.tokens,
-            cursor=canvas.cursor,
-            prefix=canvas.prefix,
-            suffix=canvas.suffix,
-        )
+        replayed = Canvas(vocabulary, canvas.tokens, cursor=canvas.cursor, prefix=canvas.prefix, suffix=canvas.suffix)
         if not canvas.stopped:
             for id in oracle.script:
                 replayed.apply(replayed.action(id))
@@ -216,8 +210,7 @@ def test_an_action_that_is_as_good_as_the_script_is_right() -> None:
     twice = Oracle(
         Canvas(vocabulary, [5, 5, 6], cursor=1),
         [5, 6],
-        [vocabulary.id(m) for m in vocabulary.moves(1)]
-        + [vocabulary.delete_id, vocabulary.stop_id],
+        [vocabulary.id(m) for m in vocabulary.moves(1)] + [vocabulary.delete_id, vocabulary.stop_id],
     )
     assert twice.follow(vocabulary.delete_id) == vocabulary.delete_id
     away = Oracle(Canvas(vocabulary, list(range(10))), [*range(5), *range(6, 10)])
@@ -449,9 +442,7 @@ def test_a_resumed_run_equals_one_that_was_never_interrupted(
 
 
 @pytest.mark.usefixtures("every_step", "one_thread")
-def test_a_run_asked_to_stop_saves_what_it_has(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_asked_to_stop_saves_what_it_has(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "run"
     visit = Rounds.begin
 
@@ -471,9 +462,7 @@ def test_a_run_asked_to_stop_saves_what_it_has(
 
 
 @pytest.mark.usefixtures("every_step", "one_thread")
-def test_the_plain_baseline_takes_as_many_steps_without_rollouts(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_the_plain_baseline_takes_as_many_steps_without_rollouts(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "plain"
     assert dagger(words_of(folder, out, "--plain")) == 0
     entries = kept(out)
@@ -520,9 +509,7 @@ def test_a_model_that_is_trained_rounded_acts_rounded(
     assert torch.allclose(acted[-1][weight], stored)
 
 
-def test_what_cannot_be_trained_is_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_trained_is_refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mixture = tmp_path / "mixture.json"
     mixture.write_text('{"plain": 1}')
     for more, why in (
@@ -549,13 +536,7 @@ def test_what_cannot_be_trained_is_refused(
 # Learning ----------------------------------------------------------------------------------------
 
 TOY = Vocabulary(BASE, kinds=PAPER_KINDS | {"delete"})
-TOY_MIXTURE = Mixture(
-    *(1.0, 0.0, 0.0, 0.0),
-    edits=9.0,
-    unchanged=0.1,
-    edit_orders=((1.0, "forward"),),
-    max_history=64,
-)
+TOY_MIXTURE = Mixture(*(1.0, 0.0, 0.0, 0.0), edits=9.0, unchanged=0.1, edit_orders=((1.0, "forward"),), max_history=64)
 
 
 def toy_edits(count: int, seed: int) -> Corpus:

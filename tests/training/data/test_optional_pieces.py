@@ -16,12 +16,7 @@ from reviser.model import Reviser, preset
 from training.data.base_reading import BaseReader
 from training.data.boundaries import SENTENCE, strength
 from training.data.corpus import Corpus, Manifest, optional_path
-from training.data.optional_pieces import (
-    Pricing,
-    Search,
-    candidates,
-    chosen_pieces,
-)
+from training.data.optional_pieces import Pricing, Search, candidates, chosen_pieces
 from training.data.shards import Options, tokenise, write_array
 from training.samples.mixture import Mixture
 from training.samples.obfuscation import ELABORATED, Task, make_sample, workspace
@@ -66,8 +61,7 @@ def test_candidates_are_sentences_clauses_and_words(shards: Path) -> None:
 def test_candidates_are_drawn_by_seed_and_share(shards: Path) -> None:
     corpus = Corpus.open(shards)
     few, again, other = (
-        candidates(corpus.shards[0], corpus.classes, Search(per_hundred=15.0, seed=seed))
-        for seed in (1, 1, 2)
+        candidates(corpus.shards[0], corpus.classes, Search(per_hundred=15.0, seed=seed)) for seed in (1, 1, 2)
     )
     assert few.tolist() == again.tolist() != other.tolist()
     assert 3 < len(few) < 35
@@ -88,9 +82,7 @@ def test_prices_are_the_difference_of_two_readings(shards: Path) -> None:
         with torch.no_grad():
             scores = model(ids)[0].log_softmax(dim=-1)
         asked = range(len(before), len(before) + len(after))
-        return -sum(
-            float(scores[at, int(id)]) for at, id in zip(asked, after.tolist(), strict=True)
-        )
+        return -sum(float(scores[at, int(id)]) for at, id in zip(asked, after.tolist(), strict=True))
 
     assert len(pieces) > 10
     for (begin, piece, end, stop), price in zip(pieces, prices, strict=True):

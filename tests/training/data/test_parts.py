@@ -52,9 +52,7 @@ def test_parts_together_are_the_whole(tmp_path: Path, files: int) -> None:
     assert len(texts_in(out)) == len(TEXTS) + 1
 
 
-def test_a_part_that_is_done_is_not_done_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_that_is_done_is_not_done_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = str(as_files(tmp_path / "texts", 1)), tmp_path / "out"
     assert tokenise(out, source, "--part", "1/2") == 0
     assert tokenise(out, source, "--part", "1/2") == 0
@@ -113,10 +111,7 @@ def test_processes_take_the_part_of_their_rank(tmp_path: Path, streamed: bool) -
             env=os.environ | cache | names,
             stdout=subprocess.DEVNULL,
         )
-        for names in (
-            {"RANK": "0", "WORLD_SIZE": "2"},
-            {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"},
-        )
+        for names in ({"RANK": "0", "WORLD_SIZE": "2"}, {"SLURM_PROCID": "1", "SLURM_NTASKS": "2"})
     ]
     assert [process.wait(timeout=300) for process in started] == [0, 0]
     join_parts(out)
@@ -124,9 +119,7 @@ def test_processes_take_the_part_of_their_rank(tmp_path: Path, streamed: bool) -
 
 
 @pytest.mark.parametrize("files", [3, 4])
-def test_a_data_set_is_streamed_in_parts(
-    tmp_path: Path, files: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_set_is_streamed_in_parts(tmp_path: Path, files: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By files where each part gets as many, else by rows; a folder of files stands for the hub's."""
     pytest.importorskip("datasets", reason="datasets is not installed (the extra `data`)")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))

@@ -1,4 +1,5 @@
-"""Searches through shards: interrupted and gone on with, not made twice, and made anew where something else is wanted."""
+"""Searches through shards: interrupted and gone on with, not made twice, and made anew where something else is
+wanted."""
 
 from __future__ import annotations
 
@@ -37,9 +38,7 @@ class Command:
     more: tuple[str, ...]
 
 
-COMMANDS = [
-    Command("optional_pieces", optional_pieces.main, optional_pieces.KIND, EVERYTHING),
-]
+COMMANDS = [Command("optional_pieces", optional_pieces.main, optional_pieces.KIND, EVERYTHING)]
 both = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 
 
@@ -154,9 +153,7 @@ def test_ctrl_c_ends_the_process_without_a_trace(shards: Path) -> None:
 
 
 @both
-def test_what_a_search_refuses(
-    command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_search_refuses(command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base_and_shards(tmp_path, TEXT, 1)
     base = str(tmp_path / "base")
     assert command.main([str(tmp_path / "data"), "--base", base, "--rows", "0"]) == 2

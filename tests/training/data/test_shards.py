@@ -135,9 +135,7 @@ def test_done_sources_are_skipped(tmp_path: Path, source: Path) -> None:
     assert sorted(texts_in(out)) == sorted([*TEXTS, TEXTS[0], "Another one."])
 
 
-def test_an_interrupted_run_goes_on(
-    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_goes_on(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     broken = tmp_path / "z.jsonl"
     broken.write_text('{"text": "fine"}\n{"no": 1}\n')
@@ -253,12 +251,8 @@ def test_command(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str
 
 def test_nothing_of_the_command_line_app_is_needed() -> None:
     """The data path runs where only numpy, numba and the tokenizers are installed."""
-    modules = (
-        "samples.generator data.shards samples.samples batches.packing batches.loader __main__"
-    )
+    modules = "samples.generator data.shards samples.samples batches.packing batches.loader __main__"
     imports = "; ".join(f"import training.{module}" for module in modules.split())
     code = f"import sys; {imports}; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"typer", "rich", "torch", "datasets"} & set(loaded)

@@ -103,9 +103,7 @@ def broken(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("processes", "parallel"), [(2, "fsdp"), (4, "fsdp"), (2, "ddp"), (1, "none")]
-)
+@pytest.mark.parametrize(("processes", "parallel"), [(2, "fsdp"), (4, "fsdp"), (2, "ddp"), (1, "none")])
 def test_what_four_saved_others_go_on_with(
     processes: int, parallel: str, data: Path, whole: Path, broken: Path, tmp_path: Path
 ) -> None:
@@ -143,9 +141,7 @@ def test_what_one_process_saved_several_go_on_with(data: Path, whole: Path, tmp_
 
 
 @pytest.mark.slow
-def test_a_killed_process_costs_no_more_than_a_checkpoints_worth(
-    data: Path, whole: Path, tmp_path: Path
-) -> None:
+def test_a_killed_process_costs_no_more_than_a_checkpoints_worth(data: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = options(data, out, "--parallel", "fsdp", "--elastic")
     said = tmp_path / "said.txt"
@@ -159,11 +155,7 @@ def test_a_killed_process_costs_no_more_than_a_checkpoints_worth(
             assert agent.wait(timeout=600) == 0, said.read_text()
         finally:
             agent.kill()
-    went_on = [
-        int(line.rpartition(" ")[2])
-        for line in said.read_text().splitlines()
-        if "goes on from step" in line
-    ]
+    went_on = [int(line.rpartition(" ")[2]) for line in said.read_text().splitlines() if "goes on from step" in line]
     assert went_on, said.read_text()
     assert 0 <= reached - went_on[0] <= 4 or went_on[0] > reached
     expected, got = losses(whole), losses(out)
@@ -219,10 +211,7 @@ def _wait_for(has_come: object, agent: subprocess.Popen[bytes]) -> None:
 def _a_worker_of(agent: int) -> int:
     """The process id of one of the workers that the agent started."""
     listed = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(agent)],
-        capture_output=True,
-        text=True,
-        check=True,
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(agent)], capture_output=True, text=True, check=True
     )
     workers = [int(line.split()[0]) for line in listed.stdout.splitlines() if SCRIPT.name in line]
     return workers[-1]

@@ -47,9 +47,7 @@ def corpus_of(rows: list[Parts]) -> Corpus:
     return Corpus.of([part for row in rows for part in row], some_classes())
 
 
-def revised(
-    vocabulary: Vocabulary, ids: list[int], counted: list[bool]
-) -> tuple[Canvas, list[int]]:
+def revised(vocabulary: Vocabulary, ids: list[int], counted: list[bool]) -> tuple[Canvas, list[int]]:
     """Replay a history; returns the canvas, and its text when the draft was whole."""
     given = counted.index(True)
     marker = ids.index(vocabulary.draft_id)
@@ -68,14 +66,9 @@ def revised(
 # The first example waits for the compiler.
 @settings(deadline=None)
 @given(
-    st.lists(edits(), min_size=1, max_size=3),
-    st.sampled_from(VOCABULARIES),
-    st.integers(0, 9),
-    st.integers(64, 200),
+    st.lists(edits(), min_size=1, max_size=3), st.sampled_from(VOCABULARIES), st.integers(0, 9), st.integers(64, 200)
 )
-def test_compiled_equals_reference(
-    rows: list[Parts], vocabulary: Vocabulary, seed: int, max_history: int
-) -> None:
+def test_compiled_equals_reference(rows: list[Parts], vocabulary: Vocabulary, seed: int, max_history: int) -> None:
     mixture = dataclasses.replace(MIXTURE, max_history=max_history)
     try:
         revisions = Revisions(corpus_of(rows), vocabulary, mixture, seed)
@@ -210,12 +203,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 def test_edits_go_through_shards(tmp_path: Path) -> None:
     rows = [
-        {
-            "before": f"The cat sat {n}.",
-            "after": f"The dog sat {n}.",
-            "left": "Up.",
-            "right": "Down.",
-        }
+        {"before": f"The cat sat {n}.", "after": f"The dog sat {n}.", "left": "Up.", "right": "Down."}
         for n in range(30)
     ]
     source = tmp_path / "edits.jsonl"

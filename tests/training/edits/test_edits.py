@@ -22,14 +22,7 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from training.data.randomness import Random
 from training.edits.alignment import EditOperators, align, find_hunks
-from training.edits.edits import (
-    Order,
-    fewest_actions,
-    main,
-    replays,
-    revising_actions,
-    vocabularies,
-)
+from training.edits.edits import Order, fewest_actions, main, replays, revising_actions, vocabularies
 from training.edits.files import Edit, diff_edits, read_edits
 
 EDITS = os.environ.get("REVISER_EDITS")
@@ -74,17 +67,9 @@ def test_replaying_gives_the_text_after(
     is_text = all(isinstance(part, int) for part in change)
     after = change if is_text else changed(before, change)  # type: ignore[arg-type]
     vocabulary, start = VOCABULARIES[extra], min(cursor, len(before))
-    actions = revising_actions(
-        vocabulary, before, after, cursor=start, order=order, random=Random(7)
-    )
+    actions = revising_actions(vocabulary, before, after, cursor=start, order=order, random=Random(7))
     # Every action has an id, and none leaves the text for its protected neighbours.
-    canvas = Canvas(
-        vocabulary,
-        [4] * left + before + [4] * right,
-        cursor=left + start,
-        prefix=left,
-        suffix=right,
-    )
+    canvas = Canvas(vocabulary, [4] * left + before + [4] * right, cursor=left + start, prefix=left, suffix=right)
     for action in actions:
         canvas.apply(canvas.action(vocabulary.id(action, canvas.cursor)))
     assert canvas.tokens == [4] * left + after + [4] * right
@@ -112,11 +97,7 @@ def test_a_few_words_changed_in_a_long_text_stay_a_few() -> None:
     before = random.integers(0, 1000, size=9000).tolist()
     after = changed(before, [(8000, 2, [3]), (4000, 0, [1, 2]), (10, 5, [])])
     hunks = align(before, after, 0, EditOperators())
-    assert [(row[1] - row[0], row[3] - row[2]) for row in hunks.tolist()] == [
-        (5, 0),
-        (0, 2),
-        (2, 1),
-    ]
+    assert [(row[1] - row[0], row[3] - row[2]) for row in hunks.tolist()] == [(5, 0), (0, 2), (2, 1)]
 
 
 def test_a_stray_common_word_is_no_anchor() -> None:
@@ -129,11 +110,7 @@ def test_actions_of_a_small_edit() -> None:
     before, after = [0, 1, 2, 3, 4], [0, 4, 2, 3, 4]
     assert revising_actions(plain, before, after) == [Move(-2), Move(-1), Delete(), Insert(4)]
     assert revising_actions(rich, before, after) == [Move(-2), Move(-1), Replace(4)]
-    assert revising_actions(rich, [0] * 7, [1], cursor=7) == [
-        SpanDelete(4),
-        SpanDelete(2),
-        Replace(1),
-    ]
+    assert revising_actions(rich, [0] * 7, [1], cursor=7) == [SpanDelete(4), SpanDelete(2), Replace(1)]
 
 
 def test_orders_visit_the_same_changes() -> None:
@@ -231,11 +208,7 @@ new file mode 100644
 
 def test_a_log_of_diffs_gives_its_hunks() -> None:
     first, second = diff_edits(LOG)
-    assert first == Edit(
-        "The cat sat\non the mat.\nBye.",
-        "The cat sat down\non the mat.\nGood\nbye.",
-        "Before it.",
-    )
+    assert first == Edit("The cat sat\non the mat.\nBye.", "The cat sat down\non the mat.\nGood\nbye.", "Before it.")
     assert first.parts[0] == "Before it.\n"
     assert second == Edit("", "Before it.\nThe cat sat")
 
@@ -243,9 +216,7 @@ def test_a_log_of_diffs_gives_its_hunks() -> None:
 def test_git_log_can_be_piped_in(tmp_path: Path) -> None:
     def git(*words: str) -> str:
         settings = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        run = subprocess.run(
-            ["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True, text=True
-        )
+        run = subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
         return run.stdout
 
     git("init", "-q")
@@ -266,9 +237,7 @@ def test_git_log_can_be_piped_in(tmp_path: Path) -> None:
     assert next(read_edits(str(out))) == Edit("Two.", "Two and a half.", "One.", "Three.")
 
 
-def test_bad_files_are_refused_in_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_files_are_refused_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     contents = {
         "lines.jsonl": (json.dumps({"before": "a"}).encode(), "before and after"),
         "broken.diff": (b"--- a\n+++ b\n@@ -1,3 +1,1 @@\n a\n", "unified diff"),

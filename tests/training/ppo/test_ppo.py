@@ -29,16 +29,7 @@ from tests.training.histories import BASE, PAPER_VOCABULARY, some_classes
 from training.ppo import losses
 from training.ppo.losses import Scorer, Visited, clipped_loss, k3, kind_matrix, look, type_loss
 from training.ppo.minibatches import minibatches
-from training.ppo.rewards import (
-    Cost,
-    Reward,
-    Rewarded,
-    Scores,
-    parse_rewards,
-    rank_rewards,
-    repeated,
-    reward,
-)
+from training.ppo.rewards import Cost, Reward, Rewarded, Scores, parse_rewards, rank_rewards, repeated, reward
 from training.ppo.rollouts import Episode, Group, Oracle, Prompt, roll_out
 from training.ppo.settings import PpoSettings
 from training.ppo.tuner import Tuner
@@ -134,9 +125,7 @@ class Bystanders:
 
     def costs(self, evaluator: str, texts: Sequence[tuple[str, str]]) -> list[Cost]:
         assert evaluator == "any"
-        return [
-            Cost(float(2 * len(text) - text.count("a")), len(text), len(text)) for _, text in texts
-        ]
+        return [Cost(float(2 * len(text) - text.count("a")), len(text), len(text)) for _, text in texts]
 
     def points(self, judge: str, cases: Sequence[tuple[str, str, str]]) -> list[float]:
         assert judge == "likelihood:any"
@@ -190,8 +179,7 @@ def test_terms_are_weighed_and_added_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
-    ["", "rank", "kindness", "x*stop", "1.2.3*stop", "length:long", "likelihood", "rank:arena"],
+    "spec", ["", "rank", "kindness", "x*stop", "1.2.3*stop", "length:long", "likelihood", "rank:arena"]
 )
 def test_an_unknown_reward_is_one_sentence(spec: str) -> None:
     with pytest.raises(ReviserError) as told:
@@ -237,9 +225,7 @@ def test_types_are_compared_on_the_whole() -> None:
     assert float(loss) == pytest.approx(exact, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "vocabulary", [LETTERS, Vocabulary(5, frozenset({4}), ("replace", "swap"))]
-)
+@pytest.mark.parametrize("vocabulary", [LETTERS, Vocabulary(5, frozenset({4}), ("replace", "swap"))])
 def test_every_valid_id_is_of_its_kind(vocabulary: Vocabulary) -> None:
     kinds = kind_matrix(vocabulary, CPU)
     canvas = Canvas(vocabulary, [0] * 40, cursor=20)
@@ -253,9 +239,7 @@ def _naive(states: Tensor, table: Tensor, valid: Tensor, temperature: float) -> 
     return scores.softmax(dim=-1)
 
 
-def test_a_look_in_chunks_is_what_the_whole_distribution_says(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_look_in_chunks_is_what_the_whole_distribution_says(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = torch.Generator().manual_seed(0)
     rules, kinds = Rules.of(DELETES), kind_matrix(DELETES, CPU)
     count, width = 11, 6
@@ -285,9 +269,7 @@ def test_a_look_in_chunks_is_what_the_whole_distribution_says(
     found.kl.sum().backward()
     assert table.grad is not None
     chunked, table.grad = table.grad, None
-    sum(
-        (p[at, ids] * (p[at, ids] / q[at, ids]).log()).sum() for at, ids in enumerate(kept)
-    ).backward()  # type: ignore[union-attr]
+    sum((p[at, ids] * (p[at, ids] / q[at, ids]).log()).sum() for at, ids in enumerate(kept)).backward()  # type: ignore[union-attr]
     assert torch.allclose(chunked, table.grad, atol=1e-5)
 
 
@@ -310,23 +292,17 @@ def _random_episodes(vocabulary: Vocabulary, count: int, name: int) -> list[Epis
 
 @settings(max_examples=20)
 @given(st.integers(0, 1000), st.integers(1, 12))
-def test_each_action_is_learned_from_once_in_the_state_where_it_was_taken(
-    name: int, count: int
-) -> None:
+def test_each_action_is_learned_from_once_in_the_state_where_it_was_taken(name: int, count: int) -> None:
     episodes = _random_episodes(DELETES, count, name)
     rules = Rules.of(DELETES)
-    batches = minibatches(
-        episodes, DELETES, rules, CPU, row_length=48, rows=2, same_shape=bool(name % 2), name=name
-    )
+    batches = minibatches(episodes, DELETES, rules, CPU, row_length=48, rows=2, same_shape=bool(name % 2), name=name)
     # What an oracle played is in no minibatch.
     taken = [(e, e.played + at) for e in episodes for at in range(len(e.taken))]
     assert sorted(n for batch in batches for n in batch.numbers.tolist()) == list(range(len(taken)))
     for batch in batches:
         ids, visited = batch.ids.flatten(), batch.visited
         valid = rules.valid(visited.left, visited.right, visited.room)
-        for row, (number, place) in enumerate(
-            zip(batch.numbers.tolist(), batch.places.tolist(), strict=True)
-        ):
+        for row, (number, place) in enumerate(zip(batch.numbers.tolist(), batch.places.tolist(), strict=True)):
             made, at = taken[number]
             history = [DELETES.start_id, *made.prompt, *made.ids]
             known = 1 + len(made.prompt) + at
@@ -415,9 +391,7 @@ def shuffled_progress(groups: Sequence[Group]) -> Scores:
     return [dealt[at : at + len(row)] for at, row in zip(range(0, 999, 16), scores, strict=False)]
 
 
-def tuner_for(
-    score: Any, seed: int = 0, kind: str = "tiny", device: torch.device = CPU, **changes: Any
-) -> Tuner:
+def tuner_for(score: Any, seed: int = 0, kind: str = "tiny", device: torch.device = CPU, **changes: Any) -> Tuner:
     torch.manual_seed(seed)
     size = {"layers": 1, "context": 64, "canvas_length": 64}
     if device.type == "cuda":
@@ -515,9 +489,7 @@ def test_an_iteration_ends_when_the_policy_has_moved_far_enough() -> None:
 @pytest.mark.parametrize("kind", ["tiny", "tiny-paper"])
 def test_before_the_first_update_every_ratio_is_1(kind: str) -> None:
     """Also where dropout is configured, in several minibatches, and after an oracle's prefix."""
-    tuner = tuner_for(
-        _moving, kind=kind, minibatch_rows=1, iterations=3, oracle_share=0.6, oracle_until=1.0
-    )
+    tuner = tuner_for(_moving, kind=kind, minibatch_rows=1, iterations=3, oracle_share=0.6, oracle_until=1.0)
     entries = [tuner.iterate() for _ in range(3)]
     assert [entry["first_ratio"] for entry in entries] == [1.0] * 3
     assert [entry["oracle_share"] for entry in entries] == pytest.approx([0.6, 0.4, 0.2])
@@ -525,9 +497,7 @@ def test_before_the_first_update_every_ratio_is_1(kind: str) -> None:
     assert tuner.progress.actions < sum(64 * entry["actions"] for entry in entries) - 64
 
 
-def test_a_policy_that_is_to_be_quantised_acts_and_learns_with_rounded_weights(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_policy_that_is_to_be_quantised_acts_and_learns_with_rounded_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     acted: list[dict[str, Tensor]] = []
 
     def noted(model: Reviser, *rest: Any) -> list[list[Episode]]:
@@ -555,9 +525,7 @@ def test_a_policy_that_is_to_be_quantised_acts_and_learns_with_rounded_weights(
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_gpu_learns_in_half_precision(compiled: bool) -> None:
     gpu = torch.device("cuda")
-    tuner = tuner_for(
-        _moving, device=gpu, compile=compiled, iterations=8, minibatch_rows=4, row_length=128
-    )
+    tuner = tuner_for(_moving, device=gpu, compile=compiled, iterations=8, minibatch_rows=4, row_length=128)
     entries = [tuner.iterate() for _ in range(8)]
     assert [entry["first_ratio"] for entry in entries] == pytest.approx([1.0] * 8, abs=1e-5)
     assert entries[0]["kl"] == pytest.approx(0, abs=1e-3)
@@ -569,9 +537,7 @@ def test_probabilities_are_those_of_the_distribution_that_acted() -> None:
     tuner = tuner_for(_moving, iterations=1, temperature=0.8, minibatch_rows=2)
     groups, _ = tuner._act(0)
     episodes = [made for group in groups for made in group]
-    batches = minibatches(
-        episodes, LETTERS, tuner._rules, CPU, row_length=64, rows=2, same_shape=False, name=0
-    )
+    batches = minibatches(episodes, LETTERS, tuner._rules, CPU, row_length=64, rows=2, same_shape=False, name=0)
     acted = tuner._look_back(batches).acted
     number = 0
     for made in episodes[:6]:

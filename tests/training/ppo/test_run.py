@@ -23,23 +23,7 @@ from training.data.shards import main as make_data
 from training.ppo.run import main as tune
 from training.trainer.metrics import read_metrics
 
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "looked",
-    "at",
-    "all",
-    "the",
-    "things",
-    "in",
-    "the",
-    "hall",
-]
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at", "all", "the", "things", "in", "the", "hall"]
 
 
 @pytest.fixture(scope="session")
@@ -56,9 +40,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert make_data(shards) == 0
     for name, kinds in (("model", PAPER_KINDS), ("judge", frozenset({"insert", "stop"}))):
         made = toy_checkpoint(context=256)
-        save_checkpoint(
-            folder / name, replace(made, vocabulary=replace(made.vocabulary, kinds=kinds))
-        )
+        save_checkpoint(folder / name, replace(made, vocabulary=replace(made.vocabulary, kinds=kinds)))
     return folder
 
 
@@ -90,14 +72,7 @@ def test_a_run_leaves_a_model_its_value_head_and_its_figures(
     parts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    terms = [
-        "rank:arena:likelihood:{}",
-        "perplexity:{}",
-        "0.1*length:10",
-        "0.1*compute",
-        "0.1*repetition",
-        "0.1*stop",
-    ]
+    terms = ["rank:arena:likelihood:{}", "perplexity:{}", "0.1*length:10", "0.1*compute", "0.1*repetition", "0.1*stop"]
     rewards = [word for term in terms for word in ("--reward", term.format(parts / "judge"))]
     assert tune(options(parts, out, *rewards, "--iterations", "2", "--peak-rate", "1e-3")) == 0
     first, last = read_metrics(out / "metrics.jsonl")
@@ -193,11 +168,7 @@ def test_a_run_on_the_clock_ends_and_plays_ever_less(parts: Path, tmp_path: Path
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(
-    parts: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    more: tuple[str, ...],
-    told: str,
+    parts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], told: str
 ) -> None:
     assert tune(options(parts, tmp_path / "run", *more)) == 2
     said = capsys.readouterr().err

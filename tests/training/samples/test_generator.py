@@ -12,40 +12,17 @@ from numpy.typing import NDArray
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import MOVES
-from tests.training.histories import (
-    BASE,
-    PAPER_VOCABULARY,
-    RICH_VOCABULARY,
-    some_classes,
-    texts_and_tasks,
-    written,
-)
+from tests.training.histories import BASE, PAPER_VOCABULARY, RICH_VOCABULARY, some_classes, texts_and_tasks, written
 from training.samples.generator import Generator, Texts
-from training.samples.obfuscation import (
-    ELABORATED,
-    LOCAL,
-    PAPER,
-    PLAIN,
-    RICH,
-    STRUCTURED,
-    Task,
-    make_sample,
-)
+from training.samples.obfuscation import ELABORATED, LOCAL, PAPER, PLAIN, RICH, STRUCTURED, Task, make_sample
 
 CLASSES = some_classes()
 
 
 # The first example waits for the compiler.
 @settings(deadline=None)
-@given(
-    texts_and_tasks(),
-    st.integers(0, 2**64 - 1),
-    st.integers(0, 300),
-    st.one_of(st.none(), st.integers(1, 200)),
-)
-def test_compiled_equals_reference(
-    drawn: tuple[list[int], Task], name: int, spare: int, k_max: int | None
-) -> None:
+@given(texts_and_tasks(), st.integers(0, 2**64 - 1), st.integers(0, 300), st.one_of(st.none(), st.integers(1, 200)))
+def test_compiled_equals_reference(drawn: tuple[list[int], Task], name: int, spare: int, k_max: int | None) -> None:
     text, task = drawn
     max_history = len(text) + 11 + spare
     reference = make_sample(PAPER_VOCABULARY, text, task, name, CLASSES, max_history, k_max)
@@ -156,9 +133,7 @@ def _restorations(size: int, count: int) -> list[Restoration]:
     by_id = np.ones(PAPER_VOCABULARY.size, dtype=np.int64)
     first = PAPER_VOCABULARY.first_move_id
     by_id[first : first + len(MOVES)] = MOVES
-    steps = [
-        ids[1 : length - 1] for ids, length in zip(histories.ids, histories.lengths, strict=True)
-    ]
+    steps = [ids[1 : length - 1] for ids, length in zip(histories.ids, histories.lengths, strict=True)]
     return [Restoration(ids >= first, by_id[ids]) for ids in steps]
 
 

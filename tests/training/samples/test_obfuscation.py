@@ -10,18 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reviser.core.actions import (
-    Action,
-    Delete,
-    Insert,
-    Move,
-    Replace,
-    SpanCopy,
-    SpanDelete,
-    SpanMove,
-    Stop,
-    Swap,
-)
+from reviser.core.actions import Action, Delete, Insert, Move, Replace, SpanCopy, SpanDelete, SpanMove, Stop, Swap
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from tests.training.histories import (
@@ -77,13 +66,7 @@ def test_table_of_the_main_text() -> None:
     # Cursor at 2; two deletions; at the first boundary the move is forced, the third of +1 +2 +4.
     draws = Draws(2, True, True, 2, True, True, True, True)
     inserts = map(Insert, (how, are, you, mark))
-    assert restoration(canvas, paper(canvas, draws, 0.8)) == [
-        *inserts,
-        Move(-4),
-        Insert(hi),
-        Insert(comma),
-        Stop(),
-    ]
+    assert restoration(canvas, paper(canvas, draws, 0.8)) == [*inserts, Move(-4), Insert(hi), Insert(comma), Stop()]
 
 
 def test_table_of_the_appendix() -> None:
@@ -117,9 +100,7 @@ def test_table_of_the_appendix() -> None:
         Stop(),
     ]
     counted = survivors(actions, workspace(RICH_VOCABULARY, [hello], 1, 0))
-    assert [action for action, counts in zip(actions, counted, strict=True) if not counts] == [
-        Insert(hello)
-    ]
+    assert [action for action, counts in zip(actions, counted, strict=True) if not counts] == [Insert(hello)]
 
 
 @settings(deadline=None)
@@ -155,26 +136,12 @@ def test_rich_restorations_use_all_operators_that_mend() -> None:
         text = random.integers(0, BASE, size=80).tolist()
         sample = make_sample(RICH_VOCABULARY, text, Task(RICH), name, CLASSES, 1000)
         kinds |= {RICH_VOCABULARY.action(id).kind for id in sample.ids[1:]}
-    assert kinds == {
-        "insert",
-        "move",
-        "stop",
-        "delete",
-        "replace",
-        "swap",
-        "span_delete",
-        "span_move",
-    }
+    assert kinds == {"insert", "move", "stop", "delete", "replace", "swap", "span_delete", "span_move"}
 
 
 @pytest.mark.parametrize(
     ("edit", "extension"),
-    [
-        (Replace(3), "replace"),
-        (Swap(), "swap"),
-        (SpanCopy(2, 4), "span_delete"),
-        (SpanMove(2, 9), "span_move"),
-    ],
+    [(Replace(3), "replace"), (Swap(), "swap"), (SpanCopy(2, 4), "span_delete"), (SpanMove(2, 9), "span_move")],
 )
 def test_an_edit_is_made_only_if_its_way_back_has_ids(edit: Action, extension: str) -> None:
     canvas = workspace(RICH_VOCABULARY, range(12), 0, 0)
@@ -261,9 +228,7 @@ def test_local_revisions_stay_near_the_end(name: int) -> None:
     assert max(went_back) <= REACH_BACK
 
 
-def _assert_between_words(
-    tokens: list[int], cursor: int, action: Action, classes: np.ndarray
-) -> None:
+def _assert_between_words(tokens: list[int], cursor: int, action: Action, classes: np.ndarray) -> None:
     """A run of inserts begins where a word begins, and ends where one ends."""
     after = [action.token] if isinstance(action, Insert) else tokens[cursor : cursor + 1]
     if cursor and after:

@@ -41,9 +41,7 @@ def _ended(samples: Samples) -> float:
     cut, shard, classes = samples.windows(0), samples.corpus.shards[0], samples.corpus.classes
     inner = [end for end in cut.starts + cut.sizes if end not in shard.offsets]
     tokens = shard.tokens.astype(int)
-    return float(
-        np.mean([strength(classes[tokens[e - 1]], classes[tokens[e]]) == SENTENCE for e in inner])
-    )
+    return float(np.mean([strength(classes[tokens[e - 1]], classes[tokens[e]]) == SENTENCE for e in inner]))
 
 
 def test_windows_like_to_end_with_a_sentence(samples: Samples) -> None:
@@ -73,13 +71,7 @@ def test_shares_of_the_mixture() -> None:
     infill = cut.suffixes > 0
     assert infill.mean() == pytest.approx(0.2, abs=0.03)
     rest = cut.kinds[~infill]
-    for kind, share in (
-        (PLAIN, 0.125),
-        (PAPER, 0.375),
-        (STRUCTURED, 0.25),
-        (LOCAL, 0.25),
-        (RICH, 0.0),
-    ):
+    for kind, share in ((PLAIN, 0.125), (PAPER, 0.375), (STRUCTURED, 0.25), (LOCAL, 0.25), (RICH, 0.0)):
         assert (rest == kind).mean() == pytest.approx(share, abs=0.03)
     assert (cut.p_deletes == 0.95).mean() == pytest.approx(0.75, abs=0.03)
     assert (cut.prefixes == 0).mean() == pytest.approx(0.15, abs=0.05)
@@ -87,9 +79,7 @@ def test_shares_of_the_mixture() -> None:
 
 
 def test_infills_can_have_prefixes_of_their_own() -> None:
-    mixture = Mixture(
-        0.5, 0, 0, 0.5, prefix=((1, 0, 0),), before=((1, 0.4, 0.5),), suffix=((1, 0.3, 0.4),)
-    )
+    mixture = Mixture(0.5, 0, 0, 0.5, prefix=((1, 0, 0),), before=((1, 0.4, 0.5),), suffix=((1, 0.3, 0.4),))
     cut = Samples(small_corpus(600), RICH_VOCABULARY, mixture).windows(0)
     infill = cut.suffixes > 0
     assert (cut.prefixes[~infill] == 0).all()

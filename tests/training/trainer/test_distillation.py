@@ -96,9 +96,7 @@ def test_divergence_from_oneself_is_nothing() -> None:
         teacher.to(torch.device("cpu"), compiled=False)
         kept = teacher.choose(row, plain_places(row, BASE), torch.device("cpu"))
         assert len(kept.places) == 7
-        ids, positions = (
-            torch.from_numpy(part.astype(np.int64)) for part in (row.ids, row.positions)
-        )
+        ids, positions = (torch.from_numpy(part.astype(np.int64)) for part in (row.ids, row.positions))
         # The base sees token 0 for the operators, and so does the model here.
         seen = torch.where(ids < BASE, ids, 0)
         states = model.hidden_packed(seen, positions).flatten(0, 1)
@@ -124,16 +122,7 @@ def test_a_run_that_keeps_its_base_stays_nearer_to_it(tmp_path: Path) -> None:
         assert make_data([str(tmp_path / name), str(file), *given, "--workers", "1"]) == 0
     common = ["tiny", *given, "--rows", "4", "--seed", "1", "--workers", "1"]
     base = tmp_path / "base"
-    old = [
-        "--data",
-        str(tmp_path / "old"),
-        "--out",
-        str(base),
-        "--objective",
-        "ar",
-        "--steps",
-        "60",
-    ]
+    old = ["--data", str(tmp_path / "old"), "--out", str(base), "--objective", "ar", "--steps", "60"]
     assert train([*common, *old]) == 0
     away = {}
     for keep in ("0", "3"):

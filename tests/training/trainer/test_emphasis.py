@@ -32,16 +32,11 @@ def test_a_choice_after_a_move_counts_so_many_times() -> None:
     every, some = int(batch.mask[:, 1:].sum()), int(after.sum())
     assert 0 < some < every
     once = trainer(1)
-    mean_of_every, mean_of_some = (
-        once.evaluate([batch]),
-        once.evaluate([replace(batch, mask=after)]),
-    )
+    mean_of_every, mean_of_some = (once.evaluate([batch]), once.evaluate([replace(batch, mask=after)]))
     emphatic = trainer(3)
     measured = emphatic._step([batch])
     assert measured.targets == every + 2 * some
-    assert float(measured.summed_loss) == pytest.approx(
-        every * mean_of_every + 2 * some * mean_of_some, rel=1e-5
-    )
+    assert float(measured.summed_loss) == pytest.approx(every * mean_of_every + 2 * some * mean_of_some, rel=1e-5)
     # Evaluations do not weigh, so that runs compare.
     assert trainer(3).evaluate([batch]) == mean_of_every
 

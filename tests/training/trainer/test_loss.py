@@ -13,9 +13,7 @@ from training.trainer.loss import chunk_loss, summed_loss
 
 @pytest.mark.parametrize("positions", [1, 7, 8, 20])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_loss_and_gradients(
-    positions: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_loss_and_gradients(positions: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loss, "_CHUNK", 8)
     torch.manual_seed(0)
     hidden = torch.randn(positions, 6, requires_grad=True)

@@ -79,12 +79,7 @@ def test_rounding_begins_when_the_settings_say() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"round_bits": 3},
-        {"round_bits": 4, "round_from": 1.5},
-        {"round_bits": 4, "parallel": "fsdp"},
-    ],
+    "changes", [{"round_bits": 3}, {"round_bits": 4, "round_from": 1.5}, {"round_bits": 4, "parallel": "fsdp"}]
 )
 def test_what_cannot_be_rounded_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ReviserError, match="weights are"):

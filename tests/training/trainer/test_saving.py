@@ -13,10 +13,7 @@ from training.trainer import run
 
 MAINS: dict[str, tuple[Callable[[Sequence[str]], int], list[str]]] = {
     "run": (run.main, ["tiny", "--data", "nothing"]),
-    "dagger": (
-        dagger.main,
-        ["tiny", "--init", "nothing", "--data", "nothing", "--edits", "nothing"],
-    ),
+    "dagger": (dagger.main, ["tiny", "--init", "nothing", "--data", "nothing", "--edits", "nothing"]),
     "ppo": (ppo.main, ["nothing", "--data", "nothing", "--iterations", "1"]),
 }
 

@@ -80,11 +80,7 @@ def options(data: Path, out: Path, *more: str) -> list[str]:
 
 
 def losses(out: Path) -> dict[int, float]:
-    return {
-        entry["step"]: entry["loss"]
-        for entry in read_metrics(out / "metrics.jsonl")
-        if "loss" in entry
-    }
+    return {entry["step"]: entry["loss"] for entry in read_metrics(out / "metrics.jsonl") if "loss" in entry}
 
 
 @pytest.fixture
@@ -114,21 +110,7 @@ def test_samples_are_written_with_rounded_weights_where_passes_see_those(
 def test_a_run_learns_and_leaves_a_model(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert (
-        train(
-            options(
-                data,
-                out,
-                "--steps",
-                "12",
-                "--evaluate-every",
-                "6",
-                "--ema",
-                "0.9",
-                "--peak-rate",
-                "0.01",
-            )
-        )
-        == 0
+        train(options(data, out, "--steps", "12", "--evaluate-every", "6", "--ema", "0.9", "--peak-rate", "0.01")) == 0
     )
     curve = losses(out)
     assert curve[12] < curve[1] - 0.5
@@ -139,10 +121,7 @@ def test_a_run_learns_and_leaves_a_model(data: Path, tmp_path: Path) -> None:
     assert made.vocabulary.kinds == {"insert", "move", "stop"}
     assert made.metadata["settings"]["steps"] == 12
     assert "training run tiny" in made.metadata["command"]
-    averaged, last = (
-        made.model.embedding.weight,
-        load(out / "latest" / "model").model.embedding.weight,
-    )
+    averaged, last = (made.model.embedding.weight, load(out / "latest" / "model").model.embedding.weight)
     assert not torch.equal(averaged, last)
 
 
@@ -204,9 +183,7 @@ def test_the_autoregressive_baseline_is_one_flag(data: Path, tmp_path: Path) -> 
 @pytest.mark.usefixtures("every_step")
 def test_a_warm_start_begins_where_the_other_model_ended(data: Path, tmp_path: Path) -> None:
     train(options(data, tmp_path / "first", "--steps", "12", "--peak-rate", "0.01"))
-    warm = options(
-        data, tmp_path / "warm", "--steps", "2", "--init", str(tmp_path / "first" / "model")
-    )
+    warm = options(data, tmp_path / "warm", "--steps", "2", "--init", str(tmp_path / "first" / "model"))
     train(warm)
     assert losses(tmp_path / "warm")[1] < losses(tmp_path / "first")[1] - 0.5
 
@@ -221,9 +198,7 @@ def test_a_run_learns_to_revise(data: Path, tmp_path: Path) -> None:
     tokenizer = str(data / "tokenizer.json")
     assert make_data([shards, str(edits), "--tokenizer", tokenizer, "--edits"]) == 0
     mixture = tmp_path / "mixture.json"
-    mixture.write_text(
-        json.dumps({"edits": 5.0, "unchanged": 0.0, "edit_orders": [[1, "forward"]]})
-    )
+    mixture.write_text(json.dumps({"edits": 5.0, "unchanged": 0.0, "edit_orders": [[1, "forward"]]}))
     out = tmp_path / "run"
     more = ["--mixture", str(mixture), "--edits", shards, "--held-out-edits", shards]
     more += ["--operators", "delete,span_delete", "--steps", "16", "--peak-rate", "0.01"]
@@ -264,12 +239,7 @@ def fork_two(kind: str, out: Path) -> None:
     told = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
     told |= {"LOCAL_WORLD_SIZE": "2"}
     processes = [
-        start(
-            kind,
-            out,
-            env=environment() | told | {"RANK": rank, "LOCAL_RANK": rank},
-            program=shared_run.__name__,
-        )
+        start(kind, out, env=environment() | told | {"RANK": rank, "LOCAL_RANK": rank}, program=shared_run.__name__)
         for rank in "01"
     ]
     try:
@@ -301,9 +271,7 @@ def test_two_processes_equal_one_with_twice_the_batch(
     assert alone[-1] < alone[0]
 
 
-def test_several_processes_must_be_asked_for(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_processes_must_be_asked_for(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert train(options(data, tmp_path / "run", "--steps", "2")) == 2
 
@@ -331,8 +299,7 @@ def test_the_papers_presets_hold_the_papers_figures() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"steps": None, "minutes": None}, {"steps": 1, "minutes": 1.0}, {"steps": 1, "rows": 0}],
+    "wrong", [{"steps": None, "minutes": None}, {"steps": 1, "minutes": 1.0}, {"steps": 1, "rows": 0}]
 )
 def test_impossible_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ReviserError):

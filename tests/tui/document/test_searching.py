@@ -66,9 +66,7 @@ def test_replacing_one_needs_a_selected_match() -> None:
     assert draft.text == "a dog"
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(", "*", "(?r)two", "(" * 2000, r"(?P<a>x)(?P<a", "x" * (LONGEST + 1)]
-)
+@pytest.mark.parametrize("pattern", ["(", "*", "(?r)two", "(" * 2000, r"(?P<a>x)(?P<a", "x" * (LONGEST + 1)])
 def test_what_is_no_pattern_is_refused_everywhere(pattern: str) -> None:
     draft, search = Draft("one two two"), Search(pattern, pattern=True)
     draft.select(Selection(0, 3))

@@ -21,11 +21,7 @@ from tui.document.draft import Selection
 from tui.settings import Settings
 from tui.widgets.mistake_list import mistake_lines
 
-KNOWN: Known = {
-    "recieved": ("received", 0.9),
-    "teh": ("the", 0.97),
-    "Boys goes": ("Boys go", 0.8),
-}
+KNOWN: Known = {"recieved": ("received", 0.9), "teh": ("the", 0.97), "Boys goes": ("Boys go", 0.8)}
 LETTER = "He recieved a letter today."
 ROAD = "She walked down teh long road."
 HOME = "Boys goes home at night."
@@ -45,9 +41,7 @@ def loads(policy: Scripted) -> Callable[[Callable[[str], None]], Engine]:
     return lambda say: Engine("scripted", policy, GPT2)
 
 
-def proofread(
-    folder: Path, text: str = TEXT, policy: Scripted | None = None, **options: object
-) -> EditorApp:
+def proofread(folder: Path, text: str = TEXT, policy: Scripted | None = None, **options: object) -> EditorApp:
     given = {"load": loads(policy or Scripted(KNOWN))} | options
     return editor(folder, text, READING, **given)
 

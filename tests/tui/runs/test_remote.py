@@ -38,9 +38,7 @@ def editor(folder: Path, settings: Settings) -> EditorApp:
     return EditorApp([file], settings, journals=folder / "journals")
 
 
-def test_a_served_model_writes_in_the_editor_and_branches(
-    model: Path, url: str, tmp_path: Path
-) -> None:
+def test_a_served_model_writes_in_the_editor_and_branches(model: Path, url: str, tmp_path: Path) -> None:
     app = editor(tmp_path / "there", replace(QUICK, model=f"openai:{url}#tiny={model}"))
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:

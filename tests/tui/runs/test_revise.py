@@ -11,16 +11,7 @@ from textual.pilot import Pilot
 from reviser.core.trajectory import load_trajectories
 from reviser.session.replay import replay
 from tests.toys import ToyTokenizer
-from tests.tui.driving import (
-    QUICK,
-    Corrector,
-    drive,
-    editor,
-    notes,
-    revising_engine,
-    run_to_the_end,
-    until,
-)
+from tests.tui.driving import QUICK, Corrector, drive, editor, notes, revising_engine, run_to_the_end, until
 from tests.tui.test_editing import answer, choose
 from tui.app import EditorApp
 from tui.document.draft import Selection
@@ -36,9 +27,7 @@ CHANGES = [("cat", "dog"), ("the", "a"), ("glad", "sad"), ("is", "was")]
 
 def corrected(tmp_path: Path, extensions: tuple[str, ...] = (), **changes: object) -> EditorApp:
     settings = replace(QUICK, max_actions=200, **changes)  # type: ignore[arg-type]
-    return editor(
-        tmp_path, TEXT, settings, load=Corrector(TEXT, BETTER, extensions=extensions).load
-    )
+    return editor(tmp_path, TEXT, settings, load=Corrector(TEXT, BETTER, extensions=extensions).load)
 
 
 def shown_run(app: EditorApp) -> Run:
@@ -208,9 +197,7 @@ def test_typing_among_the_changes_keeps_them_open_and_into_one_settles_it(tmp_pa
         assert [item.open for item in review.items] == [False, True, True, True]
         assert "change 2 of 4 · 3 to decide" in app.desk.status_line.said[0]
         await pilot.press("alt+r", "alt+r", "alt+a")
-        wanted = "My " + TEXT.replace("cat sat on", "doggy sat upon", 1).replace(
-            "is near", "was near"
-        )
+        wanted = "My " + TEXT.replace("cat sat on", "doggy sat upon", 1).replace("is near", "was near")
         assert (draft.text, app.sheet.review) == (wanted, None)
         await pilot.press("ctrl+s")
         assert (tmp_path / "file.txt").read_text() == wanted
@@ -251,9 +238,7 @@ def test_undo_takes_the_run_back_also_in_the_middle_of_its_review(tmp_path: Path
         await pilot.press("alt+a", "alt+r", "alt+down")
         assert app.sheet.draft.text == TEXT
         await pilot.press("ctrl+y")
-        assert app.sheet.draft.text == BETTER.replace("the mat", "a mat").replace(
-            "a mat", "the mat", 1
-        )
+        assert app.sheet.draft.text == BETTER.replace("the mat", "a mat").replace("a mat", "the mat", 1)
 
     drive(corrected(tmp_path), script)
 
@@ -424,9 +409,7 @@ def test_keys_of_a_review_can_be_bound_elsewhere(tmp_path: Path) -> None:
     drive(corrected(tmp_path, keys={"revise": "f10", "reject": "f11"}), script)
 
 
-def test_without_colour_old_text_stands_in_brackets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_colour_old_text_stands_in_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:

@@ -40,9 +40,7 @@ def shown_run(app: EditorApp) -> Run:
     return app.sheet.run
 
 
-def test_continuing_writes_before_the_last_line_ending_and_undoes_in_one_step(
-    tmp_path: Path,
-) -> None:
+def test_continuing_writes_before_the_last_line_ending_and_undoes_in_one_step(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
         await pilot.press("f5")
@@ -395,9 +393,7 @@ def test_the_log_shows_the_step_however_few_rows_it_has(tmp_path: Path) -> None:
     drive(editor(tmp_path, TEXT), script)
 
 
-def test_a_recording_whose_tokenizer_cannot_be_had_says_so_and_the_writer_goes_on(
-    tmp_path: Path,
-) -> None:
+def test_a_recording_whose_tokenizer_cannot_be_had_says_so_and_the_writer_goes_on(tmp_path: Path) -> None:
     saved = tmp_path / "run.json"
     broken = [False]
 

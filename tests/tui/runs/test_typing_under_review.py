@@ -8,15 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.tui.driving import drive, until
-from tests.tui.runs.test_revise import (
-    BETTER,
-    CHANGES,
-    TEXT,
-    corrected,
-    review_in,
-    revise,
-    shown_run,
-)
+from tests.tui.runs.test_revise import BETTER, CHANGES, TEXT, corrected, review_in, revise, shown_run
 from tui.app import EditorApp
 from tui.document.draft import Selection
 
@@ -30,9 +22,7 @@ def open_changes(app: EditorApp) -> list[bool]:
 
 # Over a slow line, Alt+A arrives as Escape and the letter.
 @pytest.mark.parametrize("keys", [["x"], ["escape", "a"]])
-def test_a_letter_replaces_nothing_of_what_was_selected_for_revision(
-    tmp_path: Path, keys: list[str]
-) -> None:
+def test_a_letter_replaces_nothing_of_what_was_selected_for_revision(tmp_path: Path, keys: list[str]) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
         await revise(app, pilot, WHOLE)
@@ -48,9 +38,7 @@ def test_a_letter_replaces_nothing_of_what_was_selected_for_revision(
     drive(corrected(tmp_path), script)
 
 
-def test_what_is_selected_while_the_model_revises_is_so_no_more_in_the_review(
-    tmp_path: Path,
-) -> None:
+def test_what_is_selected_while_the_model_revises_is_so_no_more_in_the_review(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         app.editor.select(Selection.at(TEXT.index("sat")))
         await pilot.press("ctrl+e")
@@ -64,9 +52,7 @@ def test_what_is_selected_while_the_model_revises_is_so_no_more_in_the_review(
 
 
 @pytest.mark.parametrize("key", ["x", "delete", "ctrl+x", "enter"])
-def test_undo_opens_the_changes_again_that_replacing_everything_closed(
-    tmp_path: Path, key: str
-) -> None:
+def test_undo_opens_the_changes_again_that_replacing_everything_closed(tmp_path: Path, key: str) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft, with_cat = app.sheet.draft, BETTER.replace("dog", "cat", 1)
         await revise(app, pilot, WHOLE)
@@ -128,9 +114,7 @@ def test_typing_into_the_last_open_change_is_no_decision_about_it(tmp_path: Path
     drive(corrected(tmp_path), script)
 
 
-def test_typing_while_the_model_revises_stops_it_and_leaves_its_changes_to_decide(
-    tmp_path: Path,
-) -> None:
+def test_typing_while_the_model_revises_stops_it_and_leaves_its_changes_to_decide(tmp_path: Path) -> None:
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:
         draft = app.sheet.draft
         app.editor.select(WHOLE)
@@ -138,9 +122,7 @@ def test_typing_while_the_model_revises_stops_it_and_leaves_its_changes_to_decid
         await until(pilot, lambda: "dog" in draft.text)
         await pilot.press("x")
         assert draft.text == TEXT.replace("cat", "dog", 1) + "x"
-        assert [(item.old, item.new, item.open) for item in review_in(app).items] == [
-            (*CHANGES[0], True)
-        ]
+        assert [(item.old, item.new, item.open) for item in review_in(app).items] == [(*CHANGES[0], True)]
         assert not shown_run(app).writing
         await pilot.press("alt+r")
         assert draft.text == TEXT + "x"

@@ -88,9 +88,7 @@ def test_a_dialog_takes_one_answer_however_fast_the_next_one_comes(tmp_path: Pat
     drive(editor(tmp_path, "text"), script)
 
 
-def test_an_answer_to_a_dialog_that_is_covered_does_not_close_the_one_above(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_to_a_dialog_that_is_covered_does_not_close_the_one_above(tmp_path: Path) -> None:
     answers = []
 
     async def script(app: EditorApp, pilot: Pilot[None]) -> None:

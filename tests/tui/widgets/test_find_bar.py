@@ -20,9 +20,7 @@ def told(app: EditorApp) -> str:
     return str(app.desk.find_bar.query_one("#found", Label).content)
 
 
-def test_what_is_typed_at_once_is_counted_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_typed_at_once_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted, count = [], Search.count
 
     def noted(search: Search, *rest: object) -> object:

@@ -1,4 +1,5 @@
-"""`python -m training mistakes`: the table of mistakes for a corpus, and passages with mistakes to look at or measure on.
+"""`python -m training mistakes`: the table of mistakes for a corpus, and passages with mistakes to look at or
+measure on.
 
 python -m training mistakes table TABLE.npz --data shards/ --tokenizer tokenizer.json
 python -m training mistakes make TABLE.npz --data shards/ --tokenizer tokenizer.json --count 20
@@ -72,9 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _table(chosen: TableOptions) -> None:
-    table = make_table(
-        Corpus.open(chosen.data), load_tokenizer(chosen.tokenizer), most=chosen.tokens
-    )
+    table = make_table(Corpus.open(chosen.data), load_tokenizer(chosen.tokenizer), most=chosen.tokens)
     save_table(chosen.table, table)
     print(f"{len(table.keys):,} words and phrases, {len(table.kinds):,} ways to write them")
 
@@ -86,9 +85,7 @@ def _make(chosen: MakeOptions) -> None:
     if chosen.single:
         # Every passage has at least one mistake.
         recipe = dataclasses.replace(recipe, clean=0.0, rates=(0.0,), left=0.0, right=0.0)
-    source = MadeUpMistakes(
-        corpus, load_table(chosen.table), vocabulary, Mixture(), recipe, chosen.seed
-    )
+    source = MadeUpMistakes(corpus, load_table(chosen.table), vocabulary, Mixture(), recipe, chosen.seed)
     began = time.perf_counter()
     rows = [
         json.dumps(row, ensure_ascii=False)
@@ -106,9 +103,7 @@ def _make(chosen: MakeOptions) -> None:
     )
 
 
-def _rows(
-    source: MadeUpMistakes, tokenizer: Tokenizer, count: int, single: bool
-) -> Iterator[dict[str, str]]:
+def _rows(source: MadeUpMistakes, tokenizer: Tokenizer, count: int, single: bool) -> Iterator[dict[str, str]]:
     for number in range(count):
         earlier = source.counts
         left, before, after, right = next(source.parts(number, number + 1))

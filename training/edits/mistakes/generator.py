@@ -1,8 +1,9 @@
 """Passages with mistakes, made from tokenised text by compiled code.
 
-A passage of one to three sentences is drawn from a document, and mistakes are drawn for it one after the other: a kind
-by the recipe's shares, then one of the places where that kind can be made, then what stands there instead. No two mistakes
-overlap. What comes out is the passage before (with mistakes), the passage after, and the hunks between them.
+A passage of one to three sentences is drawn from a document, and mistakes are drawn for it one after the other: a
+kind by the recipe's shares, then one of the places where that kind can be made, then what stands there instead. No
+two mistakes overlap. What comes out is the passage before (with mistakes), the passage after, and the hunks between
+them.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ _strength = compiled(strength)
 class Table(NamedTuple):
     """What units may be written for, in the arrays that compiled code reads.
 
-    `keys` are the hashed tokens of one to three units, sorted; alternatives `starts[i]` to `starts[i + 1]` are those of
-    key i, ordered by kind. `inserted` says which alternatives are put in where no word belongs: articles, prepositions,
-    others. The rest says for each token how it begins and ends, what it is without its space, and whether it breaks the line.
+    `keys` are the hashed tokens of one to three units, sorted; alternatives `starts[i]` to `starts[i + 1]` are
+    those of key i, ordered by kind. `inserted` says which alternatives are put in where no word belongs: articles,
+    prepositions, others. The rest says for each token how it begins and ends, what it is without its space, and
+    whether it breaks the line.
     """
 
     keys: NDArray[np.uint64]
@@ -91,11 +93,7 @@ def find_entry(keys: NDArray[np.uint64], name: np.uint64) -> int:
 
 @compiled
 def draw_passage(
-    tokens: NDArray[np.uint16],
-    offsets: NDArray[np.int64],
-    classes: Classes,
-    plan: Plan,
-    state: State,
+    tokens: NDArray[np.uint16], offsets: NDArray[np.int64], classes: Classes, plan: Plan, state: State
 ) -> tuple[int, int]:
     """Where a passage of whole sentences starts and ends; (0, 0) if the place that was drawn has none."""
     sentences, longest = plan.sentences, plan.longest
@@ -116,10 +114,7 @@ def draw_passage(
     end, found = start, start
     while end < last and end - start < longest:
         end += 1
-        if (
-            end == last
-            or _strength(int(classes[tokens[end - 1]]), int(classes[tokens[end]])) == SENTENCE
-        ):
+        if end == last or _strength(int(classes[tokens[end - 1]]), int(classes[tokens[end]])) == SENTENCE:
             found = end
             wanted -= 1
             if wanted == 0:
@@ -200,9 +195,7 @@ def _put(part: Tokens, out: Tokens, at: int) -> int:
 
 
 @compiled
-def _put_alternative(
-    first: int, last: int, table: Table, state: State, out: Tokens, at: int
-) -> int:
+def _put_alternative(first: int, last: int, table: Table, state: State, out: Tokens, at: int) -> int:
     """Write one of the alternatives from `first` to `last`; returns where it ends."""
     chosen = _pick(table.weights, first, last, state)
     for token in table.tokens[table.token_starts[chosen] : table.token_starts[chosen + 1]]:
@@ -226,7 +219,8 @@ def make_mistakes(  # noqa: PLR0912, PLR0915
     """Draw up to `wanted` mistakes; returns how many there are.
 
     A row of `changes` is (first unit, last unit, where its tokens start and end in `scratch`, kind): these tokens
-    stand in the passage before, in the place of the units; where first and last are the same, nothing stands there after.
+    stand in the passage before, in the place of the units; where first and last are the same, nothing stands there
+    after.
     """
     entries = np.full((_LONGEST_SPAN, units), -1, dtype=np.int64)
     features = np.zeros(units, dtype=np.uint32)
@@ -326,9 +320,7 @@ def put_before(
     A hunk is as small as can be: tokens that both sides begin or end with do not belong to it. Hunks without a
     token between them are one.
     """
-    order = np.argsort(
-        changes[:made, 0] * 2 + (changes[:made, 1] > changes[:made, 0]), kind="mergesort"
-    )
+    order = np.argsort(changes[:made, 0] * 2 + (changes[:made, 1] > changes[:made, 0]), kind="mergesort")
     size, count, at = 0, 0, 0
     for number in order:
         start, end = unit_starts[changes[number, 0]], unit_starts[changes[number, 1]]
@@ -352,12 +344,7 @@ def put_before(
         if count and hunks[count - 1, 1] == start_b and hunks[count - 1, 3] == low:
             hunks[count - 1, 1], hunks[count - 1, 3] = end_b, high
             continue
-        hunks[count, 0], hunks[count, 1], hunks[count, 2], hunks[count, 3] = (
-            start_b,
-            end_b,
-            low,
-            high,
-        )
+        hunks[count, 0], hunks[count, 1], hunks[count, 2], hunks[count, 3] = (start_b, end_b, low, high)
         count += 1
     for token in passage[at:]:
         before[size] = token
@@ -366,12 +353,7 @@ def put_before(
 
 
 @compiled
-def words_known(
-    passage: Tokens,
-    unit_starts: Tokens,
-    units: int,
-    table: Table,
-) -> int:
+def words_known(passage: Tokens, unit_starts: Tokens, units: int, table: Table) -> int:
     """How many units of a passage are words of the table."""
     known = 0
     for unit in range(units):

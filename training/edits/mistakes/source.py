@@ -104,15 +104,7 @@ def make_sample(  # noqa: PLR0912
         wanted = max(1, int(rate * known + share(state)))
         scratch = np.empty(passage.size * 6 + 512, dtype=np.int32)
         made = make_mistakes(
-            passage,
-            unit_starts,
-            units,
-            min(wanted, MOST_CHANGES),
-            plan,
-            table,
-            state,
-            changes,
-            scratch,
+            passage, unit_starts, units, min(wanted, MOST_CHANGES), plan, table, state, changes, scratch
         )
         if made == 0:
             continue
@@ -146,9 +138,7 @@ def _make(
     for sample in range(names.size):
         name = names[sample]
         while True:
-            left, before, after, right, hunks = make_sample(
-                tokens, offsets, name, plan, table, made_kinds
-            )
+            left, before, after, right, hunks = make_sample(tokens, offsets, name, plan, table, made_kinds)
             state[0] = folded(name, 1)
             overtyped = share(state) < overtype
             if overtyped:
@@ -158,9 +148,7 @@ def _make(
             if size != FAILED and MARKS + 1 + before.size + size <= width:
                 break
             name = folded(name, 2)
-        given[sample], lengths[sample] = put_sample(
-            left, before, right, out[:size], overtyped, ids, histories[sample]
-        )
+        given[sample], lengths[sample] = put_sample(left, before, right, out[:size], overtyped, ids, histories[sample])
 
 
 class MadeUpMistakes:
@@ -218,9 +206,7 @@ class MadeUpMistakes:
     def parts(self, first: int, last: int) -> Iterator[tuple[list[int], ...]]:
         """Samples as tokens: the text on the left, before, after, and on the right."""
         for name in names_of(first, last, np.uint64(key(self.seed, _MISTAKE))):
-            *texts, _ = make_sample(
-                self._tokens, self._offsets, name, self._plan(), self._table, self.made
-            )
+            *texts, _ = make_sample(self._tokens, self._offsets, name, self._plan(), self._table, self.made)
             yield tuple(text.tolist() for text in texts)
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
@@ -250,7 +236,8 @@ class MadeUpMistakes:
 
 
 class BlendedEdits:
-    """Samples of two sources of edits in one stream: the second's as often as `share` says, the first's between them."""
+    """Samples of two sources of edits in one stream: the second's as often as `share` says, the first's between
+    them."""
 
     def __init__(self, first: EditSource, second: EditSource, share: float) -> None:
         self._first = first

@@ -2,9 +2,9 @@
 
     python -m training mistakes table TABLE.npz --data shards/ --tokenizer tokenizer.json
 
-It is made once for a corpus and a tokenizer. Inflections come from the package `lemminflect`, known misspellings from the
-package `codespell` where it is installed; everything else is in `words` and `spelling`. Each alternative is kept as the
-tokens it has.
+It is made once for a corpus and a tokenizer. Inflections come from the package `lemminflect`, known misspellings
+from the package `codespell` where it is installed; everything else is in `words` and `spelling`. Each alternative
+is kept as the tokens it has.
 """
 
 from __future__ import annotations
@@ -229,9 +229,7 @@ def _lemminflect() -> Any:
     try:
         return import_module("lemminflect")
     except ImportError:
-        raise ReviserError(
-            "inflections need lemminflect; install it with: pip install 'reviser[train]'"
-        ) from None
+        raise ReviserError("inflections need lemminflect; install it with: pip install 'reviser[train]'") from None
 
 
 def listed_misspellings() -> dict[str, list[str]]:
@@ -269,9 +267,7 @@ def count_units(
         several.update(pairwise(units))
         middles = {one for one in single if _text(tokenizer, one) in ("-", "’", "'")}
         several.update(
-            (one, two, three)
-            for one, two, three in zip(units, units[1:], units[2:], strict=False)
-            if two in middles
+            (one, two, three) for one, two, three in zip(units, units[1:], units[2:], strict=False) if two in middles
         )
     return single, several
 
@@ -299,9 +295,7 @@ def make_table(corpus: Corpus, tokenizer: Tokenizer, most: int = 30_000_000) -> 
     """The table for the words of a corpus."""
     edges = edge_categories(tokenizer)
     single, several = count_units(corpus, tokenizer, edges, most)
-    texts = {
-        _text(tokenizer, unit): count for unit, count in single.items() if count >= LEAST_COUNT
-    }
+    texts = {_text(tokenizer, unit): count for unit, count in single.items() if count >= LEAST_COUNT}
     counts: Counter[str] = Counter()
     for text, count in texts.items():
         counts[text.strip(" ").lower()] += count

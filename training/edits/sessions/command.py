@@ -1,4 +1,5 @@
-"""`python -m training sessions`: sessions from git histories, and samples of next edits from sessions and from good texts.
+"""`python -m training sessions`: sessions from git histories, and samples of next edits from sessions and from good
+texts.
 
 python -m training sessions find REPOSITORY --out sessions.jsonl
 python -m training sessions make SHARDS --tokenizer tokenizer.json --sessions sessions.jsonl --texts texts.jsonl.xz

@@ -1,6 +1,7 @@
 """Sessions from the history of a git repository: what each commit changed in a file of prose.
 
-A commit counts for a file if it changes some of its lines and neither adds nor removes any. Lines are compared word by word.
+A commit counts for a file if it changes some of its lines and neither adds nor removes any. Lines are compared word
+by word.
 """
 
 from __future__ import annotations
@@ -42,9 +43,7 @@ class _FileChange:
     apart: bool = False
 
 
-def sessions_of(
-    repository: Path, *, least: int = 2, most_commits: int | None = None
-) -> Iterator[Session]:
+def sessions_of(repository: Path, *, least: int = 2, most_commits: int | None = None) -> Iterator[Session]:
     """The sessions of a repository's history, the latest first; ReviserError where there is no repository."""
     if not repository.is_dir():
         raise ReviserError(f"{repository} is no folder")
@@ -99,22 +98,14 @@ def word_edits(old: str, new: str) -> list[tuple[int, str, str]] | None:
         joined = "".join(before[end:i]) if edits else ""
         if edits and i - end <= 1 and not joined.strip():
             at, one, other = edits.pop()
-            edits.append(
-                (
-                    at,
-                    one + joined + old[starts[i] : starts[j]],
-                    other + joined + "".join(after[k:m]),
-                )
-            )
+            edits.append((at, one + joined + old[starts[i] : starts[j]], other + joined + "".join(after[k:m])))
         else:
             edits.append((starts[i], old[starts[i] : starts[j]], "".join(after[k:m])))
         end = j
     return edits
 
 
-def _placed(
-    text: str, change: _FileChange, found: dict[int, list[tuple[int, str, str]]]
-) -> tuple[Edit, ...]:
+def _placed(text: str, change: _FileChange, found: dict[int, list[tuple[int, str, str]]]) -> tuple[Edit, ...]:
     starts = line_starts(text)
     fences = [match.start() for match in _FENCE.finditer(text)]
     edits = []
@@ -133,24 +124,12 @@ def _placed(
 
 def _commits(repository: Path, most: int | None) -> Iterator[tuple[str, list[_FileChange]]]:
     """Every commit that is no merge, with what it changed in files of prose."""
-    command = [
-        "git",
-        f"--git-dir={_git_folder(repository)}",
-        "log",
-        "--no-merges",
-        "--no-renames",
-        "-p",
-        "-U0",
-    ]
+    command = ["git", f"--git-dir={_git_folder(repository)}", "log", "--no-merges", "--no-renames", "-p", "-U0"]
     command += ["--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--diff-filter=M"]
     command += ["--format=commit %H"] + ([f"--max-count={most}"] if most else [])
-    with subprocess.Popen(
-        [*command, "--", *SUFFIXES], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([*command, "--", *SUFFIXES], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        yield from _parsed(
-            line.decode("utf-8", "replace").rstrip("\r\n") for line in process.stdout
-        )
+        yield from _parsed(line.decode("utf-8", "replace").rstrip("\r\n") for line in process.stdout)
         said = process.stderr.read().decode(errors="replace").strip() if process.stderr else ""
     if process.returncode:
         raise ReviserError(f"git cannot read {repository}: {(said or 'no answer').splitlines()[0]}")
@@ -193,9 +172,7 @@ def _parsed(lines: Iterator[str]) -> Iterator[tuple[str, list[_FileChange]]]:
         yield commit, changes
 
 
-def _keep_hunk(
-    change: _FileChange, first: int, removed: Sequence[str], added: Sequence[str]
-) -> None:
+def _keep_hunk(change: _FileChange, first: int, removed: Sequence[str], added: Sequence[str]) -> None:
     if len(removed) != len(added):
         change.apart = True
         return

@@ -1,4 +1,5 @@
-"""Made-up sessions: changes that a person makes wherever a good text gives reason for them, and changes made once only."""
+"""Made-up sessions: changes that a person makes wherever a good text gives reason for them, and changes made once
+only."""
 
 from __future__ import annotations
 
@@ -70,8 +71,7 @@ only other these those also each very just about after before between because th
 _STOP = frozenset(_STOP_WORDS.split())
 _WORD = re.compile(r"[A-Za-z][a-z]{3,}")
 _CODE = re.compile(
-    r"`[^`\n]*`|https?://\S+|\]\([^)\n]*\)|^(?:```|~~~)[\s\S]*?^(?:```|~~~)|<[^>\n]*>|\{\{[^}]*\}\}",
-    re.MULTILINE,
+    r"`[^`\n]*`|https?://\S+|\]\([^)\n]*\)|^(?:```|~~~)[\s\S]*?^(?:```|~~~)|<[^>\n]*>|\{\{[^}]*\}\}", re.MULTILINE
 )
 _HEADING = re.compile(r"^#{1,6} +(.+)$", re.MULTILINE)
 _ITEM = re.compile(r"^( *)([-*+]) +(.*\S)$", re.MULTILINE)
@@ -151,9 +151,7 @@ def _draw_passage(text: str, random: Random) -> str:
     return text[line : line + size].rsplit(" ", 1)[0]
 
 
-def _places(
-    passage: str, pattern: str, *, whole: bool = True, exact: bool = True
-) -> list[re.Match[str]]:
+def _places(passage: str, pattern: str, *, whole: bool = True, exact: bool = True) -> list[re.Match[str]]:
     """Where a text stands outside of code and addresses, as whole words unless it is not to be."""
     bounds = (r"(?<![\w-])", r"(?![\w-])") if whole else ("", "")
     flags = 0 if exact else re.IGNORECASE
@@ -189,11 +187,7 @@ def _term(passage: str, lexicon: Lexicon, random: Random) -> Edits:
         return []
     new = random.pick(lexicon.lower if old.islower() else lexicon.title)
     if random.chance(0.15):
-        new = (
-            f"{random.pick(lexicon.lower)} {new}"
-            if old.islower()
-            else f"{random.pick(lexicon.title)} {new}"
-        )
+        new = f"{random.pick(lexicon.lower)} {new}" if old.islower() else f"{random.pick(lexicon.title)} {new}"
     if random.chance(0.5):
         return _replaced(_places(passage, re.escape(old)), lambda _: new)
     stem = re.escape(old)
@@ -205,11 +199,7 @@ def _term(passage: str, lexicon: Lexicon, random: Random) -> Edits:
 
 def _phrase(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     pairs = Counter(re.findall(r"\b[A-Za-z][a-z]+ [A-Za-z][a-z]{2,}\b", passage))
-    known = [
-        pair
-        for pair, count in pairs.items()
-        if count >= 2 and not _STOP & set(pair.lower().split())
-    ]
+    known = [pair for pair, count in pairs.items() if count >= 2 and not _STOP & set(pair.lower().split())]
     if not known:
         return []
     old = random.pick(known)
@@ -241,18 +231,12 @@ def _case(passage: str, lexicon: Lexicon, random: Random) -> Edits:
 
 def _hyphen(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     known = Counter(re.findall(r"\b[A-Za-z][a-z]+[- ][a-z]{3,}\b", passage))
-    pairs = [
-        pair
-        for pair, count in known.items()
-        if count >= 2 and not _STOP & set(re.split("[- ]", pair.lower()))
-    ]
+    pairs = [pair for pair, count in known.items() if count >= 2 and not _STOP & set(re.split("[- ]", pair.lower()))]
     if not pairs:
         return []
     old = random.pick(pairs)
     mark = random.pick([mark for mark in ("-", " ", "") if mark not in old or not mark])
-    return _replaced(
-        _places(passage, re.escape(old), exact=False), lambda found: re.sub("[- ]", mark, found)
-    )
+    return _replaced(_places(passage, re.escape(old), exact=False), lambda found: re.sub("[- ]", mark, found))
 
 
 def _spelling(passage: str, lexicon: Lexicon, random: Random) -> Edits:
@@ -277,10 +261,7 @@ def _markup(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     if old is None:
         return []
     mark = random.pick(["`", "`", "**", "*", "_", '"'])
-    return _replaced(
-        _places(passage, rf"(?<!{re.escape(mark[0])}){re.escape(old)}"),
-        lambda found: mark + found + mark,
-    )
+    return _replaced(_places(passage, rf"(?<!{re.escape(mark[0])}){re.escape(old)}"), lambda found: mark + found + mark)
 
 
 def _added_word(passage: str, lexicon: Lexicon, random: Random) -> Edits:
@@ -334,9 +315,7 @@ def _pair(passage: str, lexicon: Lexicon, random: Random) -> Edits:
         return []
     old, new = random.pick(known)
     whole = old[0].isalnum() and old[-1].isalnum()
-    return _replaced(
-        _places(passage, re.escape(old), whole=whole, exact=False), lambda found: _like(new, found)
-    )
+    return _replaced(_places(passage, re.escape(old), whole=whole, exact=False), lambda found: _like(new, found))
 
 
 def _heading(passage: str, lexicon: Lexicon, random: Random) -> Edits:
@@ -371,7 +350,8 @@ def _replaced_at(changes: Iterable[tuple[int, str, str]]) -> Edits:
 
 
 def _once(passage: str, lexicon: Lexicon, random: Random) -> Edits:
-    """A change that says nothing about the rest: a word put right or replaced in one place, even if it stands in others."""
+    """A change that says nothing about the rest: a word put right or replaced in one place, even if it stands in
+    others."""
     words = list(re.finditer(r"(?<![\w`/-])[A-Za-z]+(?![\w`/-])", passage))
     if not words:
         return []
@@ -385,25 +365,13 @@ def _once(passage: str, lexicon: Lexicon, random: Random) -> Edits:
     if way == 0:
         return [Edit(found.start(), word, _like(random.pick(sorted(_STOP)), word))]
     if way == 1:
-        return (
-            [Edit(found.start(), word + " ", "")]
-            if passage[found.end() : found.end() + 1] == " "
-            else []
-        )
+        return [Edit(found.start(), word + " ", "")] if passage[found.end() : found.end() + 1] == " " else []
     if way == 2:
         return [
-            Edit(
-                found.start(),
-                "",
-                random.pick(["the ", "a ", "also ", "often ", random.pick(lexicon.lower) + " "]),
-            )
+            Edit(found.start(), "", random.pick(["the ", "a ", "also ", "often ", random.pick(lexicon.lower) + " "]))
         ]
     if way == 3:
-        return [
-            Edit(
-                found.end(), "", random.pick([",", ".", " and " + random.pick(lexicon.lower), "s"])
-            )
-        ]
+        return [Edit(found.end(), "", random.pick([",", ".", " and " + random.pick(lexicon.lower), "s"]))]
     return [Edit(found.start(), word, _like(random.pick(lexicon.lower), word))]
 
 

@@ -1,4 +1,5 @@
-"""Samples of next edits: some edits of a session are shown, and a window of its text is overtyped with those to come."""
+"""Samples of next edits: some edits of a session are shown, and a window of its text is overtyped with those to
+come."""
 
 from __future__ import annotations
 
@@ -10,13 +11,7 @@ from typing import Final
 from reviser.core.edits import Edit
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
-from reviser.next_edits.prompt import (
-    LONGEST_EDIT,
-    MOST_SHOWN,
-    prompt_ids,
-    recent_edit,
-    shown_ids,
-)
+from reviser.next_edits.prompt import LONGEST_EDIT, MOST_SHOWN, prompt_ids, recent_edit, shown_ids
 from training.data.randomness import Random
 from training.edits.alignment import align
 from training.edits.edits import operators_of
@@ -43,7 +38,8 @@ class NextEditSample:
 def next_edit_sample(
     session: Session, tokenizer: Tokenizer, vocabulary: Vocabulary, random: Random, most: int
 ) -> NextEditSample | None:
-    """One sample of a session, drawn at random; None if what was drawn has more than `most` ids, or no edit can be shown."""
+    """One sample of a session, drawn at random; None if what was drawn has more than `most` ids, or no edit can be
+    shown."""
     made, shown = _draw_shown(session, random)
     if not shown:
         return None
@@ -89,11 +85,7 @@ def _can_be_shown(edit: Edit) -> bool:
 
 
 def _shown_ids(
-    session: Session,
-    made: Sequence[int],
-    shown: Sequence[int],
-    tokenizer: Tokenizer,
-    vocabulary: Vocabulary,
+    session: Session, made: Sequence[int], shown: Sequence[int], tokenizer: Tokenizer, vocabulary: Vocabulary
 ) -> list[int]:
     """The excerpts of the edits that are shown; each shows the text as it was when its edit was made."""
     excerpts = []
@@ -102,9 +94,7 @@ def _shown_ids(
         if number in shown:
             edit = session.edits[number]
             first, last = max(edit.start - 200, 0), min(edit.end + 200, len(session.text))
-            near = [
-                n for n in done if first <= session.edits[n].start and session.edits[n].end <= last
-            ]
+            near = [n for n in done if first <= session.edits[n].start and session.edits[n].end <= last]
             left = _written(session, (first, edit.start), [n for n in near if n < number])
             right = _written(session, (edit.end, last), [n for n in near if n > number])
             excerpts.append(recent_edit(left + edit.old + right, len(left), edit.old, edit.new))
@@ -126,10 +116,9 @@ def _written(session: Session, window: tuple[int, int], made: Sequence[int]) -> 
     return "".join([*parts, session.text[done : window[1]]])
 
 
-def _draw_window(
-    session: Session, left: Sequence[int], shown: Sequence[int], random: Random
-) -> tuple[int, int]:
-    """A part of the text to be overtyped: half of them have an edit that is left, of the others most a place like one."""
+def _draw_window(session: Session, left: Sequence[int], shown: Sequence[int], random: Random) -> tuple[int, int]:
+    """A part of the text to be overtyped: half of them have an edit that is left, of the others most a place like
+    one."""
     if left and random.chance(_SOMETHING_LEFT):
         edit = session.edits[random.pick(left)]
         return _around(session, edit.start, edit.end, random)

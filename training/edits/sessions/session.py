@@ -32,13 +32,7 @@ class Session:
             while line + 1 < len(starts) and starts[line + 1] <= edit.start:
                 line += 1
             rows.append([line, edit.start - starts[line], edit.end - starts[line], edit.new])
-        return {
-            "text": self.text,
-            "edits": rows,
-            "source": self.source,
-            "commit": self.commit,
-            "path": self.path,
-        }
+        return {"text": self.text, "edits": rows, "source": self.source, "commit": self.commit, "path": self.path}
 
 
 def line_starts(text: str) -> list[int]:

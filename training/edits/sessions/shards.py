@@ -46,9 +46,7 @@ class ShardOptions:
 
     out: Annotated[Path, Argument("folder of the shards")]
     tokenizer: Annotated[str, Option("a tokenizer.json")]
-    sessions: Annotated[
-        Path | None, Option("file of sessions (JSON lines, perhaps compressed)")
-    ] = None
+    sessions: Annotated[Path | None, Option("file of sessions (JSON lines, perhaps compressed)")] = None
     texts: Annotated[Path | None, Option("file of good texts to make sessions up in")] = None
     draws: Annotated[int, Option("samples of each session")] = 6
     made_up: Annotated[int, Option("made-up sessions")] = 100_000
@@ -87,21 +85,11 @@ def make_shards(options: ShardOptions) -> None:
     ids = 0
     with multiprocessing.get_context("spawn").Pool(options.workers) as pool:
         for number, made in enumerate(pool.imap(_make, jobs)):
-            np.savez(
-                options.out / f"next-edits-{number:03}.npz",
-                ids=made.ids,
-                lengths=made.lengths,
-                given=made.given,
-            )
+            np.savez(options.out / f"next-edits-{number:03}.npz", ids=made.ids, lengths=made.lengths, given=made.given)
             counts += made.counts
             ids += len(made.ids)
             print(f"part {number + 1} of {len(jobs)}: {len(made.lengths):,} samples", flush=True)
-    about = {
-        "samples": dict(sorted(counts.items())),
-        "ids": ids,
-        "seed": options.seed,
-        "longest": options.longest,
-    }
+    about = {"samples": dict(sorted(counts.items())), "ids": ids, "seed": options.seed, "longest": options.longest}
     write_atomically(options.out / _ABOUT, json.dumps(about, indent=1).encode())
     print(f"{about} in {time.perf_counter() - began:.0f} s", flush=True)
 
@@ -131,13 +119,7 @@ def _make(job: _Job) -> _Made:
 
 def next_edit_vocabulary(tokenizer: Tokenizer) -> Vocabulary:
     """The vocabulary of a model that overtypes, with ids for the actions of an edit."""
-    return Vocabulary(
-        tokenizer.size,
-        tokenizer.markers,
-        name=tokenizer.name,
-        kinds=LEARNED,
-        overtypes=True,
-    )
+    return Vocabulary(tokenizer.size, tokenizer.markers, name=tokenizer.name, kinds=LEARNED, overtypes=True)
 
 
 def _sessions(job: _Job) -> Iterator[tuple[str, Session, int, int]]:
@@ -213,9 +195,7 @@ class StoredNextEdits:
 
     def histories(self, epoch: int, first: int, last: int, start: int = 0) -> Histories:
         """Samples `first` to `last` after `start`; a stream without end, so that an epoch does not matter."""
-        chosen = in_passes(
-            start + first, start + last, self._usable, np.uint64(key(self._seed, _PASS))
-        )
+        chosen = in_passes(start + first, start + last, self._usable, np.uint64(key(self._seed, _PASS)))
         ids = np.full((len(chosen), self._width), self._start_id, dtype=np.int32)
         starts, ends = self._offsets[chosen], self._offsets[chosen + 1]
         for row, (begin, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):

@@ -22,7 +22,8 @@ from tui.widgets.order import Begun
 from tui.widgets.text.movements import Movements
 from tui.widgets.text.text_view import TextView
 
-# What keys write that are not characters by themselves. A line feed is what some terminals send for a pasted line ending.
+# What keys write that are not characters by themselves. A line feed is what some terminals send for a pasted line
+# ending.
 _WRITTEN = {"enter": "\n", "shift+enter": "\n", "ctrl+j": "\n", "tab": "\t"}
 
 
@@ -41,10 +42,7 @@ class Editor(TextView, can_focus=True):
     """Takes keys and mouse; the draft changes the text."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        each.binding
-        for command in TEXT_COMMANDS
-        for each in (command, command.selects)
-        if each is not None
+        each.binding for command in TEXT_COMMANDS for each in (command, command.selects) if each is not None
     ]
 
     @dataclass
@@ -155,9 +153,7 @@ class Editor(TextView, can_focus=True):
         if not selection.empty:
             self.type("")
             return
-        erased = Selection(
-            selection.cursor, self._movements.erasing_target(where, selection.cursor)
-        )
+        erased = Selection(selection.cursor, self._movements.erasing_target(where, selection.cursor))
         if erased.empty:
             return
         kinds: dict[str, Kind] = {"left": "erasing", "right": "deleting"}

@@ -84,9 +84,7 @@ def review_highlights(review: Review, styles: TextStyles) -> list[Highlight]:
     ]
 
 
-def run_highlights(
-    run: Run, styles: TextStyles, now: float, start: int, end: int
-) -> list[Highlight]:
+def run_highlights(run: Run, styles: TextStyles, now: float, start: int, end: int) -> list[Highlight]:
     """The region, the fresh insertions in it, the trail of the last moves, and the model's cursor."""
     region = run.region
     highlights: list[Highlight] = [(region.start, region.end, styles.region)]
@@ -103,9 +101,7 @@ def run_highlights(
     return [*highlights, (cursor, cursor + 1, styles.model)]
 
 
-def _trail_highlights(
-    run: Run, styles: TextStyles, trail: Trail, now: float
-) -> Iterator[Highlight]:
+def _trail_highlights(run: Run, styles: TextStyles, trail: Trail, now: float) -> Iterator[Highlight]:
     """The characters that the model's cursor has just passed, fainter with distance and time."""
     strength = max(0.0, 1 - (now - trail.at) / TRAIL_SECONDS)
     reach = min(abs(trail.end - trail.start), _TRAIL_CELLS)

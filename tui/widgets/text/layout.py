@@ -164,7 +164,8 @@ def _cells(text: str, tab: int) -> list[Cell]:
 
 
 def _shown_as(character: str) -> str:
-    """A character as it can be printed: spaces of all kinds as those of their width, what no terminal shows as a dot."""
+    """A character as it can be printed: spaces of all kinds as those of their width, what no terminal shows as a
+    dot."""
     if character.isprintable() or character in _INVISIBLE:
         return character
     if unicodedata.category(character) == "Zs":
@@ -173,12 +174,12 @@ def _shown_as(character: str) -> str:
 
 
 def _with_letters_apart(text: str) -> str:
-    """A text of the same length in which pictures alone are joined; letters beside a joiner fill cells of their own in terminals."""
+    """A text of the same length in which pictures alone are joined; letters beside a joiner fill cells of their own
+    in terminals."""
     if _JOINER not in text:
         return text
     return "".join(
-        _NON_JOINER if char == _JOINER and not _is_picture(before) else char
-        for before, char in pairwise(f" {text}")
+        _NON_JOINER if char == _JOINER and not _is_picture(before) else char for before, char in pairwise(f" {text}")
     )
 
 
@@ -311,9 +312,7 @@ class Layout:
     def _rows(self, unit: int, line_end: int) -> tuple[Row, ...]:
         return wrap(self.buffer.slice(unit, min(unit + FOLD, line_end)), self.width, self.tab)
 
-    def _make(
-        self, unit: int, index: int, rows: tuple[Row, ...], line: int, start: int, end: int
-    ) -> Place:
+    def _make(self, unit: int, index: int, rows: tuple[Row, ...], line: int, start: int, end: int) -> Place:
         row = rows[index]
         return Place(
             unit,

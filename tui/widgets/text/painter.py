@@ -26,9 +26,7 @@ class Painter:
         # Rows without cursor, selection or run look the same until the theme changes.
         self._plain: dict[object, Strip] = {}
 
-    def line(
-        self, y: int, now: float, matches: Sequence[tuple[int, int]], *, focused: bool
-    ) -> Strip:
+    def line(self, y: int, now: float, matches: Sequence[tuple[int, int]], *, focused: bool) -> Strip:
         """Row `y` of the widget at some moment; `matches` are what a search has found."""
         rows, width = self._viewport.rows(), self._viewport.width
         bar = self._scrollbar(y, rows)
@@ -113,9 +111,7 @@ class Painter:
         if view.ghosts:
             here = _meeting(highlights, low, high)
             highlights = [piece for highlight in here for piece in around_ghosts(view, highlight)]
-            highlights += [
-                (first, last, ghost.style) for first, last, ghost in view.spans(start, end)
-            ]
+            highlights += [(first, last, ghost.style) for first, last, ghost in view.spans(start, end)]
         return _meeting(highlights, start, end)
 
     def _scrollbar(self, y: int, rows: list[Place]) -> Segment:

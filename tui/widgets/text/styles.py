@@ -49,9 +49,7 @@ class TextStyles:
         ink = editor.get_component_styles("editor--fresh").color
         shades = [ink.blend(editor.styles.color, step / _FADE_STEPS) for step in range(_FADE_STEPS)]
         gone = editor.get_component_styles("editor--erased").color
-        old, new, old_here, new_here = (
-            style(f"editor--{name}") for name in ("old", "new", "old-here", "new-here")
-        )
+        old, new, old_here, new_here = (style(f"editor--{name}") for name in ("old", "new", "old-here", "new-here"))
         return cls(
             editor.rich_style,
             style("editor--gutter"),

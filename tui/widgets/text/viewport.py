@@ -30,9 +30,7 @@ class Shape:
 class Viewport:
     """Which rows of a sheet are shown. Where the view begins is kept by the sheet itself."""
 
-    def __init__(
-        self, sheet: Sheet, shape: Callable[[], Shape], overlay: Callable[[Sheet], Overlay]
-    ) -> None:
+    def __init__(self, sheet: Sheet, shape: Callable[[], Shape], overlay: Callable[[Sheet], Overlay]) -> None:
         """`shape` and `overlay` are asked anew: the room may change, and what is drawn over the text fades."""
         self.sheet = sheet
         self._shape = shape

@@ -9,11 +9,7 @@ import pytest
 import torch
 
 from benchmarks.contestants.diffusion.adapted import AdaptedTransformer, adapted
-from benchmarks.contestants.diffusion.checkpoint import (
-    DiffusionModel,
-    load_diffusion,
-    save_diffusion,
-)
+from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, load_diffusion, save_diffusion
 from benchmarks.contestants.diffusion.model import Visibility
 from reviser.core.errors import ReviserError
 from reviser.model import preset
@@ -28,9 +24,7 @@ def test_with_eyes_for_the_past_alone_it_is_the_decoder(kind: Literal["sedd", "m
     past = torch.ones(12, 12, dtype=torch.bool).tril()[None, None]
     with torch.no_grad():
         expected = decoder(ids)
-        found = model.head(
-            model.hidden(ids, torch.ones(2), Visibility(torch.arange(12)[None], past))
-        )
+        found = model.head(model.hidden(ids, torch.ones(2), Visibility(torch.arange(12)[None], past)))
         both_ways = model.head(model.hidden(ids, torch.ones(2)))
     # Of each place it says what the decoder says after the place before.
     torch.testing.assert_close(found[:, 1:], expected[:, :-1], rtol=1e-4, atol=1e-4)
@@ -46,9 +40,7 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     ids = torch.randint(100, (1, 9))
     made.model.eval()
     with torch.no_grad():
-        assert torch.equal(
-            again.model.hidden(ids, torch.zeros(1)), made.model.hidden(ids, torch.zeros(1))
-        )
+        assert torch.equal(again.model.hidden(ids, torch.zeros(1)), made.model.hidden(ids, torch.zeros(1)))
 
 
 def test_other_kinds_of_models_cannot_be_turned() -> None:

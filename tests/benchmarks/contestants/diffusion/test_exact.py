@@ -62,11 +62,7 @@ def expected_loss(model: Model, kind: Kind, schedule: Schedule, texts: Tensor, t
         hidden = torch.tensor(mask).expand(len(texts), -1)
         noisy = texts.masked_fill(hidden, MASK)
         sigmas = sigma.expand(len(texts))
-        states = (
-            model.hidden(noisy, sigmas)
-            if isinstance(model, DiffusionTransformer)
-            else model.states(noisy, sigmas)
-        )
+        states = model.hidden(noisy, sigmas) if isinstance(model, DiffusionTransformer) else model.states(noisy, sigmas)
         chance = share ** sum(mask) * (1 - share) ** (PLACES - sum(mask))
         for place in (place for place in range(PLACES) if mask[place]):
             found = (
@@ -120,9 +116,7 @@ def test_the_rate_is_the_derivative_of_the_total_noise(schedule: Schedule) -> No
 
 def tiny(kind: Kind, seed: int = 0) -> DiffusionTransformer:
     torch.manual_seed(seed)
-    config = DiffusionConfig(
-        kind, TOKENS + 1, layers=2, width=32, heads=2, ff=64, context=8, timed=kind == "sedd"
-    )
+    config = DiffusionConfig(kind, TOKENS + 1, layers=2, width=32, heads=2, ff=64, context=8, timed=kind == "sedd")
     return DiffusionTransformer(config)
 
 
@@ -190,11 +184,7 @@ def test_training_reaches_the_entropy(kind: Kind) -> None:
     assert exact.entropy() - 1e-4 < reached < exact.entropy() + 0.1
 
 
-SAMPLERS: list[tuple[Kind, Method]] = [
-    ("mdlm", "ancestral"),
-    ("sedd", "analytic"),
-    ("sedd", "euler"),
-]
+SAMPLERS: list[tuple[Kind, Method]] = [("mdlm", "ancestral"), ("sedd", "analytic"), ("sedd", "euler")]
 ROWS, STEPS = 10_000, 120
 # Of 27 cells and so many rows, frequencies differ from the truth by 0.02 in all, half the sum over cells;
 # two places shown in the same step, one time in forty, do not know of each other.
@@ -222,9 +212,7 @@ def test_samples_have_the_tables_frequencies(kind: Kind, method: Method) -> None
 
 
 @pytest.mark.parametrize(("kind", "method"), SAMPLERS)
-def test_samples_after_a_prompt_have_the_conditional_frequencies(
-    kind: Kind, method: Method
-) -> None:
+def test_samples_after_a_prompt_have_the_conditional_frequencies(kind: Kind, method: Method) -> None:
     model = ExactModel(kind)
     prompt = torch.full((ROWS, 1), 2)
     found = sample(model, prompt, PLACES - 1, drawn(ROWS, STEPS, PLACES - 1), method)

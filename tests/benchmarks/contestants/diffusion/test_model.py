@@ -7,12 +7,7 @@ import pytest
 import torch
 
 from benchmarks.contestants.diffusion import loss
-from benchmarks.contestants.diffusion.loss import (
-    PLACE_LOSSES,
-    DiffusionObjective,
-    draw_times,
-    noisy,
-)
+from benchmarks.contestants.diffusion.loss import PLACE_LOSSES, DiffusionObjective, draw_times, noisy
 from benchmarks.contestants.diffusion.model import DiffusionConfig, DiffusionTransformer, Visibility
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser, preset
@@ -143,9 +138,7 @@ def test_half_precision_is_near_enough() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sedd", "mdlm"])
-def test_the_gradient_is_that_of_the_loss(
-    kind: Literal["sedd", "mdlm"], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_gradient_is_that_of_the_loss(kind: Literal["sedd", "mdlm"], monkeypatch: pytest.MonkeyPatch) -> None:
     """Loss and gradients that are written down by hand, in chunks, are those that torch finds."""
     monkeypatch.setattr(loss, "_CHUNK", 7)
     model = random_transformer(dataclasses.replace(CONFIG, kind=kind)).requires_grad_(True)
@@ -236,9 +229,7 @@ def test_a_compiled_gpu_learns_what_a_processor_does(kind: Literal["sedd", "mdlm
         assert gradient is not None
         found[device] = (float(torch.stack(losses).mean()), gradient.cpu())
     assert found["cuda"][0] == pytest.approx(found["cpu"][0], rel=0.1)
-    near = torch.nn.functional.cosine_similarity(
-        found["cpu"][1].flatten(), found["cuda"][1].flatten(), dim=0
-    )
+    near = torch.nn.functional.cosine_similarity(found["cpu"][1].flatten(), found["cuda"][1].flatten(), dim=0)
     assert float(near) > 0.9
 
 
@@ -265,9 +256,7 @@ def test_a_recorded_trunk_learns_what_a_told_one_does(kind: Literal["sedd", "mdl
                 loss = objective(*rows)
                 loss.backward()
                 gradients = [weight.grad for weight in model.parameters()]
-                found.append(
-                    [loss.detach(), *(part.clone() for part in gradients if part is not None)]
-                )
+                found.append([loss.detach(), *(part.clone() for part in gradients if part is not None)])
             for one, other in zip(*found, strict=True):
                 near = torch.nn.functional.cosine_similarity(one.flatten(), other.flatten(), dim=0)
                 assert near > 0.99

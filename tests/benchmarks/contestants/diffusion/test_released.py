@@ -55,10 +55,7 @@ def published_weights(prefix: str = "") -> dict[str, Tensor]:
             f"blocks.{number}.adaLN_modulation.weight": (6 * WIDTH, CONDITION),
             f"blocks.{number}.adaLN_modulation.bias": (6 * WIDTH,),
         }
-    return {
-        prefix + name: 0.4 * torch.randn(shape, generator=generator)
-        for name, shape in shapes.items()
-    }
+    return {prefix + name: 0.4 * torch.randn(shape, generator=generator) for name, shape in shapes.items()}
 
 
 SEDD: dict[str, Any] = {
@@ -95,9 +92,7 @@ MDLM: dict[str, Any] = {
 def released(folder: Path, config: dict[str, Any]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
-    save_file(
-        published_weights("backbone." if config is MDLM else ""), folder / "model.safetensors"
-    )
+    save_file(published_weights("backbone." if config is MDLM else ""), folder / "model.safetensors")
     return folder
 
 
@@ -121,9 +116,7 @@ def by_hand(weights: dict[str, Tensor], ids: Tensor, sigma: Tensor) -> Tensor:
         swapped = torch.cat([-x[..., size // 2 :], x[..., : size // 2]], dim=-1)
         return x * angle.cos() + swapped * angle.sin()
 
-    c = functional.silu(
-        linear(functional.silu(linear(waves, "sigma_map.mlp.0")), "sigma_map.mlp.2")
-    )
+    c = functional.silu(linear(functional.silu(linear(waves, "sigma_map.mlp.0")), "sigma_map.mlp.2"))
     x = weights["vocab_embed.embedding"][ids]
     rows, length = ids.shape
     for number in range(BLOCKS):
@@ -174,8 +167,7 @@ def test_plain_torch_files_are_read_without_running_what_they_hold(tmp_path: Pat
     (folder / "model.safetensors").unlink()
     torch.save({"model": published_weights()}, folder / "pytorch_model.bin")
     assert torch.equal(
-        read_released(str(folder), CPU).model.embedding.weight,
-        published_weights()["vocab_embed.embedding"],
+        read_released(str(folder), CPU).model.embedding.weight, published_weights()["vocab_embed.embedding"]
     )
     torch.save({"model": published_weights(), "extra": Path("x")}, folder / "pytorch_model.bin")
     with pytest.raises(ReviserError, match="not a plain file of weights"):
@@ -202,9 +194,7 @@ def test_only_the_absorbing_kind_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("config", "method"), [(SEDD, "analytic"), (MDLM, "ancestral")])
-def test_released_models_are_contestants(
-    config: dict[str, Any], method: str, tmp_path: Path
-) -> None:
+def test_released_models_are_contestants(config: dict[str, Any], method: str, tmp_path: Path) -> None:
     setup = Setup(prompt_tokens=4, shortest=8, longest=40, total_tokens=20, diffusion_steps=6)
     contestant = load_contestant(str(released(tmp_path, config)), setup, device=CPU)
     assert isinstance(contestant, Diffusion)

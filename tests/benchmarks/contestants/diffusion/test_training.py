@@ -11,12 +11,7 @@ import pytest
 import torch
 
 from benchmarks.contestants.continuation_models import Diffusion, load_contestant
-from benchmarks.contestants.diffusion.checkpoint import (
-    DiffusionModel,
-    is_diffusion,
-    load_diffusion,
-    save_diffusion,
-)
+from benchmarks.contestants.diffusion.checkpoint import DiffusionModel, is_diffusion, load_diffusion, save_diffusion
 from benchmarks.contestants.diffusion.training import DiffusionTrainer, fresh_diffusion
 from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.protocol.records import Prompt

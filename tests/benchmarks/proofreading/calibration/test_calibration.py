@@ -113,10 +113,7 @@ def test_texts_of_files(tmp_path: Path) -> None:
     pairs = pairs_source(str(path), None)
     assert [text.text for text in pairs.texts] == ["She go home."]
     finished = finished_source(str(path), "after", 1)
-    assert (finished.name, [text.text for text in finished.texts]) == (
-        "own-finished",
-        ["She goes home."],
-    )
+    assert (finished.name, [text.text for text in finished.texts]) == ("own-finished", ["She goes home."])
     path.write_text(json.dumps(lines[2]) + "\n", "utf-8")
     with pytest.raises(ReviserError, match="no texts"):
         pairs_source(str(path), None)
@@ -124,9 +121,7 @@ def test_texts_of_files(tmp_path: Path) -> None:
 
 def test_what_was_found_once_is_not_looked_for_again(tmp_path: Path) -> None:
     policy = Scripted({"teh": ("the", 0.4), "house": ("car", 0.2)})
-    texts = tuple(
-        Text(f"I like teh house {word}.", 1, (f"I like the house {word}.",)) for word in "abc"
-    )
+    texts = tuple(Text(f"I like teh house {word}.", 1, (f"I like the house {word}.",)) for word in "abc")
     source = Source("own", texts)
     with Cache(tmp_path / "cache.sqlite") as cache:
         found = look(Proofreader(policy, GPT2), "m", source, cache)
@@ -192,11 +187,7 @@ def test_the_curve_of_a_calibration() -> None:
     calibrated = curve("calibrated", texts, TRUE)
     assert calibrated.error < 0.03 < raw.error
     assert sum(one.share.made for one in calibrated.bins) == 4000
-    assert all(
-        one.low - 0.07 < one.share.value < one.high + 0.07
-        for one in calibrated.bins
-        if one.share.made > 150
-    )
+    assert all(one.low - 0.07 < one.share.value < one.high + 0.07 for one in calibrated.bins if one.share.made > 150)
     made = [setting.share.made for setting in calibrated.settings]
     assert made == sorted(made, reverse=True)
     at = next(one for one in calibrated.settings if one.dial == 0.9)
@@ -244,9 +235,7 @@ def parts(tmp_path: Path) -> Path:
     vocabulary = Vocabulary(size, kinds=REVISING, name="tiny", overtypes=True)
     model = random_model(preset("tiny", vocab_size=vocabulary.size, context=256, canvas_length=256))
     folder = save(tmp_path / "model", model, vocabulary, content, quantisation=Quantisation(8))
-    pairs = [
-        {"before": f"Text on number {n}.", "after": f"Text in number {n}."} for n in range(600)
-    ]
+    pairs = [{"before": f"Text on number {n}.", "after": f"Text in number {n}."} for n in range(600)]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(one) + "\n" for one in pairs), "utf-8")
     some = drawn(600)
     with Cache(tmp_path / "cache.sqlite") as cache:
@@ -271,20 +260,9 @@ def run(parts: Path, *words: str) -> int:
     )
 
 
-def test_a_page_and_coefficients_are_written(
-    parts: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_and_coefficients_are_written(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, figures, file = (parts / name for name in ("page.md", "page.json", "c.json"))
-    words = (
-        "--sets",
-        "none",
-        "--write",
-        str(page),
-        "--json",
-        str(figures),
-        "--coefficients",
-        str(file),
-    )
+    words = ("--sets", "none", "--write", str(page), "--json", str(figures), "--coefficients", str(file))
     assert run(parts, *words) == 0, capsys.readouterr().err
     text = page.read_text("utf-8")
     assert "python -m benchmarks calibration" in text

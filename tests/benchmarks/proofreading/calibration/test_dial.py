@@ -34,15 +34,11 @@ def run(files: Path, *words: str) -> int:
     return dial.main([*texts, "--sets", "none", *words])
 
 
-def test_every_change_that_is_made_gets_a_verdict(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_change_that_is_made_gets_a_verdict(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = files / "page.md"
     assert run(files, "--at", "0.5,1", "--write", str(page)) == 0, capsys.readouterr().err
     printed = capsys.readouterr().out
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()[2:]
-    ]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines()[2:]]
     assert [row[:4] for row in rows] == [
         ["0.5", "own", "2", "4"],
         ["0.5", "good-finished", "1", "0"],
@@ -57,9 +53,7 @@ def test_every_change_that_is_made_gets_a_verdict(
     assert "own (2 texts), good-finished (1 texts)" in text
 
 
-@pytest.mark.parametrize(
-    ("given", "said"), [("high", "numbers with commas"), ("0.5,1.2", "from 0 to 1")]
-)
+@pytest.mark.parametrize(("given", "said"), [("high", "numbers with commas"), ("0.5,1.2", "from 0 to 1")])
 def test_a_setting_is_a_number_from_0_to_1(
     files: Path, given: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,14 +27,10 @@ def test_the_sets_are_large_and_their_halves_differ() -> None:
     assert all(one.typed != one.meant for one in english)
 
 
-def test_the_page_says_what_was_told_and_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_what_was_told_and_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "FOREIGN", {"nl": "Dutch"})
     monkeypatch.setattr(command, "foreign_sentences", lambda *given: foreign_sentences(*given)[:4])
-    monkeypatch.setattr(
-        command, "foreign_paragraphs", lambda *given: foreign_paragraphs(*given)[:1]
-    )
+    monkeypatch.setattr(command, "foreign_paragraphs", lambda *given: foreign_paragraphs(*given)[:1])
     monkeypatch.setattr(command, "misspelt_sentences", lambda half: misspelt_sentences(half)[:2])
     page = tmp_path / "languages.md"
     assert command.main(["--write", str(page)]) == 0

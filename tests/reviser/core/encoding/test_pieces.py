@@ -17,18 +17,13 @@ KINDS: dict[str, tuple[dict[str, Any], pre_tokenizers.PreTokenizer]] = {
     "words": (WORDS, pre_tokenizers.ByteLevel(add_prefix_space=False)),
     "digits and words": (
         {"type": "Sequence", "pretokenizers": [DIGITS, WORDS]},
-        pre_tokenizers.Sequence(
-            [pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
-        ),
+        pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)]),
     ),
 }
 PLAIN = [chr(code) for code in range(0x3000) if is_plain_text(chr(code))]
 
 texts = st.text(st.sampled_from(PLAIN), max_size=40) | st.lists(
-    st.sampled_from(
-        [" ", "  ", "\n", "\t", "a", "É", "word", "7", "42", "'", "'s", "'ll", "’", "—", "."]
-    ),
-    max_size=12,
+    st.sampled_from([" ", "  ", "\n", "\t", "a", "É", "word", "7", "42", "'", "'s", "'ll", "’", "—", "."]), max_size=12
 ).map("".join)
 
 
@@ -54,13 +49,7 @@ def test_every_plain_character_is_of_the_class_that_the_package_takes_it_for(kin
     assert cut is not None
     assert len(PLAIN) > 150
     for character in PLAIN:
-        for text in (
-            f"a{character}b",
-            f" {character} ",
-            f"1{character}2",
-            f"!{character}!",
-            f"'{character}",
-        ):
+        for text in (f"a{character}b", f" {character} ", f"1{character}2", f"!{character}!", f"'{character}"):
             assert [*cut(text)] == theirs(package, text)
 
 

@@ -42,9 +42,7 @@ def both() -> tuple[HuggingFaceTokenizer, HuggingFaceTokenizer]:
     return whole, quick
 
 
-def test_the_bundled_table_is_that_of_the_bundled_tokenizer(
-    table: TokenTable, content: TokenizerJson
-) -> None:
+def test_the_bundled_table_is_that_of_the_bundled_tokenizer(table: TokenTable, content: TokenizerJson) -> None:
     model = content["model"]
     assert [*table.tokens] == [*model["vocab"]]
     assert {token: table.ids[token] for token in table.ids} == model["vocab"]
@@ -65,9 +63,7 @@ def test_tokens_that_are_not_there_are_not_found(table: TokenTable) -> None:
     assert table.merges[2:4] == [table.merges[2], table.merges[3]]
 
 
-def test_tokens_have_the_same_bytes(
-    both: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer],
-) -> None:
+def test_tokens_have_the_same_bytes(both: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer]) -> None:
     whole, quick = both
     assert (quick.size, quick.markers) == (whole.size, whole.markers)
     assert quick.first_bytes() == whole.first_bytes()
@@ -78,9 +74,7 @@ def test_tokens_have_the_same_bytes(
 @given(st.text(max_size=40))
 @example("It's 7 o'clock:\n the quick, brown fox says 漢字 — and “naïve” 👩‍💻!  \n")
 @example("<|endoftext|> and <|im_start|>")
-def test_texts_have_the_same_tokens(
-    both: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer], text: str
-) -> None:
+def test_texts_have_the_same_tokens(both: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer], text: str) -> None:
     whole, quick = both
     quick._encoded = 0
     assert quick.encode(text) == whole.encode(text)
@@ -103,24 +97,15 @@ def test_a_table_of_another_tokenizer_and_a_damaged_one_are_not_used(tmp_path: P
     assert read_table(tmp_path) is None
     (tmp_path / TABLE_FILE).write_bytes(table)
     assert read_table(tmp_path) is not None
-    for damaged in (
-        b"",
-        table[:-9],
-        table[:5000] + b"xx" + table[5002:],
-        gzip.compress(b"{}\0a\0"),
-    ):
+    for damaged in (b"", table[:-9], table[:5000] + b"xx" + table[5002:], gzip.compress(b"{}\0a\0")):
         (tmp_path / TABLE_FILE).write_bytes(damaged)
         assert read_table(tmp_path) is None
     (tmp_path / TABLE_FILE).write_bytes(table)
     (tmp_path / PACKED_FILE).write_bytes(gzip.compress(gzip.decompress(packed) + b" "))
     assert read_table(tmp_path) is None
     described = describe(WEIGHTS)
-    moved = Description(
-        tmp_path, described.config, described.vocabulary, PACKED_FILE, {}, described.quantisation
-    )
-    assert quick_tokenizer(moved).encode("The cat sat") == quick_tokenizer(described).encode(
-        "The cat sat"
-    )
+    moved = Description(tmp_path, described.config, described.vocabulary, PACKED_FILE, {}, described.quantisation)
+    assert quick_tokenizer(moved).encode("The cat sat") == quick_tokenizer(described).encode("The cat sat")
 
 
 def test_other_kinds_of_tokenizers_have_no_table(content: TokenizerJson) -> None:

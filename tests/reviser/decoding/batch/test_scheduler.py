@@ -30,9 +30,7 @@ from reviser.native.choosing import with_sharper_moves
 from reviser.native.top_k import top_k_in_numpy
 from tests.toys import VOCABULARY, toy_model
 
-CUDA = pytest.param(
-    "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-)
+CUDA = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here"))
 PROMPTS = [[256, 257], [72, 101, 108, 108, 111], [], [65] * 60, [1], [260, 261, 262] * 5]
 SUFFIXES = [[], [258], [259, 260, 261], [46] * 21, [], [5, 6]]
 AR = Vocabulary(VOCABULARY.base_size, kinds=frozenset({"insert", "stop"}), name="toy")
@@ -68,9 +66,7 @@ def rollout(
     return GeneratedRun(run.history[run.seeded :], run.ending)
 
 
-def replay(
-    run: GeneratedRun, prompt: Sequence[int], suffix: Sequence[int] = (), **options: Any
-) -> Canvas:
+def replay(run: GeneratedRun, prompt: Sequence[int], suffix: Sequence[int] = (), **options: Any) -> Canvas:
     """The canvas after a run; it refuses whatever is not valid."""
     canvas, _ = seed(options.pop("vocabulary", VOCABULARY), prompt, suffix, **options)
     for id in run.ids:
@@ -92,14 +88,7 @@ def test_greedy_runs_are_those_of_a_rollout(
     model = toy_model(kind, seed=1).to(device)
     options: dict[str, Any] = {"max_actions": 70, "max_length": 90}
     made = generate(
-        model,
-        vocabulary,
-        PROMPTS,
-        seeds=range(len(PROMPTS)),
-        suffixes=suffixes,
-        sampling=GREEDY,
-        rows=4,
-        **options,
+        model, vocabulary, PROMPTS, seeds=range(len(PROMPTS)), suffixes=suffixes, sampling=GREEDY, rows=4, **options
     )
     for run, prompt, suffix in zip(made, PROMPTS, suffixes or [[]] * 6, strict=True):
         assert run == rollout(model, prompt, suffix, vocabulary=vocabulary, **options)
@@ -112,9 +101,7 @@ def test_a_run_goes_on_after_actions_already_taken() -> None:
     options: dict[str, Any] = {"seeds": range(len(PROMPTS)), "suffixes": SUFFIXES, "rows": 4}
     whole = generate(model, DELETES, PROMPTS, sampling=GREEDY, max_actions=30, **options)
     begun = [run.ids[: min(9, len(run.ids) - 1)] for run in whole]
-    rest = generate(
-        model, DELETES, PROMPTS, sampling=GREEDY, max_actions=30, begun=begun, **options
-    )
+    rest = generate(model, DELETES, PROMPTS, sampling=GREEDY, max_actions=30, begun=begun, **options)
     for run, first, last in zip(whole, begun, rest, strict=True):
         assert run == GeneratedRun([*first, *last.ids], last.ending)
     with pytest.raises(ReviserError):
@@ -126,15 +113,7 @@ def test_drafts_are_revised_as_in_a_rollout() -> None:
     drafts = [[65, 66, 256], [], [257] * 9, [70], [258, 259], [260, 261, 262]]
     options: dict[str, Any] = {"max_actions": 30, "max_length": 90}
     made = generate(
-        model,
-        DELETES,
-        PROMPTS,
-        seeds=[0] * 6,
-        suffixes=SUFFIXES,
-        drafts=drafts,
-        sampling=GREEDY,
-        rows=4,
-        **options,
+        model, DELETES, PROMPTS, seeds=[0] * 6, suffixes=SUFFIXES, drafts=drafts, sampling=GREEDY, rows=4, **options
     )
     for run, prompt, suffix, draft in zip(made, PROMPTS, SUFFIXES, drafts, strict=True):
         assert run == rollout(model, prompt, suffix, vocabulary=DELETES, draft=draft, **options)
@@ -197,9 +176,7 @@ def test_a_run_does_not_depend_on_its_batch() -> None:
     together = generate(model, VOCABULARY, prompts, seeds=numbers, rows=5)
     order = list(range(len(prompts)))
     random.Random(1).shuffle(order)
-    shuffled = generate(
-        model, VOCABULARY, [prompts[i] for i in order], seeds=[numbers[i] for i in order], rows=18
-    )
+    shuffled = generate(model, VOCABULARY, [prompts[i] for i in order], seeds=[numbers[i] for i in order], rows=18)
     assert [shuffled[order.index(i)] for i in range(len(prompts))] == together
     for prompt, number, run in list(zip(prompts, numbers, together, strict=True))[:6]:
         assert generate(model, VOCABULARY, [prompt], seeds=[number]) == [run]
@@ -223,9 +200,7 @@ def test_finished_rows_make_place() -> None:
     lengths = sorted(len(run.ids) for run in made)
     assert lengths[0] < 40 < lengths[-1]
     assert stepped[0] == 16
-    one_batch_after_the_other = sum(
-        max(len(run.ids) for run in made[start : start + 16]) for start in range(0, 40, 16)
-    )
+    one_batch_after_the_other = sum(max(len(run.ids) for run in made[start : start + 16]) for start in range(0, 40, 16))
     assert len(stepped) < one_batch_after_the_other
     # When nothing waits any more, the last runs go on among fewer rows.
     assert stepped == sorted(stepped, reverse=True)
@@ -264,9 +239,7 @@ def test_what_cannot_be_done_is_refused_in_a_sentence() -> None:
             generate(broken, VOCABULARY, [[1]], seeds=[0], sampling=Sampling(temperature))
 
 
-RICH = Vocabulary(
-    12, frozenset({3}), extensions=("swap", "span_delete", "replace"), name="rich toy"
-)
+RICH = Vocabulary(12, frozenset({3}), extensions=("swap", "span_delete", "replace"), name="rich toy")
 
 
 @settings(deadline=None, max_examples=60)
@@ -335,9 +308,7 @@ def test_choices_come_as_often_as_softmax_says(device: str, top_k: int | None) -
     rows = (draws, len(scores))
     last = torch.zeros(draws, dtype=torch.int64, device=device)
     sampling = Sampling(temperature, top_k)
-    picked, possible = choose(
-        scores.expand(rows), valid.expand(rows), drawn, last, sampling, range(0)
-    )
+    picked, possible = choose(scores.expand(rows), valid.expand(rows), drawn, last, sampling, range(0))
     assert possible.all()
     kept = scores[:7].cpu().double().topk(min(top_k or 7, 7))
     expected = torch.zeros(8, dtype=torch.float64)
@@ -402,17 +373,13 @@ def test_few_valid_ids_are_all_that_top_k_finds() -> None:
 def test_top_k_of_a_model_restricts_every_choice() -> None:
     model = toy_model(seed=8)
     prompts = PROMPTS[:3]
-    made = generate(
-        model, VOCABULARY, prompts, seeds=range(3), sampling=Sampling(top_k=4), max_actions=40
-    )
+    made = generate(model, VOCABULARY, prompts, seeds=range(3), sampling=Sampling(top_k=4), max_actions=40)
     chosen_places = set()
     for run, prompt in zip(made, prompts, strict=True):
         canvas, history = seed(VOCABULARY, prompt)
         policy = ModelPolicy(TorchDecoder(model), VOCABULARY)
         for id in run.ids:
-            scores = np.where(
-                canvas.valid_actions().mask(), policy.scores(history, canvas), -np.inf
-            )
+            scores = np.where(canvas.valid_actions().mask(), policy.scores(history, canvas), -np.inf)
             place = np.argsort(-scores)[:4].tolist().index(id)
             chosen_places.add(place)
             canvas.apply(canvas.action(id))
@@ -431,9 +398,7 @@ def test_runs_that_take_turns_with_nobody_are_as_they_would_be() -> None:
             chosen[run] += ids
         return [([], 1 + (run + len(chosen[run])) % 7) for run in runs]
 
-    made = generate(
-        model, DELETES, PROMPTS * 3, seeds=range(18), max_actions=40, rows=5, turns=turns
-    )
+    made = generate(model, DELETES, PROMPTS * 3, seeds=range(18), max_actions=40, rows=5, turns=turns)
     assert made == whole
     assert [chosen[run] for run in range(18)] == [run.ids for run in whole]
     assert {run.ending for run in whole} == {"stop", "limit"}
@@ -443,9 +408,7 @@ def test_what_others_do_in_between_is_part_of_the_run() -> None:
     """The model goes on as it would have if the others' actions had been its own."""
     model = toy_model(seed=1)
     drafts = [[65, 66, 256], [], [257] * 9, [70], [258, 259], [260, 261, 262]]
-    others: dict[int, list[list[int]]] = {
-        run: [[44], [], [65, 66]] if run % 2 else [[], [67]] for run in range(6)
-    }
+    others: dict[int, list[list[int]]] = {run: [[44], [], [65, 66]] if run % 2 else [[], [67]] for run in range(6)}
     turn = dict.fromkeys(range(6), 0)
 
     def turns(runs: list[int], taken: list[list[int]]) -> list[tuple[list[int], int]]:

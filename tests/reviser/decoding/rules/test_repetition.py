@@ -45,9 +45,7 @@ class Even:
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(2, 5), st.data())
-def test_completions_are_what_would_repeat(
-    tokens: list[int], size: int, data: st.DataObject
-) -> None:
+def test_completions_are_what_would_repeat(tokens: list[int], size: int, data: st.DataObject) -> None:
     cursor = data.draw(st.integers(0, len(tokens)))
     if cursor < size - 1:
         return
@@ -56,11 +54,7 @@ def test_completions_are_what_would_repeat(
     places.follow(canvas, 0)
     found = set(places.completions(canvas.between(cursor, canvas.length)))
     tail = tokens[cursor - size + 1 : cursor]
-    windows = {
-        tuple(tokens[at : at + size])
-        for at in range(len(tokens) - size + 1)
-        if at + size - 1 != cursor
-    }
+    windows = {tuple(tokens[at : at + size]) for at in range(len(tokens) - size + 1) if at + size - 1 != cursor}
     assert found == {token for token in range(4) if (*tail, token) in windows}
 
 
@@ -206,9 +200,7 @@ def test_a_run_may_repeat_what_it_was_given_and_leaves_its_own_loops() -> None:
     assert own[: len(said)] == said
     words = set(tokenizer.encode(" the cat sat on mat"))
     phrases = [
-        tuple(own[at : at + PHRASE])
-        for at in range(len(own) - PHRASE + 1)
-        if words.issuperset(own[at : at + PHRASE])
+        tuple(own[at : at + PHRASE]) for at in range(len(own) - PHRASE + 1) if words.issuperset(own[at : at + PHRASE])
     ]
     assert len(phrases) == len(set(phrases))
 
@@ -234,10 +226,9 @@ def test_marks_and_lines_may_be_repeated() -> None:
 
 
 @given(st.lists(st.integers(0, 999), max_size=60), st.integers(0, 8), st.integers(0, 8))
-def test_rules_that_follow_a_run_say_what_new_ones_say(
-    choices: list[int], before: int, behind: int
-) -> None:
-    """Whatever is inserted, deleted, moved, taken back and done again, and whatever other canvas they are asked about between."""
+def test_rules_that_follow_a_run_say_what_new_ones_say(choices: list[int], before: int, behind: int) -> None:
+    """Whatever is inserted, deleted, moved, taken back and done again, and whatever other canvas they are asked
+    about between."""
     tokenizer = ToyTokenizer()
     words = [256, 257, 258, *b"c.\n4"]
     vocabulary = replace(VOCABULARY, kinds=PAPER_KINDS | {"delete"})

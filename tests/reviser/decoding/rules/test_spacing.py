@@ -65,18 +65,14 @@ def test_a_run_after_a_sentence_begins_apart_from_it(after: str) -> None:
     assert begun == again
 
 
-@pytest.mark.parametrize(
-    "before", ["The c", "(e.g.", "www.example.", "3.", "The cat sat.\n\nA", ""]
-)
+@pytest.mark.parametrize("before", ["The c", "(e.g.", "www.example.", "3.", "The cat sat.\n\nA", ""])
 def test_elsewhere_a_run_may_begin_with_a_letter(before: str) -> None:
     """It is the same run as without the rule."""
     assert any(text[:1].isalnum() for seed in SEEDS if (text := written(before, seed)))
 
 
 def test_neither_a_replacement_nor_a_removal_brings_a_word_there() -> None:
-    vocabulary = Vocabulary(
-        TOKENIZER.size, extensions=("replace",), kinds=frozenset({*KINDS, "replace"})
-    )
+    vocabulary = Vocabulary(TOKENIZER.size, extensions=("replace",), kinds=frozenset({*KINDS, "replace"}))
 
     prefix, space, the = TOKENIZER.encode("sat."), ord(" "), TOKENIZER.encode("The")[0]
     canvas = Canvas(vocabulary, [*prefix, space, the], prefix=len(prefix), cursor=len(prefix) + 1)
@@ -112,12 +108,8 @@ def test_a_filling_has_one_space_to_what_follows(filling: str, following: str, f
 def test_tokens_that_begin_with_a_word_are_glued() -> None:
     tokenizer = Gpt2Tokenizer()
     glued = glued_tokens(tokenizer)
-    texts = [
-        tokenizer.token_bytes(token).decode("utf-8", "ignore") for token in range(tokenizer.size)
-    ]
+    texts = [tokenizer.token_bytes(token).decode("utf-8", "ignore") for token in range(tokenizer.size)]
     by_text = {text: bool(glued[token]) for token, text in enumerate(texts)}
     assert all(by_text[text] for text in ("The", "7", "(", "é", "“") if text in by_text)
     assert not any(by_text[text] for text in (" The", "\n", ".", ")", '"', " ("))
-    assert [bool(one) for one in glued] == [
-        text[:1].isalnum() or text[:1] in tuple("“‘«(") for text in texts
-    ]
+    assert [bool(one) for one in glued] == [text[:1].isalnum() or text[:1] in tuple("“‘«(") for text in texts]

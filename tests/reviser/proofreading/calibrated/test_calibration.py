@@ -106,13 +106,7 @@ def test_each_change_of_a_sentence_is_judged_beside_the_others() -> None:
     st.sampled_from(CHANGES),
 )
 def test_nothing_is_missed_that_a_dial_accepts(
-    dial: float,
-    chance: float,
-    others: float,
-    slope: float,
-    weights: list[float],
-    offset: float,
-    words: tuple[str, str],
+    dial: float, chance: float, others: float, slope: float, weights: list[float], offset: float, words: tuple[str, str]
 ) -> None:
     kind = kind_of(*words, "It is ", " there.")
     calibration = Calibration("a model", 0.3, slope, {kind: offset}, tuple(weights))
@@ -245,10 +239,7 @@ def test_a_sentence_without_anything_likely_costs_its_reading_alone() -> None:
 
 def test_candidates_have_the_models_own_chances_and_are_not_made() -> None:
     known: Known = UNSURE | {"2 o'clock": ("3 o'clock", 0.9)}
-    drafts = [
-        Draft("All is well.\n\nIt is a old house, becuse my car left at 2 o'clock."),
-        Draft("Fine."),
-    ]
+    drafts = [Draft("All is well.\n\nIt is a old house, becuse my car left at 2 o'clock."), Draft("Fine.")]
     some, none = first_suggestions(Proofreader(Scripted(known), GPT2, calibration=FITTED), drafts)
     assert [(one.old, one.new, round(one.confidence, 2)) for one in some] == [
         ("a", "an", 0.7),

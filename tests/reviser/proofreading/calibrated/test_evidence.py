@@ -12,13 +12,7 @@ import pytest
 from reviser.core.edits import Edit
 from reviser.model.scoring import Outlook, Questions
 from reviser.proofreading.document import Draft
-from reviser.proofreading.evidence.readings import (
-    BEHIND,
-    LeftToRight,
-    Question,
-    readings,
-    shared,
-)
+from reviser.proofreading.evidence.readings import BEHIND, LeftToRight, Question, readings, shared
 from reviser.proofreading.guard.calibration import (
     BETTER,
     FOLLOWED,
@@ -110,14 +104,13 @@ def test_a_reading_is_the_difference_of_two_texts(engine: Engine) -> None:
         front, back = shared(tokens, changed)
         old, new = (
             log_probability(
-                engine,
-                [start, *left, *text[:front]],
-                [*text, *right[:BEHIND], stop][front : len(text) - back + BEHIND],
+                engine, [start, *left, *text[:front]], [*text, *right[:BEHIND], stop][front : len(text) - back + BEHIND]
             )
             for text in (tokens, changed)
         )
         assert reading == pytest.approx(max(WORSE, min(BETTER, new - old)), abs=0.02)
-    # What is right reads better, what is wrong reads worse. In full precision the third is 1.05, near the most that counts.
+    # What is right reads better, what is wrong reads worse. In full precision the third is 1.05, near the most that
+    # counts.
     assert found[0] == BETTER
     assert found[1] is not None
     assert found[1] < -1
@@ -128,9 +121,7 @@ def test_a_reading_is_the_difference_of_two_texts(engine: Engine) -> None:
 def test_neighbours_and_order_do_not_matter(engine: Engine) -> None:
     rules = rules_of(engine)
     alone = [readings(engine.policy, rules, [question(engine, one)])[0][0] for one in CHANGED]
-    together = readings(
-        engine.policy, rules, [question(engine, *CHANGED[::-1]), question(engine, CHANGED[1])]
-    )
+    together = readings(engine.policy, rules, [question(engine, *CHANGED[::-1]), question(engine, CHANGED[1])])
     assert together[0] == pytest.approx(alone[::-1], abs=1e-3)
     assert together[1] == pytest.approx(alone[1:2], abs=1e-3)
     assert readings(engine.policy, rules, [question(engine)]) == [[]]
@@ -177,9 +168,7 @@ def test_where_nothing_is_looked_for_nothing_could_be_accepted(dial: float) -> N
         rousing = found.search(dial).rousing
         assert LEAST_READ <= rousing <= max(dial, LEAST_READ)
         # As likely as a change can be there, among as many others, and read as well as can be, or not at all.
-        change = Suggestion(
-            Edit(0, "go", "goes"), Kind.AGREEMENT, rousing - 1e-6, evidence=Evidence(reading=BETTER)
-        )
+        change = Suggestion(Edit(0, "go", "goes"), Kind.AGREEMENT, rousing - 1e-6, evidence=Evidence(reading=BETTER))
         if rousing > LEAST_READ:
             assert max(one.confidence for one in found.judged([change] * 20)) < dial
         unread = replace(change, evidence=Evidence())
@@ -191,24 +180,18 @@ def test_where_nothing_is_looked_for_nothing_could_be_accepted(dial: float) -> N
 
 def test_a_change_is_vetoed_by_how_the_sentence_reads(engine: Engine) -> None:
     text = "He go to school every day."
-    loose = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False).proofread(
-        Draft(text)
-    )
+    loose = Proofreader(engine.policy, engine.tokenizer, calibration=RAW, phrases=False).proofread(Draft(text))
     assert loose.changes
     against = Calibration("a model", 0.0, 1.0, reading=-20.0)
     strict = Proofreader(engine.policy, engine.tokenizer, calibration=against, phrases=False)
     assert strict.proofread(Draft(text)).text == text
     for_it = Calibration("a model", 0.0, 1.0, reading=0.5)
-    done = Proofreader(
-        engine.policy, engine.tokenizer, calibration=for_it, phrases=False
-    ).proofread(Draft(text))
+    done = Proofreader(engine.policy, engine.tokenizer, calibration=for_it, phrases=False).proofread(Draft(text))
     assert done.changes[0].new == loose.changes[0].new
     assert done.changes[0].confidence > loose.changes[0].confidence
 
 
-def test_what_could_not_be_accepted_is_not_read(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_accepted_is_not_read(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the changes are the same, to the last bit, as if all of it were."""
     asked: list[Question] = []
     real = model.readings
@@ -243,9 +226,7 @@ def test_what_could_not_be_accepted_is_not_read(
 
 def test_documents_are_read_as_they_are_alone(engine: Engine) -> None:
     texts = ["He go to school every day.", "I has a car, and she like it.", "All is well here."]
-    reader = Proofreader(
-        engine.policy, engine.tokenizer, confidence=0.3, calibration=READING, phrases=False
-    )
+    reader = Proofreader(engine.policy, engine.tokenizer, confidence=0.3, calibration=READING, phrases=False)
     together = reader.proofread_all([Draft(text) for text in texts])
     for text, done in zip(texts, together, strict=True):
         alone = reader.proofread(Draft(text))

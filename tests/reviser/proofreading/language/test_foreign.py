@@ -1,4 +1,5 @@
-"""Which passages are taken for another language: letters, small words and the list of words decide, not the number of mistakes."""
+"""Which passages are taken for another language: letters, small words and the list of words decide, not the number
+of mistakes."""
 
 from __future__ import annotations
 
@@ -65,9 +66,7 @@ def test_english_with_names_and_terms_is_english(text: str) -> None:
 
 
 def test_a_quotation_in_another_language_is_found_in_its_sentence() -> None:
-    said = (
-        "He said: ich weiss nicht, was soll es bedeuten, and then he left the room with his bags."
-    )
+    said = "He said: ich weiss nicht, was soll es bedeuten, and then he left the room with his bags."
     (found,) = foreign(said)
     assert found.startswith("ich weiss nicht, was soll es")
     assert not found.endswith("bags")

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.proofreading.phrases.english_rules import RULES
-from reviser.proofreading.phrases.matching import (
-    Found,
-    Matcher,
-    apply,
-    matcher,
-    speech_in,
-    words_of,
-)
+from reviser.proofreading.phrases.matching import Found, Matcher, apply, matcher, speech_in, words_of
 from reviser.proofreading.phrases.rules import Rule, patterns_of
 from reviser.proofreading.phrases.tables import TABLES, ed_form, ing_form, s_form
 
@@ -96,9 +89,7 @@ def test_names_marks_and_wide_gaps_are_no_phrases() -> None:
 def test_speech_may_be_in_a_dialect() -> None:
     assert find("“He don't know,” said Tom.") == []
     assert find("'We was there,' said Tom.") == []
-    assert (
-        corrected("“Yes,” he said, but she don't know.") == "“Yes,” he said, but she doesn't know."
-    )
+    assert corrected("“Yes,” he said, but she don't know.") == "“Yes,” he said, but she doesn't know."
     # What nobody says is a slip there too.
     assert corrected("“I saw the the cat,” he said.") == "“I saw the cat,” he said."
 
@@ -136,7 +127,9 @@ def test_nothing_is_found_without_a_first_word(text: str) -> None:
 
 def test_a_sentence_takes_little_time() -> None:
     known = matcher()
-    text = "They know that he said it was one of the things which we all have to see in the end, and I am a friend of it."
+    text = (
+        "They know that he said it was one of the things which we all have to see in the end, and I am a friend of it."
+    )
     best = min(_seconds(known, text) for _ in range(20))
     assert best < 0.002
 
@@ -163,23 +156,6 @@ def test_the_notation() -> None:
 
 
 def test_forms_by_rule() -> None:
-    assert [*map(s_form, ("go", "try", "play", "watch", "have"))] == [
-        "goes",
-        "tries",
-        "plays",
-        "watches",
-        "has",
-    ]
-    assert [*map(ing_form, ("make", "lie", "stop", "see", "go"))] == [
-        "making",
-        "lying",
-        "stopping",
-        "seeing",
-        "going",
-    ]
-    assert [*map(ed_form, ("like", "try", "stop", "play"))] == [
-        "liked",
-        "tried",
-        "stopped",
-        "played",
-    ]
+    assert [*map(s_form, ("go", "try", "play", "watch", "have"))] == ["goes", "tries", "plays", "watches", "has"]
+    assert [*map(ing_form, ("make", "lie", "stop", "see", "go"))] == ["making", "lying", "stopping", "seeing", "going"]
+    assert [*map(ed_form, ("like", "try", "stop", "play"))] == ["liked", "tried", "stopped", "played"]

@@ -112,7 +112,5 @@ def test_nothing_is_loaded_before_a_text_is_proofread() -> None:
         "import json, sys; import reviser.proofreading.pipeline; "
         "print(json.dumps([name for name in sys.modules if '.phrases' in name]))"
     )
-    shown = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(shown.stdout) == []

@@ -27,9 +27,7 @@ from tests.reviser.prose.test_properties import DOCUMENTS, EXAMPLES, PIECES, doc
 from tests.toys import ToyTokenizer, quick_decoder
 
 TOKENIZER = ToyTokenizer()
-VOCABULARY = dataclasses.replace(
-    Vocabulary(TOKENIZER.size, kinds=REVISING, name="toy"), overtypes=True
-)
+VOCABULARY = dataclasses.replace(Vocabulary(TOKENIZER.size, kinds=REVISING, name="toy"), overtypes=True)
 WRONG = ("recieve", "teh", "becuse", "enviroment", "alot", "paris", "i", "Wich")
 
 

@@ -34,9 +34,7 @@ class Keeps:
     def choose(self, place: Place) -> int | None:
         return None
 
-    def next_to_read(
-        self, place: Place, bounds: Sequence[float], read: Sequence[bool]
-    ) -> int | None:
+    def next_to_read(self, place: Place, bounds: Sequence[float], read: Sequence[bool]) -> int | None:
         return next((number for number, known in enumerate(read) if not known), None)
 
 
@@ -63,9 +61,7 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     places = [Place("w", Span(a, b), candidates, others) for a, b in pairwise(bounds)]
 
     def reader(told: Sequence[Outlook] = ()) -> OvertypingReader:
-        return OvertypingReader(
-            RULES, passage, *sides, confidence=0.5, least=least, rousing=rousing, told=told
-        )
+        return OvertypingReader(RULES, passage, *sides, confidence=0.5, least=least, rousing=rousing, told=told)
 
     first = Overtyped(RULES, passage, *sides, places, Keeps(), watching=True)
     made: list[OvertypingReader] = []
@@ -83,17 +79,14 @@ def test_a_reading_that_goes_on_finds_what_one_from_the_start_finds(
     assert made[0].over
     found = [(one.start, one.end, one.tokens, one.confidence) for one in made[0].corrections]
     assert found == [
-        (one.start, one.end, one.tokens, pytest.approx(one.confidence, abs=1e-3))
-        for one in alone.corrections
+        (one.start, one.end, one.tokens, pytest.approx(one.confidence, abs=1e-3)) for one in alone.corrections
     ]
 
 
 class StageAlone(ModelStage):
     """A stage that reads everything itself."""
 
-    def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings
-    ) -> list[list[Correction]]:
+    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
         return super().find_corrections(passages, search, {})
 
 
@@ -102,9 +95,7 @@ class CountingStage(ModelStage):
 
     shared = read = 0
 
-    def find_corrections(
-        self, passages: Sequence[Passage], search: Search, known: Readings
-    ) -> list[list[Correction]]:
+    def find_corrections(self, passages: Sequence[Passage], search: Search, known: Readings) -> list[list[Correction]]:
         self.read += len(passages)
         self.shared += len(known)
         return super().find_corrections(passages, search, known)
@@ -122,10 +113,7 @@ def sharing_and_alone(
 
 def told(done: Proofread) -> list[object]:
     """The changes, each with its confidence to a thousandth."""
-    return [
-        (one.start, one.old, one.new, pytest.approx(one.confidence, abs=1e-3), one.kind)
-        for one in done.changes
-    ]
+    return [(one.start, one.old, one.new, pytest.approx(one.confidence, abs=1e-3), one.kind) for one in done.changes]
 
 
 def plainly(done: Proofread) -> list[object]:
@@ -136,9 +124,7 @@ WORDS = ("the", "cat", "burthens", "misemployed", "recieve", "namespace", "bandi
 
 
 def texts() -> Iterator[st.SearchStrategy[str]]:
-    sentence = st.lists(st.sampled_from(WORDS), min_size=2, max_size=7).map(
-        lambda words: f"The {' '.join(words)}."
-    )
+    sentence = st.lists(st.sampled_from(WORDS), min_size=2, max_size=7).map(lambda words: f"The {' '.join(words)}.")
     paragraph = st.lists(sentence, min_size=1, max_size=3).map(" ".join)
     yield st.lists(paragraph, min_size=1, max_size=3).map("\n\n".join)
 

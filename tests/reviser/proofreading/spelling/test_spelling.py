@@ -39,17 +39,7 @@ def best(word: str) -> list[str]:
 
 def test_the_list_is_small_and_has_both_spellings() -> None:
     assert SHIPPED.stat().st_size < 700_000
-    known = (
-        "colour",
-        "color",
-        "organise",
-        "organize",
-        "gray",
-        "grey",
-        "children",
-        "don't",
-        "Paris",
-    )
+    known = ("colour", "color", "organise", "organize", "gray", "grey", "children", "don't", "Paris")
     assert all(map(KNOWN.knows, known))
     assert not any(map(KNOWN.knows, ("recieve", "teh", "becuse", "informations", "paris")))
 
@@ -65,9 +55,7 @@ def test_common_words_have_small_sizes() -> None:
 
 
 def test_the_list_is_plain_text() -> None:
-    sizes = [
-        line.split(" ")[0] for line in lzma.decompress(SHIPPED.read_bytes()).decode().split("\n")
-    ]
+    sizes = [line.split(" ")[0] for line in lzma.decompress(SHIPPED.read_bytes()).decode().split("\n")]
     assert sizes == sorted(sizes, key=int)
 
 

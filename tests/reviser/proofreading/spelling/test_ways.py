@@ -70,9 +70,7 @@ class Reading:
     ways=st.lists(st.lists(IDS, min_size=1, max_size=4), min_size=1, max_size=5),
     draw=st.randoms(use_true_random=False),
 )
-def test_each_way_has_its_own_probability(
-    before: list[int], ways: list[list[int]], draw: random.Random
-) -> None:
+def test_each_way_has_its_own_probability(before: list[int], ways: list[list[int]], draw: random.Random) -> None:
     order = [*range(len(ways))]
     draw.shuffle(order)
     tree = Ways(before, ways)
@@ -102,15 +100,14 @@ SIZES = st.sampled_from([10, 20, 35, 50, 70])
 @given(
     passage=st.lists(IDS, min_size=3, max_size=8),
     others=st.lists(
-        st.tuples(st.lists(st.integers(1, 9), min_size=1, max_size=3), DISTANCES, SIZES),
-        min_size=1,
-        max_size=8,
+        st.tuples(st.lists(st.integers(1, 9), min_size=1, max_size=3), DISTANCES, SIZES), min_size=1, max_size=8
     ),
 )
 def test_candidates_that_are_left_out_take_no_share(
     passage: list[int], others: list[tuple[list[int], float, int]]
 ) -> None:
-    """With and without those that cannot matter, the probabilities are the same to a thousandth, and so are the likeliest."""
+    """With and without those that cannot matter, the probabilities are the same to a thousandth, and so are the
+    likeliest."""
     found = []
     for thoroughly in (True, False):
         candidates = [Candidate("x", distance, size) for _, distance, size in others]

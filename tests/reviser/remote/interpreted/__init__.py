@@ -1,1 +1,2 @@
-"""Triton's interpreter as a backend named `cpu`, which vLLM's second model runner asks for on a machine without a GPU."""
+"""Triton's interpreter as a backend named `cpu`, which vLLM's second model runner asks for on a machine without a
+GPU."""

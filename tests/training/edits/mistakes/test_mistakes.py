@@ -46,10 +46,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Words must be common to be in the table, and some much more common than others.
     rows = [json.dumps({"text": PROSE * 3}) for _ in range(40)]
     texts.write_text("\n".join(rows) + "\n")
-    assert (
-        make_data([str(folder / "shards"), str(texts), "--tokenizer", "gpt2", "--workers", "1"])
-        == 0
-    )
+    assert make_data([str(folder / "shards"), str(texts), "--tokenizer", "gpt2", "--workers", "1"]) == 0
     return folder / "shards"
 
 
@@ -70,14 +67,10 @@ def source(shards: Path, table: Table, overtype: float = 0.0, **recipe: object) 
 
 def single(shards: Path, table: Table, kind: Kind, count: int = 60) -> set[tuple[str, str]]:
     """Passages with one mistake of a kind: before and after."""
-    made = source(
-        shards, table, shares={kind.name.lower(): 1.0}, clean=0.0, rates=(0.0,), left=0.0, right=0.0
-    )
+    made = source(shards, table, shares={kind.name.lower(): 1.0}, clean=0.0, rates=(0.0,), left=0.0, right=0.0)
     tokenizer = Gpt2Tokenizer()
     return {
-        (decode(tokenizer, before), decode(tokenizer, after))
-        for _, before, after, _ in made.parts(0, count)
-        if before
+        (decode(tokenizer, before), decode(tokenizer, after)) for _, before, after, _ in made.parts(0, count) if before
     }
 
 
@@ -107,9 +100,7 @@ def test_every_kind_is_made_alone(shards: Path, table: Table, kind: Kind) -> Non
         (Kind.PREPOSITION_DROP, "listen to his", "listen his"),
     ],
 )
-def test_known_mistakes_come_up(
-    shards: Path, table: Table, kind: Kind, right: str, wrong: str
-) -> None:
+def test_known_mistakes_come_up(shards: Path, table: Table, kind: Kind, right: str, wrong: str) -> None:
     found = single(shards, table, kind, count=800)
     assert any(wrong in before and right in after for before, after in found)
 

@@ -17,11 +17,7 @@ from training.edits.sessions.history import sessions_of, word_edits
 from training.edits.sessions.made_up import Kind, Lexicon, made_up_session
 from training.edits.sessions.samples import next_edit_sample
 from training.edits.sessions.session import Session, read_sessions
-from training.edits.sessions.shards import (
-    StoredNextEdits,
-    next_edit_vocabulary,
-    reversed_session,
-)
+from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
 from training.samples.mixture import Mixture
 
 TEXT = "\n\n".join(
@@ -125,10 +121,7 @@ def test_a_sample_shows_edits_and_makes_those_of_its_window() -> None:
         draft = sample.ids[marker + 1 : sample.given - 1]
         written = [id for id in sample.ids[sample.given : -1] if id != vocabulary.delete_id]
         deleted = sample.ids[sample.given :].count(vocabulary.delete_id)
-        texts = [
-            b"".join(map(tokenizer.token_bytes, ids)).decode(errors="replace")
-            for ids in (draft, written)
-        ]
+        texts = [b"".join(map(tokenizer.token_bytes, ids)).decode(errors="replace") for ids in (draft, written)]
         assert (texts[0] != texts[1]) == (sample.left > 0) == (deleted > 0)
         left += sample.left > 0
     assert 10 < left < 50
@@ -150,8 +143,6 @@ def test_shards_are_the_same_for_a_seed_and_come_back_as_histories(tmp_path: Pat
     assert (histories.counted.sum(axis=1) < histories.lengths).all()
 
 
-def test_samples_need_something_to_be_made_from(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_samples_need_something_to_be_made_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["make", str(tmp_path / "out"), "--tokenizer", "gpt2"]) == 2
     assert "--sessions or --texts" in capsys.readouterr().err

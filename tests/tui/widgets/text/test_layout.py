@@ -76,11 +76,7 @@ def test_words_are_kept_whole_and_wide_characters_are_not_cut() -> None:
 
 @pytest.mark.parametrize("fold", [7, 2000])
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(lines, st.sampled_from(["\n", "\r\n", "\r"])), max_size=6),
-    lines,
-    widths,
-)
+@given(st.lists(st.tuples(lines, st.sampled_from(["\n", "\r\n", "\r"])), max_size=6), lines, widths)
 def test_walking_down_shows_the_text_and_walking_up_goes_back(
     fold: int, body: list[tuple[str, str]], last: str, width: int | None
 ) -> None:
@@ -111,9 +107,7 @@ def test_walking_down_shows_the_text_and_walking_up_goes_back(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(lines, st.sampled_from(["\n", "\r\n", "\r"])), max_size=4), widths)
-def test_stepping_by_characters_goes_through_the_text_and_back(
-    body: list[tuple[str, str]], width: int | None
-) -> None:
+def test_stepping_by_characters_goes_through_the_text_and_back(body: list[tuple[str, str]], width: int | None) -> None:
     text = "".join(line + ending for line, ending in body)
     layout = Layout(Buffer(text), width)
     stops = [0]
