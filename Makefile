@@ -35,11 +35,11 @@ suite: $(KERNELS_READY)
 	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2 --dist worksteal
 
 test-slow: $(READY)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow --timeout 3600
 
 # Training runs of two and four processes, saved by some and resumed by others, one of them killed: some minutes.
 test-distributed: $(READY)
-	$(BIN)/pytest tests/training/distributed
+	$(BIN)/pytest tests/training/distributed --timeout 3600
 
 # vLLM itself, offline and as a server, with both of its model runners, in an environment of its own (2 GB): half an hour
 # on two slow cores. Where pip's own index has no torch for processors, VLLM_INDEX may name another: options for pip.
@@ -49,7 +49,7 @@ VLLM_VENV ?= .venv-vllm
 VLLM_READY := $(VLLM_VENV)/.ready
 
 test-vllm: $(VLLM_READY)
-	$(VLLM_VENV)/bin/python -m pytest tests/reviser/remote/test_real_vllm.py
+	$(VLLM_VENV)/bin/python -m pytest tests/reviser/remote/test_real_vllm.py --timeout 3600
 
 # vLLM wants the three that are taken away for pictures and sound; builds of them for another torch keep it from starting.
 # Triton is for the second runner: its kernels are interpreted.
@@ -57,12 +57,12 @@ $(VLLM_READY): $(PACKAGE)
 	test -x $(VLLM_VENV)/bin/python || $(PYTHON) -m venv $(VLLM_VENV)
 	$(VLLM_VENV)/bin/pip install --quiet $(VLLM_INDEX) $(TORCH) $(VLLM)
 	$(VLLM_VENV)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
-	$(VLLM_VENV)/bin/pip install --quiet --editable ".[kernels,lsp,tui]" "pytest>=8.3" "hypothesis>=6.100" "pytest-lsp>=1.0"
+	$(VLLM_VENV)/bin/pip install --quiet --editable ".[kernels,lsp,tui]" "pytest>=8.3" "hypothesis>=6.100" "pytest-lsp>=1.0" "pytest-timeout>=2.3"
 	touch $(VLLM_READY)
 
 # The tests of properties, on new and mostly more examples at every run: for what the suite's own examples miss.
 fuzz: $(READY)
-	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2
+	REVISER_EXAMPLES=new $(BIN)/pytest -m "hypothesis and not slow" -n 2 --timeout 3600
 
 # The tests of the native library, with a build that stops at the first read or write out of bounds and at undefined
 # behaviour. Leaks are not looked for: Python itself keeps memory to its end.
@@ -71,7 +71,7 @@ SANITIZED := build/sanitized/_kernels.so
 sanitize: $(READY) $(SANITIZED)
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 \
-		REVISER_NATIVE_LIBRARY=$(CURDIR)/$(SANITIZED) $(BIN)/pytest tests/reviser/native -m "not slow"
+		REVISER_NATIVE_LIBRARY=$(CURDIR)/$(SANITIZED) $(BIN)/pytest tests/reviser/native -m "not slow" --timeout 1800
 
 $(SANITIZED): $(NATIVE_SOURCES)
 	mkdir -p $(dir $@)
@@ -89,7 +89,7 @@ test-editors: $(E2E_READY) $(EXTENSION)
 	tests/e2e/vscode/install.sh $(EDITORS)
 	PIP=$(BIN)/pip tests/e2e/install_neovim.sh $(EDITORS)
 	REVISER_EDITORS=$(EDITORS) REVISER_NVIM="$${REVISER_NVIM:-$(EDITORS)/neovim/nvim}" \
-		$(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow
+		$(BIN)/pytest tests/e2e/vscode tests/e2e/test_neovim.py -m slow --timeout 1200
 
 $(E2E_READY): $(READY)
 	$(PIP) install --editable ".[e2e]"
