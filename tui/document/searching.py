@@ -54,7 +54,7 @@ class Search:
     @cached_property
     def _regex(self) -> regex.Pattern[str]:
         if len(self.wanted) > LONGEST:
-            raise SearchFailed(f"{LONGEST} characters are the most to look for", "too long")
+            raise SearchFailed(f"there is no search for more than {LONGEST:,} characters", "too long")
         flags = regex.MULTILINE | (0 if self.case else regex.IGNORECASE)
         try:
             made = regex.compile(self.wanted if self.pattern else re.escape(self.wanted), flags)

@@ -44,7 +44,7 @@ def test_from_a_text_to_a_model(tmp_path: Path) -> None:
     made = reviser("tokenise", tmp_path / "data", "--tokenizer", "gpt2", text)
     assert made.exit_code == 0, made.output
     options = ("--data", tmp_path / "data", "--tokenizer", "gpt2", "--out", tmp_path / "run")
-    trained = reviser("train", "tiny", *options, "--steps", "1", "--repeats", "1")
+    trained = reviser("train", "tiny", *options, "--steps", "1")
     assert trained.exit_code == 0, trained.output
     assert load(tmp_path / "run" / "model").vocabulary.name == "gpt2"
     again = reviser("train", "tiny", *options, "--steps", "1")

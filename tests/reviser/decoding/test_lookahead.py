@@ -25,7 +25,6 @@ from reviser.decoding.sampler import Sampler
 from reviser.model.scoring import Scores
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.session import PASSAGE, Session
-from tests.commands import reviser
 from tests.toys import ToyTokenizer, toy_model
 from tui.settings import Settings
 
@@ -270,5 +269,3 @@ def test_every_door_is_as_sure(tmp_path: Path) -> None:
         file.write_text(f"sureness = {margin}\n")
         with nullcontext() if taken else pytest.raises(ReviserError, match="sureness"):
             Settings.load(file)
-        words = ["revise", str(tmp_path / "nothing.txt"), "--sureness", str(margin)]
-        assert ("--sureness" in reviser(*words).stderr) != taken
