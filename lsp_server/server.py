@@ -28,7 +28,7 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.process import socket_path
 from lsp_server.worker.tasks import ModelKey
 from reviser import __version__
-from reviser.proofreading.editing.lists import Lists
+from reviser.editor.lists import Lists
 
 logger = logging.getLogger(__name__)
 

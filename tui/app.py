@@ -18,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.lists import Lists
+from reviser.editor.lists import Lists
 from tui.actions.files import FileActions
 from tui.actions.mistakes import MistakeActions
 from tui.actions.runs import RunActions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reviser.core.edits import Edit
-from reviser.proofreading.editing.lists import Source
+from reviser.editor.lists import Source
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
 from tui.document.journal import Journal

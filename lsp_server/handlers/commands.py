@@ -20,7 +20,7 @@ from lsp_server.runs.editor import place
 from lsp_server.runs.live_run import LiveRun
 from lsp_server.server import ReviserServer
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.findings import touched
+from reviser.editor.findings import touched
 from reviser.prose import Format
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])

@@ -21,7 +21,7 @@ from lsp_server.server import ReviserServer
 from reviser.core.counts import counted
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.findings import touched
+from reviser.editor.findings import touched
 from reviser.prose import Format
 
 logger = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Reading
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.excerpts import MOST, excerpt, whole_characters
-from reviser.proofreading.editing.findings import Findings
-from reviser.proofreading.editing.lists import Lists, Source
+from reviser.editor.excerpts import MOST, excerpt, whole_characters
+from reviser.editor.findings import Findings
+from reviser.editor.lists import Lists, Source
 from reviser.proofreading.suggestion import WORD, Kind, Suggestion
 from reviser.prose import Format, format_of, format_of_language
 

@@ -21,8 +21,8 @@ from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Task
 from reviser.core.edits import Edit, end_of_writing, with_all
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.excerpts import excerpt
-from reviser.proofreading.editing.lists import Lists
+from reviser.editor.excerpts import excerpt
+from reviser.editor.lists import Lists
 from reviser.prose import Format
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from lsp_server.worker.tasks import Event, Reading, Task
 from reviser.core.edits import Edit
 
 if TYPE_CHECKING:
-    from reviser.proofreading.incremental import Checker
+    from reviser.editor.incremental import Checker
     from reviser.session.engine import Engine
 
 _CHECKERS = 4
@@ -64,8 +64,8 @@ class Readers:
 
     def revise(self, task: Task, engine: Engine, send: Callable[[Event], None], wanted: Callable[[], bool]) -> None:
         """Proofread a part of a text, and send what changes in its passages, edit by edit."""
+        from reviser.editor.revising import revise
         from reviser.proofreading.document import Draft
-        from reviser.proofreading.editing.revising import revise
         from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.project.ignoring import Place
         from reviser.proofreading.project.words import Words
@@ -109,7 +109,7 @@ class Readers:
         send(Event(task.id, "done", ending=ending, evaluated=used))
 
     def _checker(self, task: Reading, engine: Engine) -> Checker:
-        from reviser.proofreading.incremental import Checker
+        from reviser.editor.incremental import Checker
         from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.suggestion import Kind
 

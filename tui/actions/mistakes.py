@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reviser.proofreading.editing.lists import Owner
+from reviser.editor.lists import Owner
 from tui.proofreading.proofreading import Proofreading, Which
 from tui.widgets.desk import Desk
 from tui.widgets.rows import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from reviser.core.edits import Edit
-from reviser.proofreading.editing.findings import Findings, touched
+from reviser.editor.findings import Findings, touched
 from reviser.proofreading.suggestion import Suggestion
 from tui.document.draft import Draft
 

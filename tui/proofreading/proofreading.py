@@ -9,8 +9,8 @@ from textual.timer import Timer
 
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.excerpts import MOST
-from reviser.proofreading.editing.lists import Lists, Owner
+from reviser.editor.excerpts import MOST
+from reviser.editor.lists import Lists, Owner
 from reviser.proofreading.suggestion import WORD, Suggestion, quoted
 from tui.document.draft import Selection
 from tui.prompts import Prompts

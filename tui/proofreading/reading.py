@@ -9,15 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from reviser.core.errors import ReviserError
-from reviser.proofreading.editing.excerpts import excerpt, whole_characters
-from reviser.proofreading.editing.lists import Lists, Source
+from reviser.editor.excerpts import excerpt, whole_characters
+from reviser.editor.lists import Lists, Source
 from reviser.proofreading.suggestion import Suggestion
 from tui.document.draft import Draft
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 
 if TYPE_CHECKING:
-    from reviser.proofreading.incremental import Checker
+    from reviser.editor.incremental import Checker
     from reviser.proofreading.suggestion import Kind
     from reviser.session.engine import Engine
 
@@ -114,7 +114,7 @@ class MistakeReader:
             )
 
     def _checker_of(self, engine: Engine, confidence: float, kinds: frozenset[Kind]) -> Checker:
-        from reviser.proofreading.incremental import Checker
+        from reviser.editor.incremental import Checker
         from reviser.proofreading.pipeline import Proofreader
 
         if self._checker is None or self._wanted != (confidence, kinds):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reviser.core.edits import Edit
-from reviser.proofreading.editing.excerpts import excerpt
-from reviser.proofreading.editing.lists import Lists, Source
+from reviser.editor.excerpts import excerpt
+from reviser.editor.lists import Lists, Source
 from reviser.proofreading.suggestion import Suggestion
 from tui.runs.tree import Node, Option, Produced, Seed, Taken
 from tui.runs.writer import Production, Writer
@@ -75,8 +75,8 @@ class Corrections(Production):
 
     def _nodes(self) -> Iterator[Node]:
         """A step for each change."""
+        from reviser.editor.revising import revise
         from reviser.proofreading.document import Draft
-        from reviser.proofreading.editing.revising import revise
         from reviser.proofreading.pipeline import Proofreader
         from reviser.proofreading.project.ignoring import Place
         from reviser.prose import Format, Span, format_of

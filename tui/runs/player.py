@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reviser.core.counts import counted
 from reviser.core.edits import end_of_writing
-from reviser.proofreading.editing.lists import Lists
+from reviser.editor.lists import Lists
 from tui.document.draft import Selection, paragraph_at
 from tui.prompts import Prompts
 from tui.runs.corrections import Corrections

@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 
+from reviser.editor.incremental import Checker
 from reviser.proofreading.document import Draft, Proofread
-from reviser.proofreading.incremental import Checker
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.suggestion import Kind, with_suggestions

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from reviser.editor.excerpts import whole_characters
 from reviser.proofreading.document import Draft, Proofread, safe_selection
-from reviser.proofreading.editing.excerpts import whole_characters
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Span, paragraphs
 

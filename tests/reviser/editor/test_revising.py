@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reviser.editor.revising import revise
 from reviser.proofreading.document import Draft
-from reviser.proofreading.editing.revising import revise
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Span

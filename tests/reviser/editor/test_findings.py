@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviser.core.edits import Edit
-from reviser.proofreading.editing.findings import Findings
+from reviser.editor.findings import Findings
 from reviser.proofreading.suggestion import Kind, Suggestion
 
 TEXT = "ab ab ab ab ab ab ab ab ab ab"
