@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from lsp_server.worker.readers import Readers, evaluated_by
+from lsp_server.worker.readers import evaluated_by, read, revise
 from lsp_server.worker.tasks import Event, ModelKey, Order, Suggesting, Task, decode_order, encode_event
 from reviser.core.edits import Edit, within
 from reviser.core.errors import ReviserError
 
 if TYPE_CHECKING:
+    from reviser.editor.reader import EditorReader
     from reviser.session.engine import Engine
     from reviser.session.frames import Frame
     from reviser.session.session import Generation, Session
@@ -69,7 +70,7 @@ class Worker:
         self._orders: queue.SimpleQueue[tuple[Peer, Order | ModelKey]] = queue.SimpleQueue()
         self._peers: set[Peer] = set()
         self._change = threading.Condition()
-        self._readers = Readers()
+        self._readers: dict[ModelKey, EditorReader] = {}
 
     def admit(self, peer: Peer) -> threading.Thread:
         """Listen to a peer until it goes."""
@@ -127,13 +128,13 @@ class Worker:
                 peer.send(Event(task.id, "loading"))
             engine = self._engine(peer, task.key)
             if isinstance(task, Task) and _proofreads(task, engine):
-                self._readers.revise(task, engine, peer.send, lambda: peer.wants(task))
+                revise(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
             elif isinstance(task, Task):
                 self._write(peer, task, engine)
             elif isinstance(task, Suggesting):
                 self._suggest(peer, task, engine)
             else:
-                self._readers.read(task, engine, peer.send, lambda: peer.wants(task))
+                read(task, self._readers[task.key], peer.send, lambda: peer.wants(task))
         except ReviserError as error:
             peer.send(Event(task.id, "failed", message=str(error)))
         except Exception as error:  # whatever happens to one task, the next one is answered
@@ -204,19 +205,21 @@ class Worker:
         )
 
     def _engine(self, peer: Peer, key: ModelKey) -> Engine:
+        from reviser.editor.reader import EditorReader
+
         peer.key = key
         if key not in self._engines:
-            self._readers.forget()
             in_use = {other.key for other in self._peers}
             for unused in set(self._engines) - in_use:
-                del self._engines[unused]
+                del self._engines[unused], self._readers[unused]
             try:
-                self._engines[key] = self._load(key)
+                engine = self._load(key)
             except ReviserError:
                 raise
             except Exception as error:  # whatever a damaged file makes libraries say
                 said = " ".join(str(error).split()) or type(error).__name__
                 raise ReviserError(f"the model cannot be loaded: {said}") from error
+            self._engines[key], self._readers[key] = engine, EditorReader(engine)
         return self._engines[key]
 
     def _session(self, peer: Peer, engine: Engine, task: Task | Suggesting) -> Session:

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.guard.usage import Usage, usage_in
 from reviser.proofreading.guard.vetoes import names_in, needed_if_meant
+from reviser.proofreading.pipeline import Tell, unheard
 from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.terms import as_names, terms_in
@@ -31,7 +32,7 @@ _ENDING = re.compile(r"\r\n|\r|\n")
 _BLANK = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*(?:\r\n|\r|\n)\Z")
 
 
-class Checked(NamedTuple):
+class CheckedPart(NamedTuple):
     """What is known of some stretches of a document: all changes that were found in them, and whether they were
     read just now."""
 
@@ -56,12 +57,12 @@ class _Key(NamedTuple):
     kept: frozenset[str]
 
 
-class Checker:
+class IncrementalChecker:
     """Finds what to change in the states of documents, by a function that proofreads a draft."""
 
     def __init__(
         self,
-        proofread: Callable[[Draft], Proofread],
+        proofread: Callable[[Draft, Tell], Proofread],
         confidence: float = CONFIDENCE,
         known: Callable[[str], bool] | None = None,
     ) -> None:
@@ -71,7 +72,7 @@ class Checker:
         self._confidence = confidence
         self._found: OrderedDict[_Key, tuple[Suggestion, ...]] = OrderedDict()
 
-    def check(self, draft: Draft, near: int = 0) -> Iterator[Checked]:
+    def check(self, draft: Draft, near: int = 0, tell: Tell = unheard) -> Iterator[CheckedPart]:
         """All that is known at once, then each other piece as it is read, those that are nearest to a place first.
 
         Together the stretches are the whole text. Whoever leaves off in between leaves the rest unread.
@@ -96,18 +97,18 @@ class Checker:
             else:
                 known += [change.moved(start) for change in found]
         spans = _gaps(len(text), [piece.span for piece, _ in waiting])
-        yield Checked(tuple(spans), self._agreeing(text, known, usage), fresh=False)
+        yield CheckedPart(tuple(spans), self._agreeing(text, known, usage), fresh=False)
         waiting.sort(key=lambda one: max(one[0].span.start - near, near - one[0].span.end, 0))
         # The same may stand in several places.
         equal: dict[_Key, list[_Piece]] = {}
         for piece, key in waiting:
             equal.setdefault(key, []).append(piece)
         for key, pieces in equal.items():
-            found = self._read(draft, pieces[0], names)
+            found = self._read(draft, pieces[0], names, tell)
             self._remember(key, found)
             changes = [change.moved(piece.span.start) for piece in pieces for change in found]
             read = tuple(piece.span for piece in pieces)
-            yield Checked(read, self._agreeing(text, changes, usage), fresh=True)
+            yield CheckedPart(read, self._agreeing(text, changes, usage), fresh=True)
 
     def _agreeing(self, text: str, changes: Iterable[Suggestion], usage: Usage) -> tuple[Suggestion, ...]:
         """The changes that nothing elsewhere in the document speaks against.
@@ -122,15 +123,15 @@ class Checker:
             or change.confidence >= needed_if_meant(self._confidence, change.old, change.new)
         )
 
-    def _read(self, draft: Draft, piece: _Piece, names: Words) -> tuple[Suggestion, ...]:
+    def _read(self, draft: Draft, piece: _Piece, names: Words, tell: Tell) -> tuple[Suggestion, ...]:
         """What is found in a piece, with places in it."""
         start, end = piece.span
         words = draft.words | names
         if piece.alone:
             source = Draft(draft.text[start:end], draft.format, words)
-            return tuple(_each_safe(source, self._proofread(source).changes))
+            return tuple(_each_safe(source, self._proofread(source, tell).changes))
         whole = replace(draft, words=words, within=piece.span)
-        found = _each_safe(whole, self._proofread(whole).changes)
+        found = _each_safe(whole, self._proofread(whole, tell).changes)
         return tuple(change.moved(-start) for change in found)
 
     def _recall(self, key: _Key) -> tuple[Suggestion, ...] | None:

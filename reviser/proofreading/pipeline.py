@@ -38,7 +38,7 @@ Tell = Callable[[int, int], None]
 Work = Sequence[tuple[Document, Guard]]
 
 
-def _unheard(done: int, of: int) -> None:
+def unheard(done: int, of: int) -> None:
     """Nobody listens."""
 
 
@@ -75,11 +75,11 @@ class Proofreader:
         """Whether a word is in the list of words, where the model uses one."""
         return self._speller.known.knows if self._speller else None
 
-    def proofread(self, draft: Draft, tell: Tell = _unheard) -> Proofread:
+    def proofread(self, draft: Draft, tell: Tell = unheard) -> Proofread:
         """Correct one document."""
         return self.proofread_all([draft], tell)[0]
 
-    def proofread_all(self, drafts: Sequence[Draft], tell: Tell = _unheard) -> list[Proofread]:
+    def proofread_all(self, drafts: Sequence[Draft], tell: Tell = unheard) -> list[Proofread]:
         """Correct several documents, whose sentences are read together."""
         work = self._guarded(drafts)
         search = self._calibration.search(self._confidence, self.kinds)

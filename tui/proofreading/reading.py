@@ -17,9 +17,7 @@ from tui.proofreading.mistakes import Mistakes
 from tui.runs.writer import Writer
 
 if TYPE_CHECKING:
-    from reviser.editor.incremental import Checker
-    from reviser.proofreading.suggestion import Kind
-    from reviser.session.engine import Engine
+    from reviser.editor.reader import EditorReader
 
 
 @dataclass(eq=False)
@@ -54,10 +52,6 @@ class Found(NamedTuple):
     findings: list[Suggestion]
 
 
-class Cancelled(Exception):
-    """Nobody waits for this reading any more."""
-
-
 class MistakeReader:
     """Reads texts one after the other, and remembers what it found in which paragraph."""
 
@@ -65,10 +59,8 @@ class MistakeReader:
         self._writer = writer
         self._lists = lists
         self._confidence = confidence
-        # The rest belongs to the thread.
-        self._checker: Checker | None = None
-        self._wanted: tuple[float, frozenset[Kind]] | None = None
-        self._reading: Reading | None = None
+        # Belongs to the thread.
+        self._reader: EditorReader | None = None
 
     def begin(self, reading: Reading) -> None:
         self._writer.submit(partial(self._work, reading))
@@ -76,12 +68,13 @@ class MistakeReader:
     # In the thread
 
     def _work(self, reading: Reading) -> None:
-        self._reading = reading
+        from reviser.editor.reader import Cancelled, EditorReader
+
         try:
-            self._go_on()
-            for found in self._read(reading, self._writer.engine()):
-                reading.found.append(found)
-                self._go_on()
+            engine = self._writer.engine()
+            if self._reader is None or self._reader.engine is not engine:
+                self._reader = EditorReader(engine)
+            reading.found.extend(self._read(reading, self._reader))
             reading.complete = True
         except Cancelled:
             pass
@@ -92,7 +85,7 @@ class MistakeReader:
             reading.failure = f"the model failed: {type(error).__name__}: {error}"
         reading.over = True
 
-    def _read(self, reading: Reading, engine: Engine) -> Iterator[Found]:
+    def _read(self, reading: Reading, reader: EditorReader) -> Iterator[Found]:
         from reviser.proofreading.document import Draft as Given
         from reviser.prose import Format, format_of
 
@@ -105,25 +98,14 @@ class MistakeReader:
         given = Given(whole_characters(text[start:end]), format, self._lists.words(source))
         ignored = self._lists.ignored(source, text)
         project = self._lists.settings(source)
-        checker = self._checker_of(engine, project.dial(self._confidence), project.kinds)
-        for checked in checker.check(given, reading.near - start):
-            found = [one.moved(start) for one in checked.changes]
+
+        def waits() -> bool:
+            return reading.current and not self._writer.wanted
+
+        confidence = project.dial(self._confidence)
+        for part in reader.check(given, reading.near - start, confidence, project.kinds, waits):
+            found = [one.moved(start) for one in part.changes]
             yield Found(
-                [(start + first, start + last) for first, last in checked.spans],
+                [(start + first, start + last) for first, last in part.spans],
                 [one for one in found if not ignored(one) and text.startswith(one.old, one.start)],
             )
-
-    def _checker_of(self, engine: Engine, confidence: float, kinds: frozenset[Kind]) -> Checker:
-        from reviser.editor.incremental import Checker
-        from reviser.proofreading.pipeline import Proofreader
-
-        if self._checker is None or self._wanted != (confidence, kinds):
-            reader = Proofreader(engine.policy, engine.tokenizer, confidence=confidence, kinds=kinds)
-            self._checker = Checker(lambda draft: reader.proofread(draft, self._go_on), confidence, reader.known)
-            self._wanted = confidence, kinds
-        return self._checker
-
-    def _go_on(self, *progress: int) -> None:
-        assert self._reading is not None
-        if not self._reading.current or self._writer.wanted:
-            raise Cancelled

@@ -75,17 +75,12 @@ class Corrections(Production):
 
     def _nodes(self) -> Iterator[Node]:
         """A step for each change."""
-        from reviser.editor.revising import revise
+        from reviser.editor.reader import EditorReader
         from reviser.proofreading.document import Draft
-        from reviser.proofreading.pipeline import Proofreader
-        from reviser.proofreading.project.ignoring import Place
         from reviser.prose import Format, Span, format_of
-        from reviser.session.session import check_revises
 
         engine = self._writer.engine()
-        check_revises(engine.policy.vocabulary)
         confidence = self._lists.settings(self._source).dial(self._settings.confidence)
-        reader = Proofreader(engine.policy, engine.tokenizer, confidence=confidence)
         text, start, end = self._text, self._start, self._end
         file = self._source.file
         format = format_of(str(file), text) if file is not None else Format.PLAIN
@@ -96,13 +91,9 @@ class Corrections(Production):
         name, ignored = self._lists.places(self._source)
         draft = Draft(text[low:high], format, words, Span(start - low, end - low))
 
-        def wanted(change: Suggestion) -> bool:
-            place = Place.of(name, draft.text, change.start, change.old, change.new)
-            return place not in ignored
-
         self._made[0].seed = Seed(self._recorded, engine.tokenizer)
         node, growth = self._made[0], 0
-        for made in revise(draft, reader.proofread, wanted):
+        for made in EditorReader(engine).revise(draft, confidence, name, ignored, lambda: True):
             change = made.change.moved(low - start)
             self._changes.append(change)
             edit = Edit(change.start + growth, change.old, change.new)

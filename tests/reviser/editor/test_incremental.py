@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from reviser.editor.incremental import Checker
+from reviser.editor.incremental import IncrementalChecker
 from reviser.proofreading.document import Draft, Proofread
-from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.pipeline import Proofreader, Tell
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.suggestion import Suggestion
 from reviser.prose import Format, Span, format_of_language, paragraphs
@@ -50,11 +50,11 @@ class Parts:
         proofreader = Proofreader(self.policy, GPT2)
         self.drafts: list[str] = []
 
-        def proofread(draft: Draft) -> Proofread:
+        def proofread(draft: Draft, tell: Tell) -> Proofread:
             self.drafts.append(draft.text)
-            return proofreader.proofread(draft)
+            return proofreader.proofread(draft, tell)
 
-        self.checker = Checker(proofread)
+        self.checker = IncrementalChecker(proofread)
 
     def check(self, draft: Draft, near: int = 0) -> list[Suggestion]:
         spans: list[Span] = []

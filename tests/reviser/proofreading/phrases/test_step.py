@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from reviser.editor.incremental import Checker
+from reviser.editor.incremental import IncrementalChecker
 from reviser.proofreading.document import Draft, Proofread
 from reviser.proofreading.pipeline import Proofreader
 from reviser.proofreading.project.words import Words
@@ -94,7 +94,7 @@ def test_texts_in_capitals_are_left() -> None:
 
 
 def test_a_checker_finds_them_too() -> None:
-    checker = Checker(Proofreader(Scripted({}), GPT2).proofread)
+    checker = IncrementalChecker(Proofreader(Scripted({}), GPT2).proofread)
     draft = Draft("All is well.\n\nI saw the the cat.\n")
     found = [change for checked in checker.check(draft) for change in checked.changes]
     assert [(one.start, one.old.strip()) for one in found] == [(draft.text.index("the cat"), "the")]

@@ -1,0 +1,82 @@
+"""The reader that editors share: a model checks and revises documents, and leaves off as soon as nobody waits."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, TypeVar
+
+from reviser.editor.incremental import CheckedPart, IncrementalChecker
+from reviser.editor.revising import Revised, revise
+from reviser.proofreading.document import Draft
+from reviser.proofreading.pipeline import Proofreader
+from reviser.proofreading.project.ignoring import Place
+from reviser.proofreading.suggestion import Kind, Suggestion
+from reviser.session.engine import Engine
+from reviser.session.session import check_revises
+
+_CHECKERS: Final = 4
+_Found = TypeVar("_Found")
+
+Waits = Callable[[], bool]
+"""Says whether anybody still waits for what is read; asked between two groups of sentences."""
+
+
+class Cancelled(Exception):
+    """Nobody waits any more for what is read."""
+
+
+class EditorReader:
+    """Reads documents with one model. It remembers what it found, for the last few confidences and sets of kinds."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._checkers: OrderedDict[tuple[float, frozenset[Kind]], IncrementalChecker] = OrderedDict()
+
+    def check(
+        self, draft: Draft, near: int, confidence: float, kinds: Collection[Kind], waits: Waits
+    ) -> Iterator[CheckedPart]:
+        """What is found in the parts of a document, those nearest to `near` first; raises `Cancelled`."""
+        checker = self._checker(confidence, frozenset(kinds))
+        return _until(waits, checker.check(draft, near, _stopping(waits)))
+
+    def revise(
+        self, draft: Draft, confidence: float, name: str, ignored: Collection[Place], waits: Waits
+    ) -> Iterator[Revised]:
+        """The changes to a document, which its project calls `name`, but those it ignores; raises `Cancelled`."""
+        check_revises(self.engine.policy.vocabulary)
+        reader = Proofreader(self.engine.policy, self.engine.tokenizer, confidence=confidence)
+
+        def is_wanted(change: Suggestion) -> bool:
+            return Place.of(name, draft.text, change.start, change.old, change.new) not in ignored
+
+        return _until(waits, revise(draft, lambda some: reader.proofread(some, _stopping(waits)), is_wanted))
+
+    def _checker(self, confidence: float, kinds: frozenset[Kind]) -> IncrementalChecker:
+        checker = self._checkers.pop((confidence, kinds), None)
+        if checker is None:
+            policy, tokenizer = self.engine.policy, self.engine.tokenizer
+            reader = Proofreader(policy, tokenizer, confidence=confidence, kinds=kinds)
+            checker = IncrementalChecker(reader.proofread, confidence, reader.known)
+        self._checkers[confidence, kinds] = checker
+        while len(self._checkers) > _CHECKERS:
+            self._checkers.popitem(last=False)
+        return checker
+
+
+def _until(waits: Waits, found: Iterator[_Found]) -> Iterator[_Found]:
+    """What is found, as long as anybody waits for it."""
+    _go_on(waits)
+    for one in found:
+        yield one
+        _go_on(waits)
+
+
+def _go_on(waits: Waits) -> None:
+    if not waits():
+        raise Cancelled
+
+
+def _stopping(waits: Waits) -> Callable[[int, int], None]:
+    """Hears how far a proofreader has read, and stops it when nobody waits."""
+    return lambda done, of: _go_on(waits)
