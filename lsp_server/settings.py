@@ -22,6 +22,7 @@ PROSE = frozenset(
         "markdown",
         "restructuredtext", "rst",
         "latex", "tex", "plaintex",
+        "html",
         "git-commit", "gitcommit", "NeogitCommitMessage",
         "mail", "eml", "email",
     }

@@ -72,7 +72,5 @@ def _paragraph_at(found: list[Paragraph], offset: int) -> tuple[Paragraph, int] 
     if number < 0:
         return None
     paragraph = found[number]
-    for segment, start in zip(paragraph.segments, paragraph.starts, strict=True):
-        if segment.start <= offset < segment.end:
-            return paragraph, start + offset - segment.start
-    return None
+    inside = any(segment.start <= offset < segment.end for segment in paragraph.segments)
+    return (paragraph, paragraph.text_span(offset, offset).start) if inside else None

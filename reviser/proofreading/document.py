@@ -128,7 +128,7 @@ class Document:
     def is_to_read(self, paragraph: Paragraph, span: Span) -> bool:
         """Whether a stretch of a paragraph is looked at, and not read as it is already."""
         start, end = self.within
-        first, last = (paragraph.source_offset(place) for place in span)
+        first, last = paragraph.source_span(*span)
         if not (start <= last and first <= end and self._is_fresh(first, last)):
             return False
         text = paragraph.text[span.start : span.end]
@@ -148,7 +148,7 @@ class Document:
     def is_open(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
         """Whether a suggestion is about what is looked at, is in English, and was not edited before."""
         start, end = self.within
-        first, last = map(paragraph.source_offset, (suggestion.start, suggestion.end))
+        first, last = paragraph.source_span(suggestion.start, suggestion.end)
         if not (start <= first and last <= end) or self._was_edited(first, last):
             return False
         return not any(low < suggestion.end and suggestion.start < high for low, high in self._foreign(paragraph))
@@ -165,7 +165,7 @@ class Document:
 
     def sureness_in(self, paragraph: Paragraph, span: Span) -> float:
         """How sure the edits that a sentence already has were, added up."""
-        start, end = map(paragraph.source_offset, span)
+        start, end = paragraph.source_span(*span)
         first = bisect_left(self.made, start, key=lambda made: made.start)
         sure = 0.0
         for _, last, change in islice(self.made, first, None):
@@ -232,8 +232,8 @@ def _placed(paragraph: Paragraph, suggestion: Suggestion, safe: set[Edit]) -> _P
     edits = source_edits(paragraph, [suggestion.edit])
     if not edits or not safe.issuperset(edits):
         return None
-    start = min(paragraph.source_offset(suggestion.start), edits[0].start)
-    end = max(paragraph.source_offset(suggestion.end), edits[-1].end)
+    start, end = paragraph.source_span(suggestion.start, suggestion.end)
+    start, end = min(start, edits[0].start), max(end, edits[-1].end)
     return _Placed(start, end, edits, suggestion)
 
 

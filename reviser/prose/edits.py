@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -152,42 +153,45 @@ def _is_control(character: str) -> bool:
 
 def _placed(paragraph: Paragraph, change: Edit) -> list[Edit]:
     """The edits of a change, one for each line that it alters; none if it cannot keep the lines."""
-    first, last = paragraph.segment_at(change.start), paragraph.segment_at(change.end)
+    last = bisect_left(paragraph.ends, change.end)
+    first = paragraph.segment_at(change.start) if change.old else last
     if first == last:
-        left, right = change.start, change.end
-        edit = _in_line(paragraph, first, left, right, change.new)
+        edit = _in_line(paragraph, first, change.start, change.end, change.new)
         return [edit] if edit else []
-    pieces = _broken(paragraph, change, first, last)
-    if pieces is None:
+    if any(number in paragraph.tight for number in range(first + 1, last + 1)):
         return []
     edits = []
-    for number, piece in enumerate(pieces, first):
+    for number, piece in enumerate(_broken(paragraph, change, first, last), first):
         edit = _in_line(paragraph, number, piece.start, piece.end, piece.new)
         if edit is None:
             return []
-        if edit.new != piece.old or len(edit.old) != len(piece.old):
+        if edit.old != edit.new:
             edits.append(edit)
     return edits
 
 
 def _in_line(paragraph: Paragraph, number: int, left: int, right: int, new: str) -> Edit | None:
-    """The edit of one line, which must keep some text, and gets no blanks at its ends."""
-    text, start = paragraph.text, paragraph.starts[number]
-    segment = paragraph.segments[number]
-    end = start + segment.end - segment.start
-    if left == start:
+    """The edit of one line, which must keep some text, and gets no blanks at its ends.
+
+    A part of a line that follows a tag without a space may start and end with any character.
+    """
+    text, start, end = paragraph.text, paragraph.starts[number], paragraph.ends[number]
+    opens, closes = number not in paragraph.tight, number + 1 not in paragraph.tight
+    if left == start and opens:
         new = new.lstrip()
         while not new and right < end and text[right] == " ":
             right += 1
-    if right == end:
+    if right == end and closes:
         new = new.rstrip()
         while not new and left > start and text[left - 1] == " ":
             left -= 1
-    if left == start and not _can_start_line((new or text[right:end])[:1], text[start]):
+    rest = new or text[right:end] or text[start:left]
+    if not rest or (left == start and opens and not _can_start_line((new or text[right:end])[:1], text[start])):
         return None
     if paragraph.touches_protected(left, right):
         return None
-    return Edit(segment.start + left - start, text[left:right], new)
+    place = paragraph.source_span(left, right).start
+    return Edit(place, paragraph.source_of(left, right), paragraph.as_written(left, right, new))
 
 
 def _can_start_line(first: str, before: str) -> bool:
@@ -195,10 +199,11 @@ def _can_start_line(first: str, before: str) -> bool:
     return first == before or first.isalnum() or (first != "" and first in _QUOTES)
 
 
-def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[Edit] | None:
-    """A change of several lines as one change for each, with the breaks between them at spaces."""
-    text, starts, segments = paragraph.text, paragraph.starts, paragraph.segments
-    line_end = starts[last] + segments[last].end - segments[last].start
+def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[Edit]:
+    """A change of several lines as one change for each, with the breaks between them at spaces; none without enough
+    spaces."""
+    text, starts, ends = paragraph.text, paragraph.starts, paragraph.ends
+    line_end = ends[last]
     # The words at either end of the change may move over a break; what is protected does not.
     left = _space_before(paragraph, change.start, starts[first])
     right = _space_after(paragraph, change.end, line_end)
@@ -213,7 +218,7 @@ def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[E
         if whole[place:].strip() or end < line_end
     ]
     if len(inner) < last - first:
-        return None
+        return []
     # A break stays where it was in the old text, as far as the new one is as long.
     scale = len(change.new) / (change.end - change.start)
     wanted = [
@@ -224,8 +229,7 @@ def _broken(paragraph: Paragraph, change: Edit, first: int, last: int) -> list[E
     pieces = []
     for number, (before, after) in enumerate(pairwise(edges), first):
         old_start = start if number == first else starts[number]
-        segment_end = starts[number] + segments[number].end - segments[number].start
-        old_end = end if number == last else segment_end
+        old_end = end if number == last else ends[number]
         pieces.append(Edit(old_start, text[old_start:old_end], whole[before + 1 : after]))
     return pieces
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from reviser.prose.formats import Format
-from reviser.prose.source import Block, Role, Span
+from reviser.prose.source import Block, Role, Span, Written
 from reviser.prose.words import fixed_words
+
+
+class _Layout(NamedTuple):
+    """Where segments start and end in a paragraph's text, and pairs of places in the text and in the source.
+
+    Behind such a pair text and source go on alike, up to the next pair or the end of the segment.
+    """
+
+    starts: list[int]
+    ends: list[int]
+    in_text: list[int]
+    in_source: list[int]
 
 
 @dataclass(frozen=True)
 class Paragraph:
     """A paragraph without the markers around it, its wrapped lines joined by single spaces.
 
-    `segments` are the stretches of the source that the lines of the paragraph come from, in their order.
-    `protected` are spans of `text` that must stay: code, link targets, maths, commands, names.
+    `segments` are the stretches of the source that the paragraph comes from, in their order: lines, or parts of lines
+    between tags. Those whose numbers are in `tight` follow without a space. `protected` are spans of `text` that must
+    stay: code, link targets, maths, commands, names. `written` is what in the source is not as `text` has it.
     """
 
     text: str
@@ -25,15 +39,18 @@ class Paragraph:
     segments: tuple[Span, ...]
     protected: tuple[Span, ...]
     scope: Span | None = None
+    tight: frozenset[int] = frozenset()
+    written: tuple[Written, ...] = ()
 
-    @cached_property
+    @property
     def starts(self) -> list[int]:
         """Where in `text` each segment starts."""
-        starts, place = [], 0
-        for segment in self.segments:
-            starts.append(place)
-            place += segment.end - segment.start + 1
-        return starts
+        return self._layout.starts
+
+    @property
+    def ends(self) -> list[int]:
+        """Where in `text` each segment ends."""
+        return self._layout.ends
 
     def segment_at(self, offset: int) -> int:
         """The number of the segment that `offset` is in, or at the end of."""
@@ -41,8 +58,38 @@ class Paragraph:
 
     def source_offset(self, offset: int) -> int:
         """The place in the source of a place in `text`."""
-        number = self.segment_at(offset)
-        return self.segments[number].start + offset - self.starts[number]
+        layout = self._layout
+        number = bisect_right(layout.in_text, offset) - 1
+        return layout.in_source[number] + offset - layout.in_text[number]
+
+    def source_span(self, start: int, end: int) -> Span:
+        """The stretch of the source that a stretch of `text` comes from, without what is at its ends."""
+        number = bisect_left(self.ends, end)
+        at_end = number < len(self.ends) and self.ends[number] == end
+        last = self.segments[number].end if at_end else self.source_offset(end)
+        return Span(self.source_offset(start) if start < end else last, last)
+
+    def source_of(self, start: int, end: int) -> str:
+        """How a stretch of one segment is written in the source."""
+        pieces, place = list[str](), start
+        for at, one in self._written_between(start, end):
+            pieces += [self.text[place:at], one.source]
+            place = at + len(one.text)
+        return "".join([*pieces, self.text[place:end]])
+
+    def as_written(self, start: int, end: int, new: str) -> str:
+        """New text for a stretch, in which characters are written as they were there."""
+        known = {one.text: one.source for _, one in self._written_between(start, end)}
+        return "".join([known.get(character, character) for character in new]) if known else new
+
+    def text_span(self, start: int, end: int) -> Span:
+        """The stretch of `text` that a stretch of the source has become; one that goes on between two segments covers
+        the space there."""
+        first, last = self._text_offset(start), self._text_offset(end)
+        number = bisect_right(self.segments, end, key=lambda segment: segment.end) - 1
+        if 0 <= number < len(self.segments) - 1 and self.segments[number].end < end <= self.segments[number + 1].start:
+            last = self.starts[number + 1]
+        return Span(first, last)
 
     def touches_protected(self, start: int, end: int) -> bool:
         """Whether a change from `start` to `end` would alter a protected span, or cut it in two."""
@@ -52,38 +99,81 @@ class Paragraph:
         span = self.protected[after]
         return span.start < end if start < end else span.start < start
 
+    def _written_between(self, start: int, end: int) -> list[tuple[int, Written]]:
+        """What of a stretch is written in another way, with its places in `text`."""
+        if not self.written:
+            return []
+        low, high = (bisect_left(self._places_of_written, place) for place in (start, end))
+        return list(zip(self._places_of_written[low:high], self.written[low:high], strict=True))
+
+    def _text_offset(self, place: int) -> int:
+        """The place in `text` of a place in the source; one outside of all segments goes to the end before it."""
+        number = bisect_right(self.segments, place, key=lambda segment: segment.start) - 1
+        if number < 0:
+            return 0
+        if place >= self.segments[number].end:
+            return self.ends[number]
+        _, _, in_text, in_source = self._layout
+        number = bisect_right(in_source, place) - 1
+        after = in_text[number] + place - in_source[number]
+        return min([after, *in_text[number + 1 : number + 2]])
+
     @cached_property
     def _protected_ends(self) -> list[int]:
         return [span.end for span in self.protected]
 
+    @cached_property
+    def _places_of_written(self) -> list[int]:
+        return [self._text_offset(one.start) for one in self.written]
+
+    @cached_property
+    def _layout(self) -> _Layout:
+        layout = _Layout([], [], [], [])
+        place = index = 0
+        for number, (start, end) in enumerate(self.segments):
+            place += bool(number) and number not in self.tight
+            layout.starts.append(place)
+            layout.in_text.append(place)
+            layout.in_source.append(start)
+            at = start
+            while index < len(self.written) and self.written[index].start < end:
+                one = self.written[index]
+                place += one.start - at + len(one.text)
+                at = one.end
+                layout.in_text.append(place)
+                layout.in_source.append(at)
+                index += 1
+            place += end - at
+            layout.ends.append(place)
+        return layout
+
 
 def paragraph_of(source: str, block: Block, format: Format) -> Paragraph:
     """The paragraph that a block of `source` holds."""
-    text = " ".join([source[start:end] for start, end in block.segments])
-    structure = list(_in_text(block))
-    protected = merge([*structure, *fixed_words(text, format)])
-    return Paragraph(text, block.role, tuple(block.segments), tuple(protected), block.scope)
+    text = text_of(source, block)
+    fixed = fixed_words(text, format)
+    segments, tight, written = tuple(block.segments), frozenset(block.tight), tuple(block.written)
+    bare = Paragraph(text, block.role, segments, tuple(merge(fixed)), block.scope, tight, written)
+    structure = [bare.text_span(*span) for span in merge(block.protected)]
+    return replace(bare, protected=tuple(merge([*structure, *fixed]))) if structure else bare
 
 
-def _in_text(block: Block) -> Iterable[Span]:
-    """The block's protected spans as places in the paragraph's text."""
-    place = index = 0
-    spans = merge(block.protected)
+def text_of(source: str, block: Block) -> str:
+    """What a block of `source` says."""
+    if not block.tight and not block.written:
+        return " ".join([source[start:end] for start, end in block.segments])
+    pieces, index = list[str](), 0
     for number, (start, end) in enumerate(block.segments):
-        last = number + 1 == len(block.segments)
-        # The space that joins two lines stands for everything between them.
-        reach = end if last else block.segments[number + 1].start
-        while index < len(spans) and spans[index].start < reach:
-            span = spans[index]
-            left = place + min(max(span.start - start, 0), end - start)
-            right = place + min(span.end - start, end - start)
-            right += span.end > end and not last
-            if left < right:
-                yield Span(left, right)
-            if span.end > reach:
-                break
+        if number and number not in block.tight:
+            pieces.append(" ")
+        at = start
+        while index < len(block.written) and block.written[index].start < end:
+            one = block.written[index]
+            pieces += [source[at : one.start], one.text]
+            at = one.end
             index += 1
-        place += end - start + 1
+        pieces.append(source[at:end])
+    return "".join(pieces)
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:

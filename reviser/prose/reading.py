@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from reviser.prose.formats import Format
-from reviser.prose.paragraphs import Paragraph, merge, paragraph_of
-from reviser.prose.readers import code, latex, markdown, messages, plain, rst
-from reviser.prose.source import Block, split_lines
+from reviser.prose.paragraphs import Paragraph, merge, paragraph_of, text_of
+from reviser.prose.readers import code, html, latex, markdown, messages, plain, rst
+from reviser.prose.source import Block, Line, split_lines
 from reviser.prose.words import fixed_words
 
 _MARK = "\ufeff"
@@ -44,7 +45,7 @@ def structure_of(text: str, format: Format) -> Structure:
     for block in _blocks(text, format):
         keep(block.shape)
         protected = merge(block.protected)
-        prose = " ".join([text[start:end] for start, end in block.segments])
+        prose = text_of(text, block)
         fixed += [prose[start:end] for start, end in fixed_words(prose, format)]
         index = 0
         for start, end in block.segments:
@@ -78,15 +79,22 @@ def _blocks(text: str, format: Format) -> list[Block]:
 
 def _read(text: str, format: Format) -> Iterator[Block]:
     """The blocks as the reader of the format finds them."""
-    lines = split_lines(text, 1 if text.startswith(_MARK) else 0)
-    if format is Format.PLAIN:
-        return plain.document(lines)
-    if format in (Format.MAIL, Format.COMMIT):
-        return messages.mail(lines) if format is Format.MAIL else messages.commit(lines)
-    if format is Format.LATEX:
-        return latex.blocks(text)
-    if format in (Format.MARKDOWN, Format.MDX):
-        return markdown.blocks(lines, mdx=format is Format.MDX)
     if format is Format.UNKNOWN:
         return iter(())
-    return rst.blocks(lines) if format is Format.RST else code.blocks(lines, format)
+    if reader := _READERS.get(format):
+        return reader(text)
+    lines = split_lines(text, 1 if text.startswith(_MARK) else 0)
+    if reader_of_lines := _READERS_OF_LINES.get(format):
+        return reader_of_lines(lines)
+    return code.blocks(lines, format)
+
+
+_READERS: Mapping[Format, Callable[[str], Iterator[Block]]] = {Format.HTML: html.blocks, Format.LATEX: latex.blocks}
+_READERS_OF_LINES: Mapping[Format, Callable[[list[Line]], Iterator[Block]]] = {
+    Format.PLAIN: plain.document,
+    Format.MAIL: messages.mail,
+    Format.COMMIT: messages.commit,
+    Format.MARKDOWN: markdown.blocks,
+    Format.MDX: partial(markdown.blocks, mdx=True),
+    Format.RST: rst.blocks,
+}

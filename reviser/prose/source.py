@@ -71,14 +71,27 @@ def split_lines(text: str, start: int = 0) -> list[Line]:
     return lines
 
 
+class Written(NamedTuple):
+    """Characters that are written in another way in the source, from `start` on, such as an entity of HTML."""
+
+    start: int
+    source: str
+    text: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.source)
+
+
 @dataclass
 class Block:
     """A paragraph as a format's reader finds it, all in places of the source.
 
-    `segments` are its lines without what is around the prose. `protected` is what in them is not prose, sorted; it
-    may reach beyond them, over the place where two lines meet. `shape` is what else the reader knows of the
-    paragraph and what a change must not alter. Whether a change keeps the structure can be seen from `scope` alone,
-    if there is one.
+    `segments` are its lines without what is around the prose, which spaces join, except where the segment's number is
+    in `tight`. `protected` is what in them is not prose, sorted; it may reach beyond them, over the place where two
+    segments meet. `written` is what in them reads otherwise than it is written, in order. `shape` is what else the
+    reader knows of the paragraph and what a change must not alter. Whether a change keeps the structure can be seen
+    from `scope` alone, if there is one.
     """
 
     role: Role
@@ -86,6 +99,8 @@ class Block:
     protected: list[Span] = field(default_factory=list)
     shape: str = ""
     scope: Span | None = None
+    tight: set[int] = field(default_factory=set)
+    written: list[Written] = field(default_factory=list)
 
 
 def block_of(role: Role, lines: Sequence[Line]) -> Iterator[Block]:

@@ -17,7 +17,7 @@ NOTE = "file:///home/ann/notes/a%20note.md"
 
 @pytest.mark.parametrize(
     "language",
-    ["plaintext", "text", "markdown", "restructuredtext", "rst", "latex", "tex", "git-commit",
+    ["plaintext", "text", "markdown", "restructuredtext", "rst", "latex", "tex", "html", "git-commit",
      "gitcommit", "mail"],
 )  # fmt: skip
 def test_prose_is_on_by_default(language: str) -> None:

@@ -11,7 +11,7 @@ import { SCHEMES, Server, type Condition } from './server';
 import { StatusBar } from './statusBar';
 
 // Where the server works unless told otherwise.
-const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'git-commit', 'mail', 'eml'];
+const PROSE = ['plaintext', 'markdown', 'restructuredtext', 'latex', 'tex', 'html', 'git-commit', 'mail', 'eml'];
 
 // Why a run stopped needs no telling to whoever stopped it.
 const OWN_WISH = /^you (stopped|cancelled) it/;

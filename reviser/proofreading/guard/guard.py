@@ -109,7 +109,7 @@ class Guard:
 
     def _contradicts_made(self, paragraph: Paragraph, suggestion: Suggestion) -> bool:
         """Whether a suggestion does not go with what was edited near it before."""
-        start, end = map(paragraph.source_offset, (suggestion.start, suggestion.end))
+        start, end = paragraph.source_span(suggestion.start, suggestion.end)
         return any(
             (0 < start - last <= _NEAR_VERB and _agree(change, suggestion) is False)
             or (0 < first - end <= _NEAR_VERB and _agree(suggestion, change) is False)

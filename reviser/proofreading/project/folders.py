@@ -16,7 +16,9 @@ from reviser.core.counts import counted
 from reviser.core.errors import NotText, ReviserError, UnknownEncoding
 from reviser.prose import Format, format_of
 
-PROSE: Final = frozenset([Format.PLAIN, Format.MARKDOWN, Format.MDX, Format.LATEX, Format.RST, Format.MAIL])
+PROSE: Final = frozenset(
+    [Format.PLAIN, Format.MARKDOWN, Format.MDX, Format.LATEX, Format.RST, Format.HTML, Format.MAIL]
+)
 """Formats of documents; source code is proofread where it is named."""
 
 # Files that look like text and are read by programs, or whose words are the law's.

@@ -39,11 +39,10 @@ _LANGUAGES = {
     Format.LUA: _Language("lua"),
     Format.SHELL: _Language("bash"),
     Format.CSS: _Language("css"),
-    Format.HTML: _Language("html"),
     Format.YAML: _Language("yaml", alone=False),
     Format.TOML: _Language("toml"),
 }
-_COMMENTS = frozenset(["comment", "line_comment", "block_comment", "multiline_comment", "html_comment"])
+_COMMENTS = frozenset(["comment", "line_comment", "block_comment", "multiline_comment"])
 
 _LINE_MARKER = re.compile(r"(?:///?[/!]?|//!|#+[:|]?|---?)(?!\[)[ \t]?")
 _BLOCK_START = re.compile(r"/\*+!?<?|<!--+|--\[=*\[")

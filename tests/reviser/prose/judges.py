@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from html.parser import HTMLParser
 from typing import Any
 
 import yaml
@@ -33,7 +34,6 @@ _LEXERS = {
     Format.LUA: "lua",
     Format.SHELL: "bash",
     Format.CSS: "css",
-    Format.HTML: "html",
     Format.YAML: "yaml",
     Format.TOML: "toml",
 }
@@ -50,7 +50,13 @@ def judged(text: str, format: Format) -> Any:
         return [text.split("\n\n", maxsplit=1)[0] if format is Format.MAIL and ": " in text[:20] else ""] + [
             line for line in text.splitlines() if re.match(_KEPT_LINES[format], line)
         ]
-    judges = {Format.MARKDOWN: _markdown, Format.LATEX: _latex, Format.RST: _rst, Format.PYTHON: _python}
+    judges = {
+        Format.MARKDOWN: _markdown,
+        Format.LATEX: _latex,
+        Format.RST: _rst,
+        Format.HTML: _html,
+        Format.PYTHON: _python,
+    }
     return judges[format](text)
 
 
@@ -103,6 +109,35 @@ def _rst(text: str) -> list[Any]:
         (type(node).__name__, node.astext() if isinstance(node, literal) else "", node.get("refuri"))
         for node in tree.findall(docutils.nodes.Element)
     ]
+
+
+class _Tags(HTMLParser):
+    """All that is no text, as it is written, and the text of scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.seen: list[Any] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.append(self.get_starttag_text())
+
+    def handle_endtag(self, tag: str) -> None:
+        self.seen.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem:
+            self.seen.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.seen.append(("comment", data))
+
+    handle_decl = handle_pi = unknown_decl = handle_comment
+
+
+def _html(text: str) -> list[Any]:
+    return _Tags(text).seen
 
 
 def _python(text: str) -> str:

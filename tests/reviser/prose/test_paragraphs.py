@@ -160,7 +160,6 @@ CODE = {
     "install.sh": ["Installs the program, and say so.", "It print something."],
     "settings.yaml": ["The setting of the program, as they is by default.", "the first of it"],
     "settings.toml": ["The settings of the programm.", "its name"],
-    "page.html": ["This comment are for people."],
     "view.tsx": ["A component that show a name.", "the name of it"],
     "style.css": ["The color of link."],
     "adding.rb": ["Adds number to each other.", "the sum of it"],

@@ -61,7 +61,11 @@ PIECES = {
     Format.SHELL: ["# {}\n# {}", "echo a # {}", "cat <<E\n# x\nE"],
     Format.YAML: ["# {}\n# {}", "a: b # {}", "c: |\n  # x"],
     Format.LUA: ["-- {}\n-- {}", "--[[ {}\n{} ]]", "x = 1 -- {}"],
-    Format.HTML: ["<!-- {}\n{} -->", "<p>x</p>"],
+    Format.HTML: [
+        "<!-- {}\n{} -->", "<p>{} <b class='x'>{}</b>{}\n  {}</p>", "<ul><li>{}<li lang=de>{}</ul>", "<pre>{}</pre>", "<script>{}</script>",
+        "{} &amp; {}&eacute;{}&nbsp;{}", "{} <img src=a> {} <code>{}</code>", "<p translate='no'>{}</p>", "{}<br>{}<br><br>{}", "<td>{}<i>{}", "</p>{}",
+        "{} & {} &lt;b&gt;{}", "<i>{}</i><b>{}</b>{}", "<span title='{}'>{}</span>", "{} < {} <!-- -->{}", "<title>{}</title>", "<x-y>{}</x-y>",
+    ],
 }  # fmt: skip
 
 
@@ -96,9 +100,14 @@ def proposals(text: str, format: Format, changes: list[tuple[int, int, list[str]
 
 def check(text: str, format: Format, changes: list[tuple[int, int, list[str]]]) -> None:
     for paragraph in paragraphs(text, format):
-        for start, (source_start, source_end) in zip(paragraph.starts, paragraph.segments, strict=True):
+        for start, end, (source_start, source_end) in zip(
+            paragraph.starts, paragraph.ends, paragraph.segments, strict=True
+        ):
             piece = text[source_start:source_end]
-            assert piece == paragraph.text[start : start + len(piece)]
+            assert piece == paragraph.source_of(start, end)
+            assert (source_start, source_end) == paragraph.source_span(start, end)
+            assert (start, end) == paragraph.text_span(source_start, source_end)
+            assert paragraph.written or piece == paragraph.text[start:end]
             assert piece == piece.strip()
             assert "\n" not in piece
             assert "\r" not in piece

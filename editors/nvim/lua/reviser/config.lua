@@ -5,7 +5,7 @@ M.defaults = {
   -- How to start the server.
   cmd = { "reviser", "lsp" },
   -- Where to start it; the server itself is on for prose alone.
-  filetypes = { "text", "markdown", "rst", "tex", "plaintex", "gitcommit", "mail" },
+  filetypes = { "text", "markdown", "rst", "tex", "plaintex", "html", "gitcommit", "mail" },
   -- The server's settings, as in its documentation.
   settings = {},
   -- Suggestions as ghost text while typing.
