@@ -161,6 +161,9 @@ class Document:
             beside = not (change.old.strip() and change.new.strip())
             if (start <= last and first <= end) if beside else (start < last and first < end):
                 return True
+            # Two words became one because of the word before them, which therefore stays: "in startup".
+            if _is_joined(change) and start < end == first - 1:
+                return True
         return False
 
     def sureness_in(self, paragraph: Paragraph, span: Span) -> float:
@@ -216,6 +219,10 @@ class Document:
     def result(self) -> Proofread:
         changes = tuple(made.suggestion for made in self.made)
         return Proofread(self.draft, self.text, changes, self.sentences)
+
+
+def _is_joined(change: Suggestion) -> bool:
+    return " " in change.old.strip() and change.new.strip() == change.old.strip().replace(" ", "")
 
 
 class _Placed(NamedTuple):

@@ -23,8 +23,15 @@ from reviser.proofreading.project.settings import CONFIDENCE
 from reviser.proofreading.reading import AT_ONCE
 from reviser.proofreading.spelling.speller import Speller, UnknownWords, speller_for
 from reviser.proofreading.stages.model import ModelStage, Readings, key_of
-from reviser.proofreading.stages.rules import rule_suggestions
-from reviser.proofreading.stages.spelling import Misspelt, by_itself, likely_words, misspelt, plain_misspellings
+from reviser.proofreading.stages.rules import corrected_by_rules, rule_suggestions
+from reviser.proofreading.stages.spelling import (
+    Corrected,
+    Misspelt,
+    by_itself,
+    likely_words,
+    misspelt,
+    plain_misspellings,
+)
 from reviser.proofreading.suggestion import Kind
 
 LOOKS: Final = 3
@@ -113,8 +120,10 @@ class Proofreader:
 
     def _correct_words(self, speller: Speller, work: Work, search: Search, readings: Readings) -> None:
         """Correct the words of documents that are not in the list of words, before anything else is read."""
+        # What a rule says of several words, "many informations", is better than what the speller says of one.
+        elsewhere: Corrected = corrected_by_rules if self._phrases else lambda paragraph: ()
         for document, guard in work:
-            for sentence, plain in plain_misspellings(document, speller, guard.names):
+            for sentence, plain in plain_misspellings(document, speller, guard.names, elsewhere):
                 guard.admit(sentence, plain)
             if document.accepted:
                 document.make(then_all=True, revisable=True)
@@ -135,7 +144,9 @@ class Proofreader:
             return UnknownWords(passage, one.sentence.text, one.unknown, read_on)
 
         found = [
-            one for document, guard in work for one in misspelt(document, speller, guard.names, stage.sentences_of)
+            one
+            for document, guard in work
+            for one in misspelt(document, speller, guard.names, elsewhere, stage.sentences_of)
         ]
         for one, likely in likely_words(found, speller, shown):
             guards[id(one.document)].admit(one.sentence, likely)

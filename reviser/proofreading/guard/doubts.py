@@ -12,6 +12,7 @@ from reviser.prose import Paragraph, Role, sentences
 
 _BEFORE = re.compile(r"([\w'’]+)\s+\Z")
 _NEXT = re.compile(r"\s+([\w'’]+)")
+_PLURAL = re.compile(r"[a-z]{2,}[^sui]s")
 _IS = re.compile(r"\s+(?:is|was)\b")
 _ALL = re.compile(r"\b(?:all|what)\b[^.;:!?]*\Z", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\b(?:e\.g|i\.e)\.\Z", re.IGNORECASE)
@@ -59,6 +60,7 @@ def is_doubtful(
         or _beside_code(kind, paragraph, start, end)
         or _goes_on(old, new)
         or _ends(old, new, text[end:])
+        or _measures(old, new, text[:start], text[end:])
         or (is_name is not None and _renames(kind, old, new, paragraph, start, is_name))
     )
 
@@ -78,6 +80,14 @@ def _ends(old: str, new: str, behind: str) -> bool:
     """Whether a paragraph gets a final mark: it may have been left out with what follows, as in a list or before
     code."""
     return not old.strip() and new.strip() in (".", "!", "?") and not behind.strip()
+
+
+def _measures(old: str, new: str, before: str, behind: str) -> bool:
+    """Whether "in" goes between a verb and a plural without an article, which may be its unit: "count in tokens"."""
+    if old.strip().casefold() != "in" or new.strip():
+        return False
+    word, unit = _BEFORE.search(f"{before[-40:]} "), _NEXT.match(f" {behind.lstrip()}")
+    return word is not None and unit is not None and bool(_PLURAL.fullmatch(unit[1]))
 
 
 def _needs_no_change(kind: Kind, old: str, new: str, text: str, start: int) -> bool:

@@ -15,6 +15,7 @@ from typing import Final
 from reviser.proofreading import english
 from reviser.proofreading.changes import distance_between
 from reviser.proofreading.guard.doubts import is_doubtful, is_series_comma
+from reviser.proofreading.guard.meant import is_dialect, is_half_of_word, is_meant_twice, is_name_of_word
 from reviser.proofreading.guard.usage import Usage, lowers
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.variants import are_variants
@@ -103,7 +104,7 @@ class Vetoes:
         elif _doubles(suggestion, paragraph.text):
             reason = "it says a word twice"
         elif self._takes_compound(suggestion):
-            reason = "the word is made of two"
+            reason = "the word is made of another one"
         elif self._makes_up_word(suggestion):
             reason = "it writes a word that is in no list"
         elif _NUMBER.findall(old) != _NUMBER.findall(new):
@@ -132,8 +133,8 @@ class Vetoes:
         return needed(suggestion, self.confidence, seldom_right=seldom_right)
 
     def _takes_compound(self, suggestion: Suggestion) -> bool:
-        """Whether another spelling is given to a word that a prefix or an s makes of a known one: "multiline",
-        "dicts". A prefix is not cut off either."""
+        """Whether another spelling is given to a word that a prefix, an s or a rare letter makes of a known one:
+        "multiline", "dicts", "healthz". A prefix is not cut off either."""
         if self.known is None or suggestion.kind not in (Kind.SPELLING, Kind.JOINED_OR_SPLIT):
             return False
         old, new = suggestion.old.casefold(), suggestion.new.casefold()
@@ -141,6 +142,8 @@ class Vetoes:
             return self.known(found[1]) or self.known(found[1].removesuffix("s"))
         if suggestion.kind is not Kind.SPELLING:
             return False
+        if is_name_of_word(suggestion, self.known):
+            return True
         single = old.removesuffix("s")
         # "citys", "childs", "cames" and "thats" are no plurals.
         return (
@@ -236,6 +239,9 @@ def _matter_of_style(suggestion: Suggestion, paragraph: Paragraph) -> str | None
         (pair == _RELATIVE, "both words are right"),
         (pair <= english.PERMITTING or pair in _POINTING, "it says something else"),
         (_denies(old, new), "it says the opposite"),
+        (is_dialect(suggestion, text), "speech may be in a dialect"),
+        (is_meant_twice(suggestion, text), "both words are needed"),
+        (is_half_of_word(suggestion, text), "the two words are one"),
         (_releases(suggestion, text), "it says something else"),
         (heading and lowers(suggestion.old, suggestion.new), "headings have capitals of their own"),
         (_lowers_line(suggestion, paragraph), "the author began a new line"),

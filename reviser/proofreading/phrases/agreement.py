@@ -19,6 +19,7 @@ AGREEMENT: Final = (
             "He {have|has} a new job.",
             "I know that she {have|has} two cats.",
             "It {have|has} many rooms.",
+            "If you ask me, he {have|has} one, and should it rain, she {have|has} another.",
             "She {haven’t|hasn’t} seen it.",
         ),
         (
@@ -29,7 +30,7 @@ AGREEMENT: Final = (
             "Anna and he have a house.",
             "Why does she have to go?",
         ),
-        unless="<demands>",
+        unless_in_clause="<demands>",
         quoted=False,
     ),
     Rule(
@@ -63,7 +64,7 @@ AGREEMENT: Final = (
             "Neither he nor she do much.",
             "How does he do it?",
         ),
-        unless="<demands>",
+        unless_in_clause="<demands>",
         quoted=False,
     ),
     Rule(
@@ -157,7 +158,7 @@ AGREEMENT: Final = (
             "Will she like it?",
             "She open her eyes and saw it.",
         ),
-        unless="<demands>",
+        unless_in_clause="<demands>",
         unless_with="<past>",
         quoted=False,
     ),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
+from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.phrases.rules import DATES, Element, Pattern, Rule, Table, patterns_of
 from reviser.prose import Paragraph, Span, sentences
 
@@ -22,8 +23,8 @@ _DIGITS_OF_YEAR: Final = 4
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 # Behind these a capital starts something. Commas and hyphens go on.
 _GOES_ON = frozenset(",;-–&/'’@#")
-_QUOTE = re.compile(r"[\"“”]|(?<![\w.,!?…])['‘](?=\w)|(?<=[\w.,!?…—-])['’](?!\w)")
-_OPENING: Final = "\"“'‘"
+# Behind these a clause begins.
+_CLAUSE = frozenset((",", ";", ":", "(", ")", "–", "—", "and", "or", "but", "because"))
 
 
 class Word(NamedTuple):
@@ -151,6 +152,7 @@ def _matches(pattern: Pattern, words: Sequence[Word], start: int) -> bool:
         or _has(words, pattern.unless_with)
         or (pattern.only_with and not _has(words, pattern.only_with))
         or _has(words[: start + pattern.first], pattern.unless)
+        or _has(_clause(words, start + pattern.first), pattern.unless_in_clause)
     )
 
 
@@ -161,6 +163,12 @@ def _accepts(element: Element, words: Sequence[Word], place: int, start: int) ->
     if element.test is not None:
         return bool(word.key) and element.test(word.text)
     return word.key in element.words
+
+
+def _clause(words: Sequence[Word], end: int) -> Sequence[Word]:
+    """The words of a clause before a place."""
+    start = next((at for at in range(end - 1, -1, -1) if words[at].key in _CLAUSE), 0)
+    return words[start:end]
 
 
 def _has(words: Sequence[Word], some: frozenset[str]) -> bool:
@@ -229,21 +237,6 @@ def _differences(text: str, after: str, places: Sequence[int]) -> list[tuple[int
             found.append((start, place, put))
         start, put = place + 1, ""
     return [one for one in found if text[one[0] : one[1]] != one[2]]
-
-
-def speech_in(text: str) -> list[Span]:
-    """The stretches between quotation marks; one without an end goes to the end."""
-    found = []
-    start: int | None = None
-    mark = ""
-    for one in _QUOTE.finditer(text):
-        if start is None:
-            if one[0] in _OPENING:
-                start, mark = one.start(), one[0]
-        elif (mark in "'‘") == (one[0] in "'’") and one[0] not in "“‘":
-            found.append(Span(start, one.end()))
-            start = None
-    return found if start is None else [*found, Span(start, len(text))]
 
 
 def phrases_in(paragraph: Paragraph) -> list[tuple[Span, list[Found]]]:

@@ -57,6 +57,8 @@ class Rule:
     quoted: bool = True
     unless: str = ""
     """Words anywhere before the mistake in its sentence that make it none, written as an element."""
+    unless_in_clause: str = ""
+    """The same for words before the mistake in its clause: behind the last mark, "and", "or", "but" or "because"."""
     unless_with: str = ""
     """The same for words anywhere in its sentence."""
     only_with: str = ""
@@ -79,6 +81,7 @@ class Pattern:
     before: frozenset[str]
     behind: frozenset[str]
     unless: frozenset[str]
+    unless_in_clause: frozenset[str]
     unless_with: frozenset[str]
     only_with: frozenset[str]
     anchor: int
@@ -109,7 +112,8 @@ def patterns_of(rule: Rule, tables: Mapping[str, Table]) -> list[Pattern]:
 
 
 def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern]:
-    unless, unless_with, only_with = (_listed(one, tables) for one in (rule.unless, rule.unless_with, rule.only_with))
+    conditions = (rule.unless, rule.unless_in_clause, rule.unless_with, rule.only_with)
+    unless, in_clause, unless_with, only_with = (_listed(one, tables) for one in conditions)
     shown, _, put = (part.strip() for part in way.partition("->"))
     start, _, rest = shown.partition("[")
     inside, _, end = rest.partition("]")
@@ -135,7 +139,9 @@ def _patterns(rule: Rule, way: str, tables: Mapping[str, Table]) -> list[Pattern
         elements = tuple(_element(one, number, at, tables) for at, (_, one, number) in enumerate(chosen))
         anchor = next(at for at, one in enumerate(elements) if one.words)
         found.append(
-            Pattern(rule, elements, first, last, pieces, before, after, unless, unless_with, only_with, anchor)
+            Pattern(
+                rule, elements, first, last, pieces, before, after, unless, in_clause, unless_with, only_with, anchor
+            )
         )
     return found
 

@@ -182,6 +182,35 @@ WORDS: Final = (
         ("It has some loose weight in it.", "The loose money fell.", "He let loose the dogs."),
     ),
     Rule(
+        "with in the limits",
+        (
+            "[with in] <number>|#|a|an <span>|minute|minutes|second|seconds -> within",
+            "!he|she|i|you|we|they is|are|was|were|be|been|fall|falls|lies|stay|stays|keep|remain|remains [with in] the|a|an|this|these|our|your|its|their|reach|range|sight|limits|walking -> within",
+        ),
+        ("Please reply {with in|within} two weeks.", "All values are {with in|within} the limits."),
+        (
+            "This is dealt with in the next chapter.",
+            "The girl he is with in the picture is his sister.",
+            "It is the one that I came with in a way.",
+            "It is within reach.",
+        ),
+        unless="who|whom|which|what",
+    ),
+    Rule(
+        "in start up",
+        (
+            "in|at|on|during|after|before|until [start up] -> startup",
+            "in|at|on|during|after|before|until [shut down] -> shutdown",
+            "in|at|on|during|after|before|until [set up] -> setup",
+            "in|at|on|during|after|before|until [clean up] -> cleanup",
+            "in|at|on|during|after|before|until [log in] !the|a|an -> login",
+            "in|at|on|during|after|before|until [log out] -> logout",
+        ),
+        ("It takes long in {start up|startup}.", "The log is written during {shut down|shutdown}."),
+        ("To start up takes a second.", "What he puts in set up nicely.", "We put the log in the box."),
+        unless="what",
+    ),
+    Rule(
         "planing to",
         ("am|is|are|was|were|been|be|i'm|we're|they're|you're [planing] to|on -> planning",),
         ("We were {planing|planning} to go.", "I'm {planing|planning} on it."),

@@ -69,6 +69,8 @@ _SOUNDS = (
     ("ing", "ying"),
     ("ly", "ally"),
 )
+# At the start of words, which sound alike with either.
+_PREFIXES = (("in", "en"), ("en", "in"), ("im", "em"), ("em", "im"))
 
 
 class Candidate(NamedTuple):
@@ -138,17 +140,14 @@ def _forms(word: str, known: Dictionary) -> list[Candidate]:
 
 def _by_sound(word: str, known: Dictionary) -> list[Candidate]:
     """Words that are near to another spelling of the same sounds: "fisical", "enuff"."""
-    found = []
-    for old, new in _SOUNDS:
-        at = word.find(old)
-        if at >= 0:
-            other = word[:at] + new + word[at + len(old) :]
-            found += [
-                Candidate(text, distance + _SOUND, size)
-                for text, distance, size in _near(other, known)
-                if distance + _SOUND <= _furthest(len(word))
-            ]
-    return found
+    others = [word.replace(old, new, 1) for old, new in _SOUNDS if old in word]
+    others += [new + word.removeprefix(old) for old, new in _PREFIXES if word.startswith(old)]
+    return [
+        Candidate(text, distance + _SOUND, size)
+        for other in others
+        for text, distance, size in _near(other, known)
+        if distance + _SOUND <= _furthest(len(word))
+    ]
 
 
 def _furthest(length: int) -> float:

@@ -8,6 +8,16 @@ from reviser.core.edits import Edit
 from reviser.proofreading.document import Document, Sentence
 from reviser.proofreading.stages.whole_words import from_word_to_word
 from reviser.proofreading.suggestion import Suggestion
+from reviser.prose import Paragraph, Span
+
+
+def corrected_by_rules(paragraph: Paragraph) -> list[Span]:
+    """Which stretches of a paragraph rules correct."""
+    from reviser.proofreading.phrases.matching import phrases_in
+
+    return [
+        Span(span.start + one.start, span.start + one.end) for span, found in phrases_in(paragraph) for one in found
+    ]
 
 
 def rule_suggestions(document: Document) -> Iterator[tuple[Sentence, list[Suggestion]]]:

@@ -14,7 +14,7 @@ from reviser.proofreading.reading import AT_ONCE, Passage
 from reviser.proofreading.spelling.speller import Respelling, Speller, UnknownWords
 from reviser.proofreading.spelling.unknown import Unknown
 from reviser.proofreading.suggestion import Suggestion
-from reviser.prose import Format, Paragraph, sentences
+from reviser.prose import Format, Paragraph, Span, sentences
 
 _QUOTES = re.compile('["“”„«»]')
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -29,15 +29,19 @@ class Misspelt(NamedTuple):
     seems_right: bool
 
 
+Corrected = Callable[[Paragraph], Sequence[Span]]
+"""Which stretches of a paragraph another stage corrects, whatever words stand there."""
+
+
 def plain_misspellings(
-    document: Document, speller: Speller, names: frozenset[str]
+    document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
 ) -> Iterator[tuple[Sentence, list[Suggestion]]]:
     """What words plainly stand for, which is seen without the model.
 
     One that comes twice is left to it, as it may be meant, and so is a sentence that quotes something.
     """
     counts: Counter[str] | None = None
-    for paragraph, unknown in _unknown(document, speller, names):
+    for paragraph, unknown in _unknown(document, speller, names, elsewhere):
         for span in sentences(paragraph):
             sentence = Sentence(paragraph, span)
             if _QUOTES.search(sentence.text):
@@ -54,10 +58,11 @@ def misspelt(
     document: Document,
     speller: Speller,
     names: frozenset[str],
+    elsewhere: Corrected,
     passages: Callable[[Document, Paragraph], Iterator[Sentence]],
 ) -> Iterator[Misspelt]:
     """The sentences with words that are not in the list."""
-    for paragraph, unknown in _unknown(document, speller, names):
+    for paragraph, unknown in _unknown(document, speller, names, elsewhere):
         for sentence in passages(document, paragraph):
             if words := _inside(sentence, unknown):
                 right = all(map(speller.seems_right, words))
@@ -88,12 +93,17 @@ def suggestions(sentence: Sentence, corrections: Sequence[Respelling]) -> list[S
     ]
 
 
-def _unknown(document: Document, speller: Speller, names: frozenset[str]) -> Iterator[tuple[Paragraph, list[Unknown]]]:
-    """The paragraphs with words that are not in the list, and these words."""
+def _unknown(
+    document: Document, speller: Speller, names: frozenset[str], elsewhere: Corrected
+) -> Iterator[tuple[Paragraph, list[Unknown]]]:
+    """The paragraphs with words that are not in the list, and these words, without those that are corrected
+    elsewhere."""
     plain = document.draft.format in (Format.PLAIN, Format.MAIL)
     for paragraph in document.inside():
         if unknown := speller.unknown(paragraph, document.draft.words, names, plain=plain):
-            yield paragraph, unknown
+            spans = elsewhere(paragraph)
+            if left := [one for one in unknown if not any(a < one.end and one.start < b for a, b in spans)]:
+                yield paragraph, left
 
 
 def _inside(sentence: Sentence, unknown: Sequence[Unknown]) -> list[Unknown]:

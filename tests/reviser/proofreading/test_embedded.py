@@ -79,3 +79,32 @@ def test_badly_spelt_english_is_corrected_and_other_languages_are_not_read(tmp_p
     after = told["text"].removeprefix(german)
     assert after.replace(",", "") == "\nUnfortunately somebody forgot almost everything.\n"
     assert told["sentences"] == 1
+
+
+WRONG = {
+    "I have many informations for you.": "I have much information for you.",
+    "Thank you for the many informations you sent.": "Thank you for the information you sent.",
+    "If he have time, he have to come.": "If he has time, he has to come.",
+    "It takes two seconds in start up.": "It takes two seconds in startup.",
+    "The memory that is used in start up is freed.": "The memory that is used in startup is freed.",
+    "We will answer with in 24 hours.": "We will answer within 24 hours.",
+    "I have inclosed my address.": "I have enclosed my address.",
+    "The inclosed letter explains it.": "The enclosed letter explains it.",
+}
+RIGHT = (
+    "He lives with in the city.",
+    '"He didnae come," she said.',
+    "“We didnae ken what to dae,” said Jamie.",
+    "Call healthz first.",
+    "The check uses healthz and readyz.",
+    "That that is, is.",
+    "That that is is.",
+    "Pass a tokenizer to count in tokens.",
+    "To count in tokens, pass a tokenizer.",
+)
+
+
+def test_words_that_are_wrong_become_right_ones_and_words_that_are_meant_stay(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    path.write_text("\n\n".join((*WRONG, *RIGHT)) + "\n")
+    assert revise(path, "-o", "-").strip().split("\n\n") == [*WRONG.values(), *RIGHT]

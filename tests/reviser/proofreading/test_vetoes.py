@@ -163,6 +163,12 @@ def test_listed_words_stay() -> None:
         ("It is as follows:", ":", "."),
         ("It is merged, for example", "example", "example."),
         ("We use it here, because it helps.", "here,", "here."),
+        # Dialect in speech, words that are both needed, halves of a word.
+        ("“He didnae come,” she said.", "didnae", "didn't"),
+        ("'I ken him,' she said.", "ken", "know"),
+        ("That that is, is.", "that ", ""),
+        ("We know what it is is good.", " is", ""),
+        ("He lives with in the city.", "with ", ""),
         # A label is no sentence.
         ("Note: if it rains, they leave.", "if", "If"),
         ("Note: documents do not need it.", "documents", "The documents"),
@@ -200,6 +206,11 @@ def test_matters_of_style_are_the_author_s(text: str, old: str, new: str) -> Non
         ("I will be not able to come.", "be not", "not be"),
         ("He has has to go home.", "has has", "has"),
         ("He has went home early.", "has ", ""),
+        ("“I beleived tommorow it,” she said.", "tommorow", "tomorrow"),
+        ("He didnae come.", "didnae", "didn't"),
+        ("He said that that he came.", " that", ""),
+        ("The house is is old.", " is", ""),
+        ("He lives at in the city.", "at ", ""),
     ],
 )
 def test_mistakes_that_look_like_them_are_mended(text: str, old: str, new: str) -> None:
@@ -301,9 +312,9 @@ def test_a_prefix_makes_words_of_words() -> None:
     (paragraph,) = paragraphs("It has multiline magics and a subtel hint.", Format.PLAIN)
     guard = Vetoes(0.5, known={"line", "hint", "subtle", "multilane"}.__contains__)
     compound = Suggestion(Edit(7, "multiline", "multilane"), Kind.SPELLING, 0.9)
-    assert guard.objection(compound, paragraph) == "the word is made of two"
+    assert guard.objection(compound, paragraph) == "the word is made of another one"
     apart = replace(compound, edit=replace(compound.edit, new="multi line"), kind=Kind.JOINED_OR_SPLIT)
-    assert guard.objection(apart, paragraph) == "the word is made of two"
+    assert guard.objection(apart, paragraph) == "the word is made of another one"
     for old, new, refused_so in (
         ("dicts", "diets", True),
         ("thats", "that's", False),
@@ -314,7 +325,12 @@ def test_a_prefix_makes_words_of_words() -> None:
         (plain,) = paragraphs(text, Format.PLAIN)
         words = Vetoes(0.5, known={"dict", "that", "city", "child", "diets", "cities"}.__contains__)
         plural = Suggestion(Edit(7, old, new), Kind.SPELLING, 0.9)
-        assert (words.objection(plural, plain) == "the word is made of two") is refused_so
+        assert (words.objection(plural, plain) == "the word is made of another one") is refused_so
+    for old, new, refused_so in (("healthz", "health", True), ("pathsz", "paths", False), ("sharpp", "sharp", False)):
+        (plain,) = paragraphs(f"It has {old} in it.", Format.PLAIN)
+        named = Vetoes(0.5, known={"health", "paths", "sharp"}.__contains__)
+        letter = Suggestion(Edit(7, old, new), Kind.SPELLING, 0.9)
+        assert (named.objection(letter, plain) == "the word is made of another one") is refused_so
     wrong = Suggestion(Edit(30, "subtel", "subtle"), Kind.SPELLING, 0.9)
     assert guard.objection(wrong, paragraph) is None
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reviser.proofreading.language.speech import speech_in
 from reviser.proofreading.phrases.english_rules import RULES
-from reviser.proofreading.phrases.matching import Found, Matcher, apply, matcher, speech_in, words_of
+from reviser.proofreading.phrases.matching import Found, Matcher, apply, matcher, words_of
 from reviser.proofreading.phrases.rules import Rule, patterns_of
 from reviser.proofreading.phrases.tables import TABLES, ed_form, ing_form, s_form
 
