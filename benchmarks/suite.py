@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from statistics import fmean, pstdev
 from types import MappingProxyType
 from typing import Any, TypedDict, TypeVar, cast
@@ -28,7 +27,6 @@ from benchmarks.measures.evaluators import load_evaluator
 from benchmarks.measures.mauve_score import mauve_each
 from benchmarks.measures.statistics import RESAMPLES, Walk, summary, walks
 from benchmarks.measures.variety import variety
-from benchmarks.options import BenchOptions
 from benchmarks.protocol.records import (
     Contestant,
     Editing,
@@ -51,29 +49,16 @@ from benchmarks.protocol.results import (
     Results,
     Spread,
 )
-from benchmarks.protocol.runs import (
-    Bars,
-    Cache,
-    RunFolder,
-    default_cache,
-    file_name,
-    generations_of,
-    key_of,
-    measured_each,
-)
-from benchmarks.protocol.setup import BUILTIN, Setup, best_source, prompts_by_seed
-from benchmarks.report.page import write_report
+from benchmarks.protocol.runs import Bars, Cache, RunFolder, file_name, generations_of, key_of, measured_each
+from benchmarks.protocol.setup import Setup, prompts_by_seed
 from benchmarks.report.provenance import surroundings
 from reviser import __version__
-from reviser.checkpoints.home import save_checkpoint
-from reviser.checkpoints.library import DEFAULT, find_model, name_of, place_for
-from reviser.checkpoints.pulling import SOURCES, pull
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.trajectory import Trajectory, dump_trajectories
 from reviser.scoring.evaluators import DRAWS
 from reviser.scoring.judges import LIKELIHOOD, Judge, LikelihoodJudge, load_judge
-from reviser.scoring.loading import default_device, fingerprint, home_folder, short_name
+from reviser.scoring.loading import default_device, fingerprint
 from reviser.scoring.perplexity import Evaluator, Kind, Loss, Text, summarise
 from reviser.session.replay import replay
 from reviser.viewer import render_page
@@ -422,74 +407,6 @@ class Suite:
             self.bars.say(f"without {what}: {error}")
             self.missing.append({"what": what, "why": str(error)})
             return None
-
-
-def carry_out(
-    plan: Plan, out: Path | None = None, cache: Path | None = None, *, quiet: bool = False
-) -> tuple[RunFolder, Results]:
-    """Run a plan, or go on with it, and write its report; returns the folder and the results."""
-    bars = Bars(quiet=quiet)
-    unavailable = _keep_models(plan, bars)
-    name = f"bench-{key_of(**plan.to_dict())[:8]}"
-    folder = RunFolder.start(out or Path("runs") / name, plan.to_dict())
-    with Cache(cache or default_cache()) as opened:
-        suite = Suite(plan, folder, opened, bars)
-        suite.unavailable = unavailable
-        results = suite.run()
-    write_report(folder)
-    return folder, results
-
-
-def _keep_models(plan: Plan, bars: Bars) -> dict[str, str]:
-    """Keep what has to be fetched by a known name among the user's models, as `models pull` does.
-
-    Returns what cannot be fetched, and why.
-    """
-    unavailable = {}
-    sources = [source for _, source in plan.named_models()]
-    sources += [*plan.evaluators, *(judge.removeprefix(LIKELIHOOD) for judge in plan.judges)]
-    for source in dict.fromkeys(sources):
-        if source in SOURCES and home_folder(source) is None:
-            bars.say(f"fetching {source}, to be kept in {place_for(source)}")
-            try:
-                save_checkpoint(place_for(source), pull(source))
-            except ReviserError as error:
-                unavailable[source] = str(error)
-    return unavailable
-
-
-def plan_of(options: BenchOptions, say: Callable[[str], None]) -> Plan:
-    """The run that options ask for; an empty name leaves a measurement out."""
-    setup = Setup(
-        data=options.data or best_source(say),
-        prompts=options.prompts,
-        seeds=options.seed,
-        shortest=options.shortest,
-        longest=options.longest,
-        prompt_tokens=options.prompt_tokens,
-        total_tokens=options.total_tokens,
-        max_actions=options.max_actions,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        diffusion_steps=options.diffusion_steps,
-    )
-    return Plan(
-        setup,
-        options.models,
-        evaluators=tuple(filter(None, options.evaluator)),
-        judges=tuple(filter(None, options.judge)),
-        both_ways=options.both_ways,
-        features=tuple(filter(None, options.mauve)),
-    )
-
-
-def quick_plan(model: str | None = None) -> Plan:
-    """Minutes on two cores: one model, by default the default one, and SmolLM2 on built-in texts."""
-    folder = find_model(model)
-    setup = Setup(data=BUILTIN, prompts=QUICK_PROMPTS, seeds=(123,))
-    name = short_name(str(folder)) if name_of(folder) != DEFAULT else DEFAULT
-    models = (f"{name}={folder}", *((BASE,) if name != BASE else ()))
-    return Plan(setup, models, evaluators=(BASE,), judges=(f"{LIKELIHOOD}{BASE}",))
 
 
 def trajectory_of(contestant: Editing, prompt: Prompt, entry: Generation) -> Trajectory:

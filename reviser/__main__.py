@@ -14,9 +14,9 @@ def main() -> NoReturn:
 
 
 def _load() -> Callable[[], int]:
-    from reviser.cli.collecting import uncollected
+    from reviser.cli.collecting import collecting_later
 
-    with uncollected():
+    with collecting_later():
         from reviser.cli.quick import quick_command
 
         if command := quick_command(sys.argv[1:]):

@@ -55,7 +55,7 @@ _MODULES = (
     "lsp_server.starting",
     "numba",
     "training.trainer.run",
-    "benchmarks.studies.reproduce",
+    "benchmarks.reproduction.small",
 )
 _LONGEST = 1 << 20
 

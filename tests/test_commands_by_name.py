@@ -3,13 +3,12 @@ other."""
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,13 +19,13 @@ import typer
 
 from benchmarks.__main__ import COMMANDS as MEASUREMENTS
 from reviser.cli.app import app
+from reviser.cli.options import options_of, run_one_of, run_with
 from tests.conftest import ROOT
-from training.__main__ import _MODULES as TRAINING
-from training.__main__ import COMMANDS as LISTED
+from training.__main__ import COMMANDS as TRAINING
 
 MODULES = {
     "benchmarks": {name: f"benchmarks.{module}" for name, (module, _) in MEASUREMENTS.items()},
-    "training": TRAINING,
+    "training": {name: f"training.{module}" for name, (module, _) in TRAINING.items()},
 }
 # The changelog tells of commands that were.
 PAGES = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
@@ -36,11 +35,12 @@ _COMMIT = re.compile(r"\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{7,12}\b")
 
 
 @pytest.mark.parametrize("package", MODULES)
-def test_every_command_has_a_main(package: str) -> None:
-    for name, module in MODULES[package].items():
-        tree = ast.parse((ROOT / module.replace(".", "/")).with_suffix(".py").read_text("utf-8"))
-        assert any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body), name
-    assert TRAINING.keys() == LISTED.keys()
+def test_every_command_is_a_function_of_its_options(package: str) -> None:
+    for name, path in MODULES[package].items():
+        module = import_module(path)
+        several = getattr(module, "COMMANDS", None)
+        for run in [run for run, _ in several.values()] if several else [module.run]:
+            assert is_dataclass(options_of(run)), name
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def cited(path: Path) -> Iterator[Cited]:
 
 
 @cache
-def options_of(*command: str) -> frozenset[str] | None:
+def flags_of(*command: str) -> frozenset[str] | None:
     """The options that a command has today; None where there is no such command."""
     program, name, *_ = (*command, "")
     if program in MODULES:
@@ -84,7 +84,10 @@ def options_of(*command: str) -> frozenset[str] | None:
 
         told = io.StringIO()
         with contextlib.redirect_stdout(told), contextlib.suppress(SystemExit):
-            import_module(MODULES[program][name]).main([*command[2:], "--help"])
+            module = import_module(MODULES[program][name])
+            words = [*command[2:], "--help"]
+            several = getattr(module, "COMMANDS", None)
+            run_one_of(several, words) if several else run_with(module.run, words)
         return frozenset(re.findall(r"--[a-z][a-z0-9-]*", told.getvalue()))
     group: Any = typer.main.get_command(app).commands[program]  # type: ignore[attr-defined]
     if name:
@@ -107,7 +110,7 @@ def objection(command: Cited) -> str | None:
         named = []
     if named in (["mistakes"], ["sessions"]) and words[1:]:
         named = words[:2]
-    known = options_of(program, *named)
+    known = flags_of(program, *named)
     if known is None:
         return f"there is no {program} {' '.join(named)}"
     given = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}

@@ -141,7 +141,7 @@ def test_long_lists_of_parameters_are_settings_objects() -> None:
 def test_one_module_reads_command_lines_beside_typer() -> None:
     """`python -m training` and `python -m benchmarks` also run on machines without Typer."""
     for module, file in FILES.items():
-        if module == "reviser.cli.arguments":
+        if module == "reviser.cli.options":
             continue
         names = {alias.name for node in nodes(file) if isinstance(node, ast.Import) for alias in node.names}
         assert not names & {"argparse", "optparse", "getopt"}, module

@@ -22,7 +22,6 @@ from benchmarks.everyday.prompts import KINDS, Opening, openings
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
 from benchmarks.report.provenance import surroundings
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -62,11 +61,6 @@ class EverydayOptions:
     cache: Annotated[Path | None, Option("file that caches texts and judgements", metavar="FILE")] = None
     json: Annotated[bool, Option("print JSON")] = False
     words: Words = ()
-
-
-def main(given: Sequence[str] | None = None) -> int:
-    """Measure as the words say; 2 for a mistake."""
-    return run_with(EverydayOptions, run, given, prog="python -m benchmarks everyday", about=_ABOUT)
 
 
 def run(arguments: EverydayOptions) -> None:

@@ -18,7 +18,6 @@ from statistics import fmean, median
 from typing import Annotated
 
 from benchmarks.protocol.setup import BUILTIN, Setup, texts_of
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.tokenizer import Tokenizer, decode
 from reviser.decoding.sampler import Sampler
@@ -108,12 +107,6 @@ class InfillOptions:
     seed: Annotated[int, Option("random seed of the sampling")] = 123
     tries: Annotated[int, Option("fillings of each gap, of which the best is taken", least=1)] = 3
     temperature: Annotated[float, Option("sampling temperature", least=0)] = 0.7
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        InfillOptions, run, arguments, prog="python -m benchmarks infill", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run(chosen: InfillOptions) -> None:

@@ -19,7 +19,6 @@ from benchmarks.next_edits.cases import Case, case_of, right_edits
 from benchmarks.next_edits.reading import Proposal, ProposalReader
 from benchmarks.report.provenance import provenance
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -54,12 +53,7 @@ class Score:
     found: int
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    about = (__doc__ or "").splitlines()[0]
-    return run_with(NextEditOptions, measure, arguments, prog="python -m benchmarks next-edits", about=about)
-
-
-def measure(options: NextEditOptions) -> None:
+def run(options: NextEditOptions) -> None:
     sessions = [session for path in options.files for session in chosen_sessions(path, options.sessions, options.seed)]
     if not sessions:
         raise ReviserError("these files have no session whose edits can be shown")

@@ -17,7 +17,6 @@ from benchmarks.proofreading.mistakes import MistakeSet, read_mistakes
 from benchmarks.proofreading.page import markdown, page, summary
 from benchmarks.proofreading.sets import ProofSet
 from benchmarks.report.provenance import surroundings
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -50,17 +49,6 @@ class ProofreadingOptions:
     )
     json: Annotated[bool, Option("print JSON")] = False
     words: Words = ()
-
-
-def main(given: Sequence[str] | None = None) -> int:
-    """Measure as the words say; 1 if something that was asked for is missing, 2 for a mistake."""
-    return run_with(
-        ProofreadingOptions,
-        run,
-        given,
-        prog="python -m benchmarks proofreading",
-        about="Measure programs that proofread.",
-    )
 
 
 def run(arguments: ProofreadingOptions) -> int:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Annotated
 
 from benchmarks.proofreading.correctors import check_name, corrector, shown_name
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
@@ -38,17 +37,6 @@ class LinesOptions:
     correctors: Annotated[str, Option("with commas between", metavar="NAMES")] = "reviser"
     out: Annotated[Path, Option("folder for the lines", metavar="DIR")] = Path("lines")
     processes: Annotated[int, Option("at once, each with one thread")] = os.cpu_count() or 1
-
-
-def main(given: Sequence[str] | None = None) -> int:
-    """Correct as the words say; 2 for a mistake."""
-    return run_with(
-        LinesOptions,
-        run,
-        given,
-        prog="python -m benchmarks lines",
-        about="Correct files of plain sentences by several processes.",
-    )
 
 
 def run(options: LinesOptions) -> None:
@@ -79,7 +67,3 @@ def run(options: LinesOptions) -> None:
 
 def _corrected(name: str, set_name: str, lines: Sequence[str]) -> list[str]:
     return corrector(name, set_name).correct(list(lines))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

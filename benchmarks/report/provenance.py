@@ -9,11 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reviser.core.files import write_atomically
+
 
 def provenance(command: str, **facts: object) -> str:
     """A Markdown list of how a result was obtained."""
     rows = {"Command": f"`{command}`", **surroundings(), **facts}
     return "".join(f"- {name}: {value}\n" for name, value in rows.items())
+
+
+def write_page(path: Path, title: str, command: str, text: str, **facts: object) -> None:
+    """Write a results file, whole or not at all: its title, how it came about, and the text of it."""
+    write_atomically(path, f"# {title}\n\n{provenance(command, **facts)}\n{text}".encode())
 
 
 def surroundings() -> dict[str, str]:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.report.provenance import provenance
-from reviser.cli.arguments import run_with
+from benchmarks.report.provenance import write_page
 from reviser.cli.options import Option
 from reviser.core.actions import Action, Delete, Insert, Move
 from reviser.core.canvas import Canvas
@@ -105,17 +103,11 @@ class CanvasOptions:
     write: Annotated[Path | None, Option("also write the result to this Markdown file", metavar="OUT")] = None
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        CanvasOptions, run, arguments, prog="python -m benchmarks canvas", about=(__doc__ or "").splitlines()[0]
-    )
-
-
 def run(chosen: CanvasOptions) -> None:
     costs = [measure(size) for size in SIZES]
     result = report(costs)
     print(json.dumps([asdict(cost) for cost in costs]) if chosen.json else result)
     if chosen.write:
         command = f"python -m benchmarks canvas --write {chosen.write}"
-        facts = provenance(command, Seed=SEED, Data="random GPT-2 tokens")
-        chosen.write.write_text(f"# Cost of an edit by length of the canvas\n\n{facts}\n{result}")
+        title = "Cost of an edit by length of the canvas"
+        write_page(chosen.write, title, command, result, Seed=SEED, Data="random GPT-2 tokens")

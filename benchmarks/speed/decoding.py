@@ -1,7 +1,6 @@
 """Compares the speed of decoding with transformers and llama.cpp, on the same weights and machine.
 
-python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--profile]
-[--device cuda]
+python -m benchmarks speed [--json] [--gguf PATH] [--llama FOLDER] [--write docs/results/speed.md] [--device cuda]
 
 Contestants take turns in rounds, and medians are reported, so that a busy machine is fair to all. An
 action of ours is all of it: scores, mask, sampling, the canvas and its text. A token of llama.cpp is its
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -26,21 +25,18 @@ from typing import Annotated
 
 import torch
 
-from benchmarks.report.provenance import cores, load, provenance
+from benchmarks.report.provenance import cores, load, write_page
 from benchmarks.speed.contestants.contest import CAPACITY, SEED, Contestant, prompt, timed
 from benchmarks.speed.contestants.llama_cpp import LlamaCpp, find_llama, llama_contestants
 from benchmarks.speed.contestants.ours import Ours
-from benchmarks.speed.contestants.page import CONTEXTS, Facts, Memory, Shares, SpeedResult, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, Facts, Shares, SpeedResult, report, summary
 from benchmarks.speed.contestants.race import race
 from benchmarks.speed.contestants.transformers_models import Transformers
-from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words, words_of
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
 from reviser.core.vocabulary import Vocabulary
 from reviser.decoding.policy import ModelPolicy
-from reviser.model import Reviser
-from reviser.model.quantised import quantise_model, save_quantised
 from reviser.native import NativeDecoder, available, why_missing
 from reviser.session.engine import load_engine
 
@@ -91,37 +87,6 @@ def memory_bandwidth(threads: int) -> float:
     return block.nbytes / seconds
 
 
-def resident_mb(model: Reviser, bits: int, threads: int) -> Memory:
-    """Memory of a fresh process that loads the quantised model from a file and decodes."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        save_quantised(path, quantise_model(model, bits))  # type: ignore[arg-type]
-        settings = json.dumps(model.config.to_dict())
-        code = f"""
-import json, sys
-from pathlib import Path
-def resident():
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
-from reviser.model import ModelConfig
-from reviser.model.quantised import load_quantised
-from reviser.native import NativeDecoder
-imported = resident()
-config = ModelConfig.from_dict(json.loads({settings!r}))
-decoder = NativeDecoder.from_quantised(
-    config, load_quantised(Path({str(path)!r})), threads={threads}, capacity={CAPACITY}
-)
-decoder.prefill(range(500))
-decoder.decode(1)
-print(imported, resident())
-"""
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return Memory(rss_mb=float("nan"), rss_imports_mb=float("nan"))
-    imported, all_of_it = map(float, done.stdout.split())
-    return Memory(rss_mb=all_of_it, rss_imports_mb=imported)
-
-
 def native(decoder: NativeDecoder, vocabulary: Vocabulary, tokenizer: Tokenizer, name: str) -> Ours:
     """Ours as a contestant, with what the native library says of itself."""
     return Ours(*(decoder, vocabulary, tokenizer, name), instructions=decoder.level, step_bytes=decoder.step_bytes)
@@ -137,7 +102,7 @@ def embedded(threads: int) -> Ours | None:
     return native(policy.decoder, policy.vocabulary, engine.tokenizer, name)
 
 
-def run(
+def measure(
     json: bool = False,
     *,
     gguf: Path | None = None,
@@ -194,8 +159,7 @@ def run(
             weights_mb=decoder.step_bytes / 1e6,
         )
         decoder.close()
-        memory = resident_mb(model, bits, threads)
-    return summary(contestants, times, shares, bandwidth, facts, memory)
+    return summary(contestants, times, shares, bandwidth, facts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,26 +182,16 @@ class SpeedOptions:
         None
     )
     model: Annotated[str | None, Option("which model, with --device", default="the default one")] = None
-    profile: Annotated[bool, Option("say where an action's time goes, of the default model alone")] = False
     words: Words = ()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        SpeedOptions, run_command, arguments, prog="python -m benchmarks speed", about=(__doc__ or "").splitlines()[0]
-    )
-
-
-def run_command(chosen: SpeedOptions) -> None:
-    if chosen.profile:
-        import_module("benchmarks.speed.profile").show(chosen.threads or min(cores(), 2), chosen.json)
-        return
+def run(chosen: SpeedOptions) -> None:
     if chosen.device not in (None, "cpu"):
         _on_device(chosen, chosen.device or "")
         return
     if chosen.model:
         raise ReviserError("--model is for --device: without it, all decode the same GGUF file")
-    result = run(
+    result = measure(
         chosen.json,
         gguf=chosen.gguf,
         llama=chosen.llama,
@@ -247,15 +201,13 @@ def run_command(chosen: SpeedOptions) -> None:
     )
     print(json.dumps(result.to_dict()) if chosen.json else report(result))
     if chosen.write:
-        words = chosen.words or words_of(chosen)
-        facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "speed", *words]),
-            Seed=SEED,
-            Rounds=chosen.rounds,
-            Weights=f"SmolLM2-135M-Instruct from the package {PACKAGE}",
-            Load=load(),
-        )
-        chosen.write.write_text(f"# Speed of decoding\n\n{facts}\n{_note()}\n{report(result)}")
+        facts = {"Rounds": chosen.rounds, "Weights": f"SmolLM2-135M-Instruct from the package {PACKAGE}"}
+        text = f"{(__doc__ or '').split(chr(10) * 2, 2)[2]}\n{report(result)}"
+        write_page(chosen.write, "Speed of decoding", _command(chosen), text, Seed=SEED, Load=load(), **facts)
+
+
+def _command(chosen: SpeedOptions) -> str:
+    return shlex.join(["python", "-m", "benchmarks", "speed", *chosen.words])
 
 
 def _on_device(chosen: SpeedOptions, device: str) -> None:
@@ -263,17 +215,6 @@ def _on_device(chosen: SpeedOptions, device: str) -> None:
     result = gpu.measure(chosen.model, device, chosen.rounds)
     print(json.dumps(asdict(result)) if chosen.json else gpu.report(result))
     if chosen.write:
-        words = chosen.words or words_of(chosen)
-        facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "speed", *words]),
-            Torch=result.torch,
-            Model=result.model,
-            Seed=SEED,
-            Rounds=chosen.rounds,
-            Load=load(),
-        )
-        gpu.write(chosen.write, result, facts)
-
-
-def _note() -> str:
-    return (__doc__ or "").split("\n\n", 2)[2]
+        facts = {"Torch": result.torch, "Model": result.model, "Seed": SEED, "Rounds": chosen.rounds, "Load": load()}
+        text = f"{gpu.NOTE}\n{gpu.report(result)}"
+        write_page(chosen.write, "Speed of decoding on a GPU", _command(chosen), text, **facts)

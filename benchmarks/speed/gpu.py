@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import statistics
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
@@ -28,6 +27,7 @@ from reviser.model.graph_decoder import GraphDecoder
 from reviser.model.torch_decoder import TorchDecoder
 from reviser.session.engine import CAPACITY
 
+NOTE = (__doc__ or "").split("\n\n", 2)[2]
 GRAPHS = "Reviser, CUDA graphs"
 PLAIN = "Reviser, plain"
 TRANSFORMERS = "transformers"
@@ -127,12 +127,3 @@ def report(result: GpuResult) -> str:
     told = "not measured" if ratio is None else f"{ratio:.2f} times"
     lines += ["", f"- Against transformers: {told}", f"- Weights: {result.precision}"]
     return "\n".join(lines) + "\n"
-
-
-def page(result: GpuResult, facts: str) -> str:
-    note = (__doc__ or "").split("\n\n", 2)[2]
-    return f"# Speed of decoding on a GPU\n\n{facts}\n{note}\n{report(result)}"
-
-
-def write(path: Path, result: GpuResult, facts: str) -> None:
-    path.write_text(page(result, facts), "utf-8")

@@ -22,11 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from benchmarks.report.provenance import load, provenance
-from reviser.cli.arguments import run_with
-from reviser.cli.options import Option, Words, words_of
+from benchmarks.report.provenance import load, write_page
+from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
-from reviser.core.files import write_atomically
 from reviser.native import available
 
 DRAFT = "The river rose in the night, and in the morning the bridge was gone. We"
@@ -124,22 +122,11 @@ class StartOptions:
     words: Words = ()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        StartOptions, run_command, arguments, prog="python -m benchmarks start", about=(__doc__ or "").splitlines()[0]
-    )
-
-
-def run_command(chosen: StartOptions) -> None:
+def run(chosen: StartOptions) -> None:
     starts = measure(chosen.rounds, chosen.model)
     print(json.dumps([*map(asdict, starts)]) if chosen.json else table(starts))
     if chosen.write:
-        facts = provenance(
-            shlex.join(["python", "-m", "benchmarks", "start", *(chosen.words or words_of(chosen))]),
-            Rounds=chosen.rounds,
-            Kernels="native" if available() else "none",
-            Load=load(),
-        )
-        note = (__doc__ or "").split("\n\n", 2)[2]
-        page = f"# Start of a command\n\n{facts}\n{note}\n{table(starts)}"
-        write_atomically(chosen.write, page.encode())
+        command = shlex.join(["python", "-m", "benchmarks", "start", *chosen.words])
+        text = f"{(__doc__ or '').split(chr(10) * 2, 2)[2]}\n{table(starts)}"
+        facts = {"Rounds": chosen.rounds, "Kernels": "native" if available() else "none", "Load": load()}
+        write_page(chosen.write, "Start of a command", command, text, **facts)

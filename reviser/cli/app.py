@@ -18,7 +18,6 @@ from reviser.cli.commands.replay import replay
 from reviser.cli.commands.revise import revise
 from reviser.cli.commands.train import add_training
 from reviser.cli.commands.tui import tui
-from reviser.cli.declared import readable_by_typer
 from reviser.cli.entry import complain
 from reviser.cli.options import with_fields
 
@@ -33,7 +32,7 @@ app.command("continue")(with_fields(continue_))
 app.command()(with_fields(infill))
 app.command()(with_fields(revise))
 app.command()(with_fields(check))
-app.command()(readable_by_typer(apply))
+app.command()(with_fields(apply))
 app.command()(replay)
 app.add_typer(models)
 add_training(app)
@@ -41,7 +40,7 @@ app.add_typer(bench)
 app.command()(lsp)
 app.command()(serve)
 app.command()(mcp)
-app.command()(readable_by_typer(tui))
+app.command()(with_fields(tui))
 
 _REASONS = {
     "int_parsing": "{value} is not a whole number",

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def collecting_later() -> Iterator[None]:
     """Make no collections meanwhile, and none later of what was made, unless somebody outside already sees to that."""
     collecting = gc.isenabled()
     gc.disable()

@@ -7,21 +7,29 @@ A field is an option, or with `Argument` a word by its place. What it means stan
         texts: Annotated[Path, Argument("texts to read")]
         limit: Annotated[int | None, Option("texts to take")] = None
 
-A field may also be another dataclass (`Group`): each of its fields is then an option of the command.
+A field may also be another dataclass (`Group`): each of its fields is then an option of the command. A command is a function
+of such a dataclass. `run_with` reads its words with argparse, for `python -m training` and `python -m benchmarks`, which also run where
+Typer is not installed; `with_fields` and `add_deferred` make commands of Typer. Both are imported only where they are used.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from importlib import import_module
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from reviser.cli.declared import for_typer
+from reviser.cli.entry import complain
+from reviser.core.errors import ReviserError
 
 _Made = TypeVar("_Made")
+_WORDS = "reviser.words"
 
 
 @dataclass(frozen=True)
@@ -31,11 +39,16 @@ class Option:
     help: str = ""
     choices: tuple[str, ...] = ()
     least: float | None = None
+    most: float | None = None
     metavar: str | None = None
     default: str | None = None
     """What --help calls the default, where that is not a value."""
     together: bool = False
     """Several values may follow the option at once: `--seeds 1 2 3`."""
+    flags: tuple[str, ...] = ()
+    """How the option is written, where that is not `--` and its name."""
+    complete: Callable[[str], Any] | None = None
+    """What a shell may complete a value to."""
 
 
 class Argument(Option):
@@ -76,12 +89,12 @@ class Entry:
     @property
     def turns_off(self) -> bool:
         """Whether the option says no to what is otherwise done."""
-        return self.kind is bool and self.default is True
+        return self.kind is bool and self.default is True and not self.option.flags
 
     @property
-    def flag(self) -> str:
+    def flags(self) -> tuple[str, ...]:
         words = self.name.replace("_", "-")
-        return f"--no-{words}" if self.turns_off else f"--{words}"
+        return self.option.flags or (f"--no-{words}" if self.turns_off else f"--{words}",)
 
     @property
     def shown_default(self) -> str:
@@ -102,20 +115,21 @@ def entries(options: type) -> tuple[Entry, ...]:
 def _described(options: type) -> Iterator[Entry]:
     for one, hint, mark in _fields(options):
         if isinstance(mark, Option):
-            kind, several = _kind(hint)
-            required, default = _default(one)
-            yield Entry(one.name, mark, kind, several, required, default)
+            yield _entry(one, hint, mark)
         elif isinstance(mark, Group):
             # The preset that a mapping changes has the defaults.
             preset = get_origin(hint) is not None
             for inner, inner_hint, _ in _fields(mark.of):
                 if inner.name not in mark.without:
-                    kind, several = _kind(inner_hint)
-                    default = _default(inner)[1]
-                    meaning = Option(
-                        mark.help.get(inner.name, ""), metavar="X" if preset else None, default="" if preset else None
-                    )
-                    yield Entry(inner.name, meaning, kind, several, False, default)
+                    told = mark.help.get(inner.name, "")
+                    meaning = Option(told, metavar="X" if preset else None, default="" if preset else None)
+                    yield dataclasses.replace(_entry(inner, inner_hint, meaning), required=False)
+
+
+def _entry(one: dataclasses.Field[Any], hint: Any, option: Option) -> Entry:
+    kind, several = _kind(hint)
+    required, default = _default(one)
+    return Entry(one.name, option, kind, several, required, default)
 
 
 def made(options: type[_Made], given: Mapping[str, Any], words: Sequence[str] = ()) -> _Made:
@@ -130,68 +144,8 @@ def made(options: type[_Made], given: Mapping[str, Any], words: Sequence[str] = 
             values[one.name] = chosen if get_origin(hint) is not None else mark.of(**chosen)
         elif one.name in given:
             value = given[one.name]
-            values[one.name] = tuple(value) if isinstance(value, list) else value
+            values[one.name] = tuple(value) if isinstance(mark, Option) and isinstance(value, list) else value
     return options(**values)
-
-
-def with_fields(function: Callable[[Any], None]) -> Callable[..., None]:
-    """A function of a dataclass as one of its fields, from whose annotations Typer makes a command."""
-    (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
-    options = parameter.annotation
-    found = get_type_hints(options, include_extras=True)
-    hints = {name: for_typer(hint) for name, hint in found.items()}
-    own = [one for one in dataclasses.fields(options) if one.name in options.__annotations__]
-    inherited = [one for one in dataclasses.fields(options) if one not in own]
-
-    def call(**values: Any) -> None:
-        function(options(**values))
-
-    # What only this command has comes first in its help.
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(
-                one.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if _default(one)[0] else _default(one)[1],
-                annotation=hints[one.name],
-            )
-            for one in (*own, *inherited)
-        ]
-    )
-    call.__annotations__ = hints
-    call.__name__, call.__doc__ = function.__name__, function.__doc__
-    return call
-
-
-def words_of(options: object) -> tuple[str, ...]:
-    """The words of a command line that name these options, for the record of what was called by none."""
-    chosen: dict[str, Any] = {}
-    for one, _, mark in _fields(type(options)):
-        value = getattr(options, one.name)
-        if isinstance(mark, Group):
-            chosen |= value if isinstance(value, Mapping) else _changed(value)
-        elif isinstance(mark, Option) and value != _default(one)[1]:
-            chosen[one.name] = value
-    words: list[str] = []
-    for entry in entries(type(options)):
-        if entry.name in chosen:
-            value = chosen[entry.name]
-            values = [str(one) for one in value] if entry.several else [str(value)]
-            if entry.placed:
-                words += values
-            elif entry.kind is bool:
-                words.append(entry.flag)
-            elif entry.option.together:
-                words += [entry.flag, *values]
-            else:
-                words += [word for one in values for word in (entry.flag, one)]
-    return tuple(words)
-
-
-def _changed(held: Any) -> dict[str, Any]:
-    """The fields of a dataclass that differ from their defaults."""
-    every = dataclasses.fields(held)
-    return {one.name: getattr(held, one.name) for one in every if getattr(held, one.name) != one.default}
 
 
 def _fields(options: type) -> Iterator[tuple[dataclasses.Field[Any], Any, Any]]:
@@ -223,3 +177,267 @@ def _default(one: dataclasses.Field[Any]) -> tuple[bool, Any]:
     if one.default_factory is not dataclasses.MISSING:
         return False, one.default_factory()
     return True, None
+
+
+def options_of(run: Callable[[Any], Any]) -> type:
+    """The dataclass that a command is a function of."""
+    (parameter,) = inspect.signature(run, eval_str=True).parameters.values()
+    options: type = parameter.annotation
+    return options
+
+
+# With argparse -------------------------------------------------------------------------------------
+
+Run = Callable[[Any], int | None]
+
+
+def run_by_name(package: str, commands: Mapping[str, tuple[str, str]]) -> int:
+    """`python -m PACKAGE NAME …`: carry out the command of that name; the module that has it is imported only then.
+
+    Of each command there are its module and a few words about it. A module has a function `run` of its options, or
+    `COMMANDS`, several such functions by name, each with a sentence on what it does.
+    """
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name in ("", "-h", "--help"):
+        listed = "\n".join(f"  {known:<16} {what}" for known, (_, what) in commands.items())
+        print(f"usage: python -m {package} NAME …\n{listed}", file=sys.stdout if name else sys.stderr)
+        return 0 if name else 2
+    if name not in commands:
+        return complain(f"there is no command {name} (see python -m {package} --help)")
+    module = import_module(f"{package}.{commands[name][0]}")
+    prog, words = f"python -m {package} {name}", sys.argv[2:]
+    several: Mapping[str, tuple[Run, str]] | None = getattr(module, "COMMANDS", None)
+    return run_one_of(several, words, prog=prog) if several else run_with(module.run, words, prog=prog)
+
+
+def run_with(run: Run, words: Sequence[str], *, prog: str = "command") -> int:
+    """Carry out a command with the options that its words name; returns its exit status."""
+    try:
+        return run(parsed(options_of(run), words, prog=prog, about=sys.modules[run.__module__].__doc__)) or 0
+    except ReviserError as error:
+        return complain(error)
+
+
+def run_one_of(commands: Mapping[str, tuple[Run, str]], words: Sequence[str], *, prog: str = "command") -> int:
+    """Carry out the one of several commands that the first of the words names."""
+    parser = _parser(prog, None)
+    choices = parser.add_subparsers(dest="command", required=True)
+    for name, (run, help) in commands.items():
+        _add_options(choices.add_parser(name, help=help), options_of(run))
+    found = vars(parser.parse_args(words))
+    run = commands[found["command"]][0]
+    try:
+        return run(made(options_of(run), found, words)) or 0
+    except ReviserError as error:
+        return complain(error)
+
+
+def parsed(options: type[_Made], words: Sequence[str], *, prog: str = "command", about: str | None = None) -> _Made:
+    """The options that the words of a command name."""
+    parser = _parser(prog, about)
+    _add_options(parser, options)
+    several = any(entry.placed and entry.several for entry in entries(options))
+    found = parser.parse_intermixed_args(words) if several else parser.parse_args(words)
+    return made(options, vars(found), words)
+
+
+def _parser(prog: str, about: str | None) -> Any:
+    """A parser that says in one sentence what it does not understand."""
+    import argparse
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            sys.exit(complain(f"{message} (see {self.prog} --help)"))
+
+    return Parser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def _add_options(parser: Any, options: type) -> None:
+    """Let a parser understand the options that a dataclass describes. It gives only those that were named."""
+    from argparse import SUPPRESS
+
+    for entry in entries(options):
+        default = entry.shown_default
+        told = " ".join(filter(None, (entry.option.help, f"({default})" if default else "")))
+        said: dict[str, Any] = {"help": told.replace("%", "%%")}
+        if entry.kind is bool:
+            said["action"] = "store_false" if entry.turns_off else "store_true"
+        else:
+            said |= {"type": _reader(entry), "metavar": entry.option.metavar}
+            if entry.option.choices:
+                said["choices"] = [entry.kind(choice) for choice in entry.option.choices]
+        if entry.placed:
+            if not entry.required:
+                said["default"] = entry.default
+            if entry.several:
+                said["nargs"] = "+" if entry.required else "*"
+            elif not entry.required:
+                said["nargs"] = "?"
+            parser.add_argument(entry.name, **said)
+            continue
+        if entry.several:
+            said |= {"action": "extend", "nargs": "+"} if entry.option.together else {"action": "append"}
+        parser.add_argument(*entry.flags, dest=entry.name, required=entry.required, default=SUPPRESS, **said)
+
+
+def _reader(entry: Entry) -> Callable[[str], Any]:
+    least = entry.option.least
+    if least is None:
+        return entry.kind
+
+    def read(word: str) -> Any:
+        from argparse import ArgumentTypeError
+
+        value = entry.kind(word)
+        if value < least:
+            raise ArgumentTypeError(f"{word} is less than {least:g}")
+        return value
+
+    read.__name__ = entry.kind.__name__
+    return read
+
+
+# With Typer ----------------------------------------------------------------------------------------
+
+
+def with_fields(function: Callable[[Any], int | None], options: type | None = None) -> Callable[..., int | None]:
+    """A function of a dataclass as one of its fields, from whose annotations Typer makes a command.
+
+    Fields may also have Typer's own marks.
+    """
+    import typer
+
+    chosen = options or options_of(function)
+
+    def call(context: typer.Context, **values: Any) -> int | None:
+        given = {name: value for name, value in values.items() if name not in known}
+        given |= {name: _plain(values[name], entry) for name, entry in known.items() if _is_given(values[name], entry)}
+        return function(made(chosen, given, context.meta.get(_WORDS, ())))
+
+    known = {entry.name: entry for entry in entries(chosen)}
+    # Typer passes the context to the argument of this type.
+    parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    parameters += _typer_parameters(chosen, known)
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+def _typer_parameters(options: type, known: Mapping[str, Entry]) -> Iterator[inspect.Parameter]:
+    """An argument for each option; what only this command has comes first in its help."""
+    hints = get_type_hints(options, include_extras=True)
+    own = [name for name in hints if name in options.__annotations__]
+    for name in dict.fromkeys([*own, *hints, *known]):
+        if name in known:
+            yield _parameter(known[name])
+        elif get_origin(hints[name]) is Annotated and not isinstance(get_args(hints[name])[1], Group | _Words):
+            (one,) = (one for one in dataclasses.fields(options) if one.name == name)
+            required, default = _default(one)
+            default = inspect.Parameter.empty if required else default
+            yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+
+
+def _is_given(value: Any, entry: Entry) -> bool:
+    return value is not None and value != [] and (value is not False or any("/" in flag for flag in entry.flags))
+
+
+def _plain(value: Any, entry: Entry) -> Any:
+    """A value as the dataclass has it."""
+    if isinstance(value, list):
+        return [_plain(one, entry) for one in value]
+    if isinstance(value, Enum):
+        return entry.kind(value.value)
+    return value is not entry.turns_off if entry.kind is bool else value
+
+
+def _parameter(entry: Entry) -> inspect.Parameter:
+    """An option, or a word by its place, as an argument of a function that Typer makes a command of."""
+    import typer
+
+    option, kind = entry.option, entry.kind
+    # Help as `reviser` writes it: a sentence, unless it begins with a value.
+    capital = option.help[:1].upper() if option.help.partition(" ")[0].isalpha() else option.help[:1]
+    said: dict[str, Any] = {"help": f"{capital}{option.help[1:]}." if option.help else None}
+    if kind is not bool:
+        said["metavar"] = option.metavar or (entry.name.upper() if entry.placed else None)
+        said["show_default"] = option.default or bool(entry.shown_default)
+    if kind in (int, float):
+        said |= {"min": option.least, "max": option.most}
+    if option.complete:
+        said["autocompletion"] = option.complete
+    shown: Any = kind
+    if option.choices:
+        shown = Enum(entry.name, {choice: choice for choice in option.choices})  # type: ignore[misc]
+    default: Any = inspect.Parameter.empty
+    if kind is bool:
+        default = bool(entry.default) and not entry.turns_off
+    elif not entry.required:
+        default = entry.default if entry.shown_default and not option.default else None
+    if option.choices and isinstance(default, int | float | str):
+        default = shown(str(default))
+    if entry.several:
+        shown = list[shown]
+    if default is None:
+        shown = shown | None
+    elif isinstance(default, tuple):
+        default = list(default)
+    info = typer.Argument(**said) if entry.placed else typer.Option(*entry.flags, **said)
+    return inspect.Parameter(
+        entry.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shown, info]
+    )
+
+
+def add_deferred(app: Any, name: str, module: str, *, extra: str, help: str) -> None:
+    """Add the command that is the function `run` of a module beside the engine.
+
+    The module is loaded when the command is used; `extra` is what to install where that fails.
+    """
+    import typer
+    from typer.core import TyperCommand
+
+    from reviser.cli.extras import load_extra
+
+    class Deferred(TyperCommand):
+        """A command that knows its help from the start, and its options only when it is used."""
+
+        @cached_property
+        def _options(self) -> type:
+            return options_of(load_extra(module, extra).run)
+
+        @cached_property
+        def _loaded(self) -> Any:
+            inner = typer.Typer(add_completion=False)
+            inner.command()(with_fields(load_extra(module, extra).run, self._options))
+            return typer.main.get_command(inner)
+
+        def get_params(self, ctx: Any) -> list[Any]:
+            found: list[Any] = self._loaded.get_params(ctx)
+            return found
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            ctx.meta[_WORDS] = list(args)
+            together = {flag for entry in entries(self._options) if entry.option.together for flag in entry.flags}
+            rest: list[str] = super().parse_args(ctx, list(_apart(args, together)))
+            return rest
+
+        def invoke(self, ctx: Any) -> Any:
+            if status := self._loaded.invoke(ctx):
+                raise typer.Exit(status)
+
+    def shown() -> None:
+        """Typer reads the name of the command from here, and no options."""
+
+    app.command(name, cls=Deferred, help=help)(shown)
+
+
+def _apart(words: Sequence[str], together: set[str]) -> Iterator[str]:
+    """`--seeds 1 2` as `--seeds 1 --seeds 2`, which Typer understands."""
+    flag = before = ""
+    for word in words:
+        if word.startswith("-"):
+            flag = word if word in together else ""
+        elif flag and before != flag:
+            yield flag
+        yield word
+        before = word

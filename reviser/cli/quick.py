@@ -6,18 +6,15 @@ All other words, such as `--help`, are left to Typer.
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final
 
-from reviser.cli.declared import Declared
+from reviser.cli.options import Entry, entries, options_of
 
 COMMANDS: Final = {"continue": "continue_", "infill": "infill"}
 """Functions of `reviser.cli.commands.generate`, by the names of their commands."""
@@ -43,9 +40,8 @@ def quick_command(words: Sequence[str]) -> Callable[[], int] | None:
     _import_numpy()
     module = import_module("reviser.cli.commands.generate")
     function: Callable[[Any], None] = getattr(module, COMMANDS[words[0]])
-    (parameter,) = inspect.signature(function, eval_str=True).parameters.values()
     try:
-        options = read_options(parameter.annotation, words[1:])
+        options = read_options(options_of(function), words[1:])
     except NotPlain:
         return None
 
@@ -69,34 +65,22 @@ def _import_numpy() -> None:
         del os.environ[name]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Field:
-    """An option of a command, or its one word by its place."""
-
-    name: str
-    kind: type
-    info: Declared
-
-    @property
-    def flags(self) -> Sequence[str]:
-        return self.info.flags or [f"--{self.name.replace('_', '-')}"]
-
-    def value(self, word: str) -> Any:
-        pattern = _PLAIN.get(self.kind)
-        if pattern is None or not pattern.fullmatch(word):
-            raise NotPlain
-        value = self.kind(word)
-        least, most = self.info.least, self.info.most
-        if (least is not None and value < least) or (most is not None and value > most):
-            raise NotPlain
-        return value
+def _value(entry: Entry, word: str) -> Any:
+    pattern = _PLAIN.get(entry.kind)
+    if pattern is None or not pattern.fullmatch(word):
+        raise NotPlain
+    value = entry.kind(word)
+    least, most = entry.option.least, entry.option.most
+    if (least is not None and value < least) or (most is not None and value > most):
+        raise NotPlain
+    return value
 
 
 def read_options(options: type, words: Sequence[str]) -> Any:
     """A dataclass of options from plain words."""
-    fields = [*map(_field, *_hints(options))]
-    placed = [one for one in fields if one.info.kind == "Argument"]
-    by_flag = {flag: one for one in fields if one not in placed for flag in one.flags}
+    known = entries(options)
+    placed = [one for one in known if one.placed]
+    by_flag = {flag: one for one in known if one not in placed for flag in one.flags}
     given: dict[str, object] = {}
     waiting = list(reversed(words))
     while waiting:
@@ -105,7 +89,7 @@ def read_options(options: type, words: Sequence[str]) -> Any:
             if not placed:
                 raise NotPlain
             one = placed.pop()
-            given[one.name] = one.value(flag + equals + value)
+            given[one.name] = _value(one, flag + equals + value)
             continue
         found = by_flag.get(flag)
         if found is None or found.name in given or (equals and not flag.startswith("--")):
@@ -119,23 +103,9 @@ def read_options(options: type, words: Sequence[str]) -> Any:
             if not waiting:
                 raise NotPlain
             value = waiting.pop()
-        given[found.name] = found.value(value)
+        given[found.name] = _value(found, value)
     try:
         return options(**given)
     except TypeError:
         # Something is missing.
         raise NotPlain from None
-
-
-def _hints(options: type) -> tuple[list[str], list[Any]]:
-    hints = get_type_hints(options, include_extras=True)
-    names = [one.name for one in dataclasses.fields(options)]
-    return names, [hints[name] for name in names]
-
-
-def _field(name: str, hint: Any) -> _Field:
-    assert get_origin(hint) is Annotated
-    kind, info = get_args(hint)
-    if get_origin(kind) is UnionType:
-        (kind,) = (part for part in get_args(kind) if part is not NoneType)
-    return _Field(name, kind, info)

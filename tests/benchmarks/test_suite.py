@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.command import BenchOptions, plan_of
 from benchmarks.measures.statistics import walks
-from benchmarks.options import BenchOptions
 from benchmarks.protocol.records import Generation, Judgement, Prompt, read_records
 from benchmarks.protocol.results import REAL
 from benchmarks.protocol.runs import Bars, Cache, RunFolder
 from benchmarks.protocol.setup import Setup
-from benchmarks.suite import Plan, Suite, plan_of, positions_over_time
+from benchmarks.suite import Plan, Suite, positions_over_time
 from reviser.core.errors import ReviserError
 from reviser.core.trajectory import load_trajectories
 from tests.benchmarks import tiny_models

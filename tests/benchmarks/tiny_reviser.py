@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from reviser.checkpoints.home import Checkpoint, save_checkpoint
 from reviser.checkpoints.operators import base_vocabulary
+from reviser.cli.options import run_with
 from reviser.core.vocabulary import PAPER_KINDS
 from tests.reviser.checkpoints.parts import random_model, toy_checkpoint
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
+
+make_data = partial(run_with, run_make_data)
 
 
 def tiny_reviser(folder: Path, kinds: frozenset[str] = PAPER_KINDS, seed: int = 3) -> Path:

@@ -24,7 +24,6 @@ import numpy as np
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
@@ -393,7 +392,3 @@ def run(options: DaggerOptions) -> None:
     check_out(options.out, resumed=options.resume)
     with join_world("none") as world:
         train(options, settings, world)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(DaggerOptions, run, arguments, prog="python -m training dagger", about=__doc__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,63 +20,17 @@ from typing import Annotated
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from reviser.core.files import write_atomically
+from reviser.core.files import read_utf8, write_atomically
 from reviser.core.tokenizer import decode
 from reviser.decoding.batch.sampling import Sampling
 from reviser.decoding.batch.scheduler import generate
 from training.data.randomness import Random
 from training.data.shards import Options, tokenise
 
-KINDS = (
-    "Write a short email to a friend about {topic}.",
-    "Write an email to a colleague about {topic}.",
-    "Write a polite email to a company about {topic}.",
-    "Write an informal letter to a family member about {topic}.",
-    "Write a formal letter about {topic}.",
-    "Write a short essay about {topic}.",
-    "Write an opinion essay: do you agree that {topic} matters today? Give reasons.",
-    "Some people like {topic} and others do not. Write an essay that discusses both views.",
-    "Describe a day in which {topic} played a part.",
-    "Tell a short story about {topic}.",
-    "Tell a story in the first person about {topic}, in the past tense.",
-    "Write a diary entry about {topic}.",
-    "Write a blog post about {topic} for beginners.",
-    "Write a short review that mentions {topic}.",
-    "Explain to a child why {topic} is important.",
-    "Give advice to someone who has problems with {topic}.",
-    "Write a short report about {topic} in your town.",
-    "Write a news article about {topic} in a small city.",
-    "Describe the advantages and disadvantages of {topic}.",
-    "Write a dialogue between two friends about {topic}.",
-    "Write the introduction of a README for a small program about {topic}.",
-    "Write meeting notes in full sentences about {topic}.",
-    "Write a product description that has to do with {topic}.",
-    "Write instructions, step by step, about {topic}.",
-    "Answer a question on a forum about {topic}.",
-    "Compare how people dealt with {topic} in the past and how they do it today.",
-)
-TOPICS = (
-    "learning a language", "public transport", "a trip to the sea", "cooking at home", "a lost key", "moving to a new city",
-    "social media", "mobile phones", "pollution", "the weather", "a school exam", "a job interview", "a broken computer",
-    "a birthday party", "healthy food", "sport and exercise", "a favourite book", "a film", "old friends", "neighbours",
-    "pets", "a garden", "saving money", "shopping", "a wedding", "the hospital", "a train journey", "a holiday in the mountains",
-    "studying abroad", "part-time jobs", "working from home", "a new manager", "a delayed order", "a refund", "a meeting",
-    "a project that is late", "a software update", "a bug in a program", "a password", "an online course", "music lessons",
-    "a museum", "traditional food", "festivals", "family life", "growing up", "getting older", "sleep", "stress", "friendship",
-    "honesty", "success", "failure", "courage", "a difficult decision", "an accident", "a storm", "a power cut", "a quiet village",
-    "big cities", "tourism", "animals in danger", "trees", "water", "recycling", "electric cars", "bicycles", "traffic",
-    "space travel", "robots", "science at school", "history", "elections", "taxes", "voluntary work", "crime", "advertising",
-    "newspapers", "television", "video games", "photography", "painting", "dancing", "a football match", "swimming", "running",
-    "a bakery", "coffee", "a restaurant", "a hotel room", "renting a flat", "a noisy street", "a visit to grandparents",
-    "children", "teachers", "homework", "a university", "a library", "a scholarship", "genetic testing", "medicine", "doctors",
-    "a cold", "a dentist", "glasses", "fashion", "clothes", "a gift", "a mistake", "an apology", "a promise", "a secret",
-    "luck", "time management", "being late", "a map", "a boat", "an island", "a farm", "harvest", "winter", "summer",
-    "a letter that never arrived", "a stranger", "a dream", "a mystery", "a dog that ran away", "an old house", "a bridge",
-)  # fmt: skip
+_ASKED: dict[str, list[str]] = tomllib.loads(read_utf8(Path(__file__).with_suffix(".toml")))
 BEGIN, END = "<|im_start|>", "<|im_end|>"
 _LONGEST = 256
 _SHORTEST = 200
@@ -84,7 +39,7 @@ _SHORTEST = 200
 def instructions(count: int, seed: int) -> list[str]:
     """So many instructions, drawn from all kinds and topics."""
     random = Random(seed)
-    return [random.pick(KINDS).format(topic=random.pick(TOPICS)) for _ in range(count)]
+    return [random.pick(_ASKED["kinds"]).format(topic=random.pick(_ASKED["topics"])) for _ in range(count)]
 
 
 def written(
@@ -150,12 +105,6 @@ class WritingOptions:
     top_k: Annotated[int, Option("sample from the K most likely ids")] = 50
     rows: Annotated[int, Option("texts that are written at once")] = 512
     seed: Annotated[int, Option("random seed of the sampling")] = 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        WritingOptions, run, arguments, prog="python -m training base_texts", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run(chosen: WritingOptions) -> None:

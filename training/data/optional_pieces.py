@@ -10,7 +10,7 @@ them in later (see `training.samples.policies.elaborated`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,6 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
@@ -244,12 +243,6 @@ class SearchOptions:
     most: Annotated[float, Option("the highest price of a piece, in nats")] = Search.most
     rows: Annotated[int, Option("rows of 1,024 tokens that are read at once")] = Search.rows
     seed: Annotated[int, Option("random seed of the candidates")] = 0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        SearchOptions, run, arguments, prog="python -m training optional_pieces", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run(chosen: SearchOptions) -> None:

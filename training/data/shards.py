@@ -31,7 +31,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
@@ -398,12 +397,6 @@ class TokeniseOptions:
     def reading(self) -> Options:
         part = Part.said(self.part) if self.part else None
         return Options(self.field, self.limit, self.shard_tokens, self.workers, self.edits, self.wrapped, part)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        TokeniseOptions, run, arguments, prog="python -m training data", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run(chosen: TokeniseOptions) -> None:

@@ -16,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option
 from reviser.core.actions import Action, Delete, Insert, Replace, SpanDelete
 from reviser.core.canvas import Canvas
@@ -200,12 +199,6 @@ class ReadingOptions:
     out: Annotated[Path | None, Option("write the edits to this file, as JSON lines")] = None
     check: Annotated[bool, Option("replay every edit")] = False
     tokenizer: Annotated[str, Option("gpt2, or the path of a tokenizer.json")] = "gpt2"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        ReadingOptions, run, arguments, prog="python -m training edits", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run(chosen: ReadingOptions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,6 @@ import torch
 
 from reviser.checkpoints.home import Checkpoint, load
 from reviser.checkpoints.library import find_model
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer
@@ -152,7 +150,3 @@ def check_same(before: TuningFacts, now: TuningFacts) -> None:
 def run(options: TuningOptions) -> None:
     check_out(options.out, resumed=options.resume)
     tune(options)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(TuningOptions, run, arguments, prog="python -m training ppo", about=__doc__)

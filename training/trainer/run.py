@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from reviser.checkpoints.home import Checkpoint
-from reviser.cli.arguments import run_with
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
 from reviser.core.vocabulary import EXTENSIONS, Vocabulary
@@ -423,7 +422,3 @@ def run(options: RunOptions) -> None:
     check_out(options.out, resumed=options.resume or options.elastic)
     with join_world(settings.parallel) as world:
         train(options, settings, world)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(RunOptions, run, arguments, prog="python -m training run", about=RunOptions.__doc__)

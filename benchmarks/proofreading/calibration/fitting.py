@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -17,8 +16,6 @@ from reviser.proofreading.suggestion import Kind
 
 PENALTY: Final = 1.0
 """The weight of the squared coefficients of kinds and features beside the loss of all candidates."""
-STEPS: Final = tuple(step / 4 for step in range(-12, 13))
-"""Offsets that one may be chosen from."""
 _LEAST: Final = 20
 _ROUNDS: Final = 100
 _USUAL: Final = 0.9
@@ -96,20 +93,3 @@ def confidences(calibration: Calibration, candidates: Sequence[Candidate]) -> Fl
             for one in candidates
         ]
     )
-
-
-def loss(sure: Floats, right: Floats) -> float:
-    """The mean logarithmic loss of confidences."""
-    bounded = np.clip(sure, 1e-9, 1 - 1e-9)
-    return float(-np.mean(right * np.log(bounded) + (1 - right) * np.log(1 - bounded)))
-
-
-def shifted(calibration: Calibration, candidates: Sequence[Candidate]) -> Calibration:
-    """The calibration with the one of a few offsets that suits other candidates best."""
-    right = np.array([one.right for one in candidates], np.float64)
-    if not len(right):
-        raise ReviserError("there are no changes to choose an offset by: give more texts")
-    sure = np.clip(confidences(calibration, candidates), 1e-9, 1 - 1e-9)
-    odds = np.log(sure / (1 - sure))
-    step = min(STEPS, key=lambda step: loss(1 / (1 + np.exp(-odds - step)), right))
-    return replace(calibration, intercept=_rounded(calibration.intercept + step))

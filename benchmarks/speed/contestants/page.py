@@ -54,14 +54,6 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Resident memory of a process that decodes, and of one that has only imported what it needs."""
-
-    rss_mb: float
-    rss_imports_mb: float
-
-
-@dataclass(frozen=True)
 class Prefill:
     """Our prompt tokens a second, beside the faster of transformers and llama.cpp."""
 
@@ -91,7 +83,6 @@ class SpeedResult:
     prefill: dict[str, Prefill]
     shares: Shares
     memory_bandwidth_gb_s: float
-    memory: Memory
     first_action_ms: dict[str, float]
     facts: Facts
     contestants: dict[str, Row]
@@ -124,7 +115,6 @@ class SpeedResult:
             **asdict(self.shares),
             "memory_bandwidth_gb_s": self.memory_bandwidth_gb_s,
             "bandwidth_share": self.bandwidth_share,
-            **asdict(self.memory),
             "first_action_ms": self.first_action_ms,
             **asdict(self.facts),
             "contestants": {name: asdict(row) for name, row in self.contestants.items()},
@@ -132,12 +122,7 @@ class SpeedResult:
 
 
 def summary(
-    contestants: Sequence[Contestant],
-    times: Sequence[Times],
-    shares: Shares,
-    bandwidth: float,
-    facts: Facts,
-    memory: Memory,
+    contestants: Sequence[Contestant], times: Sequence[Times], shares: Shares, bandwidth: float, facts: Facts
 ) -> SpeedResult:
     """Compare the first contestant with the others; `bandwidth` is in bytes a second."""
     ours = times[0]
@@ -151,7 +136,6 @@ def summary(
         prefill={str(length): _prefill(ours, named, length) for length in CONTEXTS},
         shares=shares,
         memory_bandwidth_gb_s=bandwidth / 1e9,
-        memory=memory,
         first_action_ms=ours.first_ms(),
         facts=facts,
         contestants={
@@ -217,7 +201,7 @@ def _comparisons(result: SpeedResult) -> list[str]:
 
 
 def _facts(result: SpeedResult) -> list[str]:
-    shares, facts, memory = result.shares, result.facts, result.memory
+    shares, facts = result.shares, result.facts
     return [
         f"- Share of an action outside the matrix products: {shares.overhead_share:.1%} "
         f"(outside the library: {shares.python_share:.1%}). The library's clocks count as products "
@@ -226,6 +210,5 @@ def _facts(result: SpeedResult) -> list[str]:
         f"- Weights: {facts.bits} bits, embedding and output {facts.table_bits}; "
         f"{facts.weights_mb:.1f} MB read for each action, {result.bandwidth_share:.0%} of the "
         f"{result.memory_bandwidth_gb_s:.1f} GB/s that {facts.threads} threads can read",
-        f"- Resident memory: {memory.rss_mb:.0f} MB, of which the imports (torch) {memory.rss_imports_mb:.0f} MB",
         f"- Instructions: {facts.level}; threads: {facts.threads}",
     ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reviser.cli.commands.generate import EncodingOption, InPlaceOption, OutputOption, offset_of
+from reviser.cli.commands.generate import EncodingOption, FileArgument, InPlaceOption, OutputOption, offset_of
 from reviser.cli.delivery import choose_one, print_diff, write_result
+from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
 
@@ -18,25 +21,25 @@ if TYPE_CHECKING:
     from reviser.session.documents import Document
 
 
-def apply(
-    file: Annotated[Path, typer.Argument(help="Text file; - reads standard input.", show_default=False)],
-    actions: Annotated[Path, typer.Argument(help="JSON list of actions; - reads standard input.", show_default=False)],
-    encoding: EncodingOption = None,
-    in_place: InPlaceOption = False,
-    output: OutputOption = None,
-    diff: Annotated[bool, typer.Option("--diff", "--dry-run", help="Print a unified diff and change nothing.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON: the text, the diff and counts.")] = False,
-    cursor: Annotated[
-        str | None, typer.Option(help="Where the cursor starts; by default at the end.", metavar="LINE:COL")
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class ApplyOptions:
+    """Which actions are carried out on which text, and where the result goes."""
+
+    file: FileArgument
+    actions: Annotated[Path, Argument("JSON list of actions; - reads standard input")]
+    encoding: EncodingOption = None
+    in_place: InPlaceOption = False
+    output: OutputOption = None
+    diff: Annotated[bool, Option("print a unified diff and change nothing", flags=("--diff", "--dry-run"))] = False
+    json: Annotated[bool, Option("print JSON: the text, the diff and counts")] = False
+    cursor: Annotated[str | None, Option("where the cursor starts; by default at the end", metavar="LINE:COL")] = None
     protect: Annotated[
-        list[str] | None,
-        typer.Option(help="Text that no action may change; may be repeated.", metavar="LINE:COL-LINE:COL"),
-    ] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(help="Count in tokens: gpt2, or a tokenizer.json. Characters by default.")
-    ] = None,
-) -> None:
+        tuple[str, ...], Option("text that no action may change; may be repeated", metavar="LINE:COL-LINE:COL")
+    ] = ()
+    tokenizer: Annotated[str | None, Option("count in tokens: gpt2, or a tokenizer.json; characters by default")] = None
+
+
+def apply(options: ApplyOptions) -> None:
     """Carry out actions on a text, from a JSON list: insert, move, delete and others; print the result.
 
     The file is not changed unless --in-place is given. Every action is checked first: if one is refused,
@@ -46,23 +49,24 @@ def apply(
     from reviser.core.files import STREAM, check_output, input_name
     from reviser.session.documents import Document, check_writable
 
-    if file == actions == STREAM:
+    file, output = options.file, options.output
+    if file == options.actions == STREAM:
         raise ReviserError("the text and the actions cannot both be read from standard input")
-    choose_one(in_place=in_place, output=output, diff=diff, json=json)
-    if in_place:
+    choose_one(in_place=options.in_place, output=output, diff=options.diff, json=options.json)
+    if options.in_place:
         check_writable(file)
     if output:
         check_output(output)
-    document = Document.read(file, encoding)
-    requests = _read_actions(actions)
-    editor = _action_editor(document, cursor, protect or [], tokenizer)
+    document = Document.read(file, options.encoding)
+    requests = _read_actions(options.actions)
+    editor = _action_editor(document, options.cursor, options.protect, options.tokenizer)
     changes = len(editor.act_all(requests))
-    if json:
+    if options.json:
         typer.echo(_summary(document, editor, len(requests), changes))
-    elif diff:
+    elif options.diff:
         print_diff(document, editor.text)
     else:
-        write_result(document, editor.text, file if in_place else output or STREAM)
+        write_result(document, editor.text, file if options.in_place else output or STREAM)
         done = f"{counted(len(requests), 'action')}, {counted(changes, 'change')}"
         typer.echo(f"{input_name(file)}: {done}", err=True)
 
@@ -81,7 +85,9 @@ def _read_actions(path: Path) -> list[Any]:
     return data
 
 
-def _action_editor(document: Document, cursor: str | None, protect: list[str], tokenizer: str | None) -> ActionEditor:
+def _action_editor(
+    document: Document, cursor: str | None, protect: Sequence[str], tokenizer: str | None
+) -> ActionEditor:
     from reviser.core.tokenizer import load_tokenizer
     from reviser.session.action_editor import ActionEditor
 
@@ -94,7 +100,7 @@ def _action_editor(document: Document, cursor: str | None, protect: list[str], t
     )
 
 
-def _ranges(text: str, protect: list[str]) -> list[tuple[int, int]]:
+def _ranges(text: str, protect: Sequence[str]) -> list[tuple[int, int]]:
     """The ranges that were given, in order; those that overlap are joined."""
     places = []
     for given in protect:

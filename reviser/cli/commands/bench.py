@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from reviser.cli.completion import complete_model
-from reviser.cli.deferred import command_with
 from reviser.cli.extras import load_extra
+from reviser.cli.options import add_deferred
 
 app = typer.Typer(
     name="bench",
@@ -19,7 +19,6 @@ app = typer.Typer(
 )
 
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Write = Annotated[Path | None, typer.Option(help="Also write the result to this Markdown file.", metavar="OUT")]
 _Out = Annotated[Path | None, typer.Option(help="The run's folder.", metavar="DIR", show_default="runs/bench-…")]
 
 
@@ -41,33 +40,53 @@ def quick(
     minutes on two cores.
     """
     if context.invoked_subcommand is None:
-        _carry_out(load_extra("benchmarks.suite", "bench").quick_plan(model), out, None, json)
+        load_extra("benchmarks.command", "bench").quick(model, out, json)
 
 
-@command_with(app, "benchmarks.options", options="BenchOptions", extra="bench")
-def run(options: Any) -> None:
-    """Let models continue prompts, measure all that they write, and report it.
+_DEFERRED = (
+    (
+        *("run", "command", "bench"),
+        """Let models continue prompts, measure all that they write, and report it.
 
-    Run the same command again to continue after an interruption; finished work is reused. An empty name
-    (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
-    """
-    plan = load_extra("benchmarks.suite", "bench").plan_of(options, say=lambda text: typer.echo(text, err=True))
-    if _carry_out(plan, options.out, options.cache, options.json)["missing"]:
-        raise typer.Exit(1)
+        Run the same command again to continue after an interruption; finished work is reused. An empty name
+        (--mauve "") leaves a measurement out. Exit status 1 means that something could not be measured.
+        """,
+    ),
+    (
+        *("reproduce", "reproduction.small", "all"),
+        "Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm.",
+    ),
+    (
+        "speed",
+        "speed.decoding",
+        "bench",
+        "Actions per second here, beside transformers and llama.cpp with the same weights.",
+    ),
+    ("canvas", "speed.canvas", "bench", "The cost of an edit on canvases from a thousand to a million tokens."),
+    (
+        *("lsp", "speed.suggestions.command", "lsp"),
+        "How quickly suggestions come in an editor: a replayed typing session (two minutes).",
+    ),
+    (
+        *("proofreading", "proofreading.command", "bench"),
+        """How well programs proofread: GLEU and F0.5 on public sets, or recall by kind on your own.
 
+        The public sets are fetched once, after you accept their licences. A program that is not
+        installed is left out and named; exit status 1 means that one you asked for was.
+        """,
+    ),
+    (
+        *("everyday", "everyday.command", "bench"),
+        """Everyday openings: whom a critic prefers, and whether steps back break sentences.
 
-def _carry_out(plan: Any, out: Path | None, cache: Path | None, as_json: bool) -> dict[str, object]:
-    import json
-
-    suite = load_extra("benchmarks.suite", "bench")
-    folder, results = suite.carry_out(plan, out, cache, quiet=as_json)
-    if as_json:
-        typer.echo(json.dumps({"folder": str(folder.path)} | results, ensure_ascii=False))
-    else:
-        typer.echo(load_extra("benchmarks.report.page", "bench").summary_text(results))
-        typer.echo(f"report: {folder.path / 'report.html'}", err=True)
-    found: dict[str, object] = results
-    return found
+        A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
+        and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
+        NAME= before it names it. The first is compared with each of the others.
+        """,
+    ),
+)
+for _name, _module, _extra, _help in _DEFERRED:
+    add_deferred(app, _name, f"benchmarks.{_module}", extra=_extra, help=_help)
 
 
 @app.command()
@@ -83,24 +102,6 @@ def report(
         typer.echo(to_json.dumps(found.read_json("results.json"), ensure_ascii=False))
     else:
         typer.echo(f"wrote {folder / 'report.html'} and {folder / 'report.md'}", err=True)
-
-
-@command_with(app, "benchmarks.studies.reproduce", options="ReproduceOptions", extra="all")
-def reproduce(options: object) -> None:
-    """Train AR, Reviser, SEDD and MDLM alike and compare them: --scale smoke, lab, bench or bench-warm."""
-    load_extra("benchmarks.studies.reproduce", "all").run(options)
-
-
-@command_with(app, "benchmarks.speed.decoding", options="SpeedOptions", extra="bench")
-def speed(options: object) -> None:
-    """Actions per second here, beside transformers and llama.cpp with the same weights."""
-    load_extra("benchmarks.speed.decoding", "bench").run_command(options)
-
-
-@command_with(app, "benchmarks.speed.canvas", options="CanvasOptions", extra="bench")
-def canvas(options: object) -> None:
-    """The cost of an edit on canvases from a thousand to a million tokens."""
-    load_extra("benchmarks.speed.canvas", "bench").run(options)
 
 
 @app.command()
@@ -135,37 +136,3 @@ def stats(
 ) -> None:
     """How the recorded runs were written: the paper's trajectory statistics."""
     typer.echo(load_extra("benchmarks.measures.statistics", "bench").file_report(file, as_json=json))
-
-
-@command_with(app, "benchmarks.studies.edit_cost", options="EditCostOptions", extra="train")
-def edits(options: object) -> None:
-    """What real edits cost as actions, beside a whole rewrite and a unified diff."""
-    load_extra("benchmarks.studies.edit_cost", "train").run(options)
-
-
-@command_with(app, "benchmarks.speed.suggestions.command", options="SuggestionOptions", extra="lsp")
-def lsp(options: object) -> None:
-    """How quickly suggestions come in an editor: a replayed typing session (two minutes)."""
-    load_extra("benchmarks.speed.suggestions.command", "lsp").run(options)
-
-
-@command_with(app, "benchmarks.proofreading.command", options="ProofreadingOptions", extra="bench")
-def proofreading(options: object) -> int:
-    """How well programs proofread: GLEU and F0.5 on public sets, or recall by kind on your own.
-
-    The public sets are fetched once, after you accept their licences. A program that is not
-    installed is left out and named; exit status 1 means that one you asked for was.
-    """
-    status: int = load_extra("benchmarks.proofreading.command", "bench").run(options)
-    return status
-
-
-@command_with(app, "benchmarks.everyday.command", options="EverydayOptions", extra="bench")
-def everyday(options: object) -> None:
-    """Everyday openings: whom a critic prefers, and whether steps back break sentences.
-
-    A contestant is a model folder or name, `default`, `plain:MODEL` for one of ours that may only insert
-    and stop, a GGUF file or `smollm2` for the base, or a causal language model by folder or hub name;
-    NAME= before it names it. The first is compared with each of the others.
-    """
-    load_extra("benchmarks.everyday.command", "bench").run(options)

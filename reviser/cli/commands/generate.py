@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
-from reviser.cli.collecting import uncollected
+from reviser.cli.collecting import collecting_later
 from reviser.cli.completion import complete_encoding, complete_model
-from reviser.cli.declared import argument, option
 from reviser.cli.delivery import choose_one, is_file_of, print_diff, print_text, update_file, write_result
+from reviser.cli.options import Argument, Option
 from reviser.core.errors import FileChanged, ReviserError
 
 if TYPE_CHECKING:
@@ -27,55 +27,52 @@ if TYPE_CHECKING:
 
 _WATCH_INTERVAL = 0.25
 
-FileArgument = Annotated[Path, argument(help="Text file; - reads standard input.", show_default=False)]
+FileArgument = Annotated[Path, Argument("text file; - reads standard input")]
 ModelOption = Annotated[
     str | None,
-    option(
-        "--model",
-        "-m",
-        help="Name or folder of a model (see reviser models list), or openai:URL.",
-        autocompletion=complete_model,
+    Option(
+        "name or folder of a model (see reviser models list), or openai:URL",
+        flags=("--model", "-m"),
+        complete=complete_model,
     ),
 ]
-MaxActionsOption = Annotated[int, option(help="Largest number of actions in a run.", min=1)]
-TemperatureOption = Annotated[float, option(help="Sampling temperature; 0 always takes the most likely action.", min=0)]
+MaxActionsOption = Annotated[int, Option("largest number of actions in a run", least=1)]
+TemperatureOption = Annotated[float, Option("sampling temperature; 0 always takes the most likely action", least=0)]
 MoveTemperatureOption = Annotated[
-    float, option(help="Sampling temperature of moves, above 0; never higher than --temperature.")
+    float, Option("sampling temperature of moves, above 0; never higher than --temperature")
 ]
-LongestRepeatOption = Annotated[
-    int, option(help="Do not write so many tokens in a row twice; 0 or 1: no limit.", min=0)
-]
-TopKOption = Annotated[int, option(help="Sample from the K most likely actions; 0 means all.", min=0)]
+LongestRepeatOption = Annotated[int, Option("do not write so many tokens in a row twice; 0 or 1: no limit", least=0)]
+TopKOption = Annotated[int, Option("sample from the K most likely actions; 0 means all", least=0)]
 TopPOption = Annotated[
-    float, option(help="Sample from the most likely actions that together have probability P, above 0 and up to 1.")
+    float, Option("sample from the most likely actions that together have probability P, above 0 and up to 1")
 ]
 MinPOption = Annotated[
-    float, option(help="Leave out actions less than P times as likely as the most likely one.", min=0, max=1)
+    float, Option("leave out actions less than P times as likely as the most likely one", least=0, most=1)
 ]
-SeedOption = Annotated[int | None, option(help="The same seed gives the same actions.", min=0)]
-NumberOption = Annotated[int, option("-n", "--number", help="Number of different runs.", min=1)]
+SeedOption = Annotated[int | None, Option("the same seed gives the same actions", least=0)]
+NumberOption = Annotated[int, Option("number of different runs", least=1, flags=("-n", "--number"))]
 EncodingOption = Annotated[
     str | None,
-    option(
-        help="Encoding of the text, such as windows-1252; by default its bytes tell.",
+    Option(
+        "encoding of the text, such as windows-1252; by default its bytes tell",
         metavar="NAME",
-        autocompletion=complete_encoding,
+        complete=complete_encoding,
     ),
 ]
-InPlaceOption = Annotated[bool, option("--in-place", "-i", help="Change the file itself, atomically.")]
+InPlaceOption = Annotated[bool, Option("change the file itself, atomically", flags=("--in-place", "-i"))]
 OutputOption = Annotated[
-    Path | None, option("--output", "-o", help="Write the result to this file; - prints it.", metavar="OUT")
+    Path | None, Option("write the result to this file; - prints it", metavar="OUT", flags=("--output", "-o"))
 ]
-DiffOption = Annotated[bool, option("--diff", help="Print a unified diff.")]
-JsonOption = Annotated[bool, option("--json", help="Print JSON, with statistics.")]
-TrajectoryOption = Annotated[Path | None, option(help="Record the actions (see reviser replay).", metavar="OUT")]
-WatchOption = Annotated[bool, option("--watch", help="Run again whenever the file changes; Ctrl-C ends.")]
-ThreadsOption = Annotated[int | None, option(help="Threads for the model.", min=1)]
+DiffOption = Annotated[bool, Option("print a unified diff")]
+JsonOption = Annotated[bool, Option("print JSON, with statistics")]
+TrajectoryOption = Annotated[Path | None, Option("record the actions (see reviser replay)", metavar="OUT")]
+WatchOption = Annotated[bool, Option("run again whenever the file changes; Ctrl-C ends")]
+ThreadsOption = Annotated[int | None, Option("threads for the model", least=1)]
 CheckStepsBackOption = Annotated[
     bool,
-    option(
-        "--check-steps-back/--no-check-steps-back",
-        help="Move back to insert something only if the text reads as well with it.",
+    Option(
+        "move back to insert something only if the text reads as well with it",
+        flags=("--check-steps-back/--no-check-steps-back",),
     ),
 ]
 
@@ -147,11 +144,10 @@ def continue_(options: ContinueOptions) -> None:
 class InfillOptions(WritingOptions):
     """Where in the file to write, too."""
 
-    at: Annotated[str, option(help="Where to write: line and column, counted from 1.", metavar="LINE:COL")]
-    to: Annotated[str | None, option(help="Replace the text from --at up to here.", metavar="LINE:COL")] = None
+    at: Annotated[str, Option("where to write: line and column, counted from 1", metavar="LINE:COL")]
+    to: Annotated[str | None, Option("replace the text from --at up to here", metavar="LINE:COL")] = None
     tries: Annotated[
-        int,
-        option(help="Fill the gap up to so many times and keep the text and the end that best join the rest.", min=1),
+        int, Option("fill the gap up to so many times and keep the text and the end that best join the rest", least=1)
     ] = 3
 
 
@@ -309,7 +305,7 @@ class Job:
     def run(self, start: Callable[[Session, Sampler], Generation], watch: bool) -> None:
         if watch and str(self.file) == "-":
             raise ReviserError("standard input cannot be watched")
-        with uncollected():
+        with collecting_later():
             samplers = list(self.choosing.samplers())
             self.output.check(self.file, len(samplers))
             document = self._read()

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.everyday.command import main
+from benchmarks.everyday.command import run
 from benchmarks.everyday.contest import Verdict as EverydayVerdict
 from benchmarks.everyday.contest import same_length, standings_of
 from benchmarks.everyday.critic import Critic, Preference
+from reviser.cli.options import run_with
 from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, write_gguf
 from tests.benchmarks.tiny_reviser import tiny_reviser
+
+main = partial(run_with, run)
 
 SENTENCES = (
     "The road to the harbour was wet and the lamps were still burning in the early light.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.measures import infill
+from reviser.cli.options import run_with
 from reviser.core.tokenizer import Gpt2Tokenizer
 from tests.benchmarks.tiny_reviser import tiny_reviser
 
@@ -29,7 +30,7 @@ def test_models_fill_gaps_beside_the_real_text_and_nothing(tmp_path: Path, capsy
     data = tmp_path / "texts.jsonl"
     data.write_text("".join(json.dumps({"text": f"{n} {TEXT}"}) + "\n" for n in range(3)))
     options = ["--evaluator", str(tmp_path / "base"), "--data", str(data), "--passages", "2"]
-    assert infill.main([str(tmp_path / "ours"), *options, "--tries", "2"]) == 0
+    assert run_with(infill.run, [str(tmp_path / "ours"), *options, "--tries", "2"]) == 0
     real, nothing, made = map(json.loads, capsys.readouterr().out.splitlines())
     assert (real["name"], real["tokens"], real["beaten"]) == ("real text", infill.GAP_TOKENS, 1.0)
     assert (nothing["name"], nothing["tokens"]) == ("nothing", 0.0)

@@ -1,11 +1,16 @@
 """A model judges repeats of shown edits, and proposes edits of its own."""
 
+from functools import partial
+
 import pytest
 
-from benchmarks.next_edits.command import main
+from benchmarks.next_edits.command import run
 from benchmarks.next_edits.reading import ProposalReader
+from reviser.cli.options import run_with
 from reviser.session.engine import load_engine
 from tests.benchmarks.next_edits.test_cases import SESSION, case_of
+
+main = partial(run_with, run)
 
 
 def test_every_repeat_is_judged_and_no_made_edit_is_changed() -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from benchmarks.proofreading.lines import main
+from benchmarks.proofreading.lines import run
+from reviser.cli.options import run_with
 from reviser.proofreading.guard.calibration import SHIPPED
+
+main = partial(run_with, run)
 
 
 def test_lines_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,17 @@ from benchmarks.reproduction.data import Texts
 from benchmarks.reproduction.judging import Judges, judge
 from benchmarks.reproduction.page import over_budgets, trend
 from benchmarks.reproduction.scales import MILLION, NAMES, SCALES, StagedScale, label
+from benchmarks.reproduction.small import run
 from benchmarks.reproduction.texts import run_folder
 from benchmarks.reproduction.training import Places, train
-from benchmarks.studies.reproduce import main
 from reviser.checkpoints.home import save_checkpoint
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from tests.benchmarks.everyday.tiny_qwen2 import tiny_model, write_gguf
 from tests.reviser.checkpoints.parts import toy_checkpoint
 from training.data.shards import tokenise
+
+main = partial(run_with, run)
 
 SMALL = dataclasses.replace(SCALES["bench-tiny"], budgets=(384, 640))
 

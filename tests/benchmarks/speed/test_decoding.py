@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from benchmarks.speed.contestants.page import CONTEXTS, Facts, Memory, Shares, SpeedResult, Times, report, summary
+from benchmarks.speed.contestants.page import CONTEXTS, Facts, Shares, SpeedResult, Times, report, summary
 
 SHARES = Shares(overhead_share=0.08, preparation_share=0.03, attention_share=0.05, python_share=0.07)
 FACTS = Facts(bits=4, table_bits=8, level="neon", threads=2, weights_mb=90.0)
-MEMORY = Memory(rss_mb=300.0, rss_imports_mb=200.0)
 
 
 @dataclass
@@ -37,7 +36,7 @@ def times(step: float) -> Times:
 
 def summed(names: dict[str, float]) -> SpeedResult:
     contestants = [Named(name) for name in names]
-    return summary(contestants, [*map(times, names.values())], SHARES, 36e9, FACTS, MEMORY)
+    return summary(contestants, [*map(times, names.values())], SHARES, 36e9, FACTS)
 
 
 def test_all_contestants() -> None:
@@ -58,7 +57,7 @@ def test_all_contestants() -> None:
     assert result.first_action_ms == {"32": 64.0, "512": 1024.0, "1500": 3000.0}
     data = json.loads(json.dumps(result.to_dict()))
     assert data["ratio_llamacpp"] == result.ratio_llamacpp
-    assert (data["overhead_share"], data["rss_mb"], data["threads"]) == (0.08, 300.0, 2)
+    assert (data["overhead_share"], data["threads"]) == (0.08, 2)
     assert data["contestants"]["llama.cpp Q8_0"]["first_token_ms"]["32"] == 160
     page = report(result)
     assert "GB/s of 36.0" in page
@@ -70,7 +69,7 @@ def test_prefill_is_compared_with_the_faster_peer_at_each_length() -> None:
     contestants = [Named(name) for name in ("Reviser int4", "transformers fp32", "llama.cpp Q4_0")]
     measured = [times(0.004), times(0.04), times(0.008)]
     measured[1].first[1500] = [4.5]
-    result = summary(contestants, measured, SHARES, 36e9, FACTS, MEMORY)
+    result = summary(contestants, measured, SHARES, 36e9, FACTS)
     assert result.prefill["512"].against == "llama.cpp Q4_0"
     assert result.prefill["1500"].against == "transformers fp32"
     page = report(result)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.speed import gpu
-from benchmarks.speed.decoding import SpeedOptions, run_command
+from benchmarks.speed.decoding import SpeedOptions, run
 from reviser.checkpoints.home import save_checkpoint
 from reviser.core.errors import ReviserError
 from tests.reviser.checkpoints.parts import toy_checkpoint
@@ -29,8 +29,7 @@ def test_all_take_turns(model: str) -> None:
     rates = {name: row.actions_per_s for name, row in result.contestants.items()}
     assert min(rates.values()) > 0
     assert result.ratio_transformers == rates[gpu.GRAPHS] / rates[gpu.TRANSFORMERS]
-    page = gpu.page(result, "- Seed: 0\n")
-    assert page.startswith("# Speed of decoding on a GPU\n\n- Seed: 0\n")
+    page = gpu.report(result)
     assert f"- Against transformers: {result.ratio_transformers:.2f} times" in page
     assert "first after 16 (ms)" in page
 
@@ -38,9 +37,9 @@ def test_all_take_turns(model: str) -> None:
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu() -> None:
     with pytest.raises(ReviserError, match="no GPU"):
-        run_command(SpeedOptions(device="cuda"))
+        run(SpeedOptions(device="cuda"))
 
 
 def test_a_model_needs_a_device() -> None:
     with pytest.raises(ReviserError, match="--model is for --device"):
-        run_command(SpeedOptions(model="default"))
+        run(SpeedOptions(model="default"))

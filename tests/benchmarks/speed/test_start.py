@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.speed.start import Spent, Start, StartOptions, run_command, spend, table
+from benchmarks.speed.start import Spent, Start, run, spend, table
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.model.layout import Quantisation
 from reviser.native import available
@@ -35,7 +36,7 @@ def test_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # Quantised, as the embedded model is: what has full weights loads torch, all of which would be compiled.
     model = save_tiny_model(tmp_path / "tiny", quantisation=Quantisation(8))
     page = tmp_path / "start.md"
-    run_command(StartOptions(rounds=1, model=str(model), write=page))
+    assert run_with(run, ["--rounds", "1", "--model", str(model), "--write", str(page)]) == 0
     written = page.read_text("utf-8")
     assert "- Command: `python -m benchmarks start --rounds 1 --model" in written
     assert "| reviser continue, one action |" in written

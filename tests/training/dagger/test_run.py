@@ -8,6 +8,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from reviser.checkpoints import load
 from reviser.checkpoints.home import Checkpoint, save, save_checkpoint
+from reviser.cli.options import run_with
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
@@ -33,11 +35,11 @@ from training.batches.loader import Loader
 from training.batches.packing import Rows, bucketed, packed
 from training.dagger.oracle import Episodes, Oracle
 from training.dagger.run import Data, Plan, Rounds
-from training.dagger.run import main as dagger
+from training.dagger.run import run as run_dagger
 from training.dagger.visits import Visited, acting_copy
 from training.data.corpus import Corpus
 from training.data.randomness import Random
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
 from training.edits.edit_samples import Parts, Revisions
 from training.samples.generator import Histories
 from training.samples.mixture import Mixture
@@ -47,6 +49,9 @@ from training.trainer.parallel import World
 from training.trainer.run import Reporter, evaluation_rows, loader_of
 from training.trainer.settings import preset_settings
 from training.trainer.trainer import Measured, Objective, Trainer, inputs_of
+
+dagger = partial(run_with, run_dagger)
+make_data = partial(run_with, run_make_data)
 
 TEXTS = Samples(small_corpus(30), PAPER_VOCABULARY, Mixture(max_history=160), 3)
 

@@ -8,16 +8,20 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from tests.conftest import ROOT
 from tests.training.data.test_shards import texts_in
 from training.data.corpus import Manifest
 from training.data.parts import Part, join_parts
-from training.data.shards import main
+from training.data.shards import run
+
+main = partial(run_with, run)
 
 TEXTS = [f"Document number {number}, and a line of its own." for number in range(41)]
 

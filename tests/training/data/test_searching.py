@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from reviser.cli.options import run_with
 from tests.benchmarks.tiny_reviser import base_and_shards
 from tests.commands import start
 from tests.conftest import ROOT
@@ -38,7 +40,7 @@ class Command:
     more: tuple[str, ...]
 
 
-COMMANDS = [Command("optional_pieces", optional_pieces.main, optional_pieces.KIND, EVERYTHING)]
+COMMANDS = [Command("optional_pieces", partial(run_with, optional_pieces.run), optional_pieces.KIND, EVERYTHING)]
 both = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 
 

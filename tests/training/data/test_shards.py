@@ -7,6 +7,7 @@ import json
 import lzma
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
 from training.data import shards
 from training.data.boundaries import boundary_classes
 from training.data.corpus import Corpus, Manifest
-from training.data.shards import Options, main, pack, tokenise, unpack
+from training.data.shards import Options, pack, run, tokenise, unpack
 from training.data.sources import documents, source_digest
+
+main = partial(run_with, run)
 
 TEXTS = ["The first document.\nTwo lines.", "Ein zweiter, 漢字 🙂.", "", "third\r\n"]
 
@@ -93,11 +97,11 @@ def test_some_texts_are_wrapped_and_say_the_same(tmp_path: Path) -> None:
     assert len({max(map(len, new.split("\n"))) for new, _ in changed}) > 5
     # The same share leaves a source as it is; another one makes another selection of it.
     words = [str(tmp_path / "out"), str(tmp_path / "texts.jsonl"), "--tokenizer", "gpt2"]
-    assert shards.main([*words, "--wrapped", "0.25"]) == 0
+    assert main([*words, "--wrapped", "0.25"]) == 0
     assert len(Manifest.load(tmp_path / "out").sources) == 1
-    assert shards.main([*words, "--wrapped", "0.5"]) == 0
+    assert main([*words, "--wrapped", "0.5"]) == 0
     assert len(Manifest.load(tmp_path / "out").sources) == 2
-    assert shards.main([*words, "--wrapped", "2"]) == 2
+    assert main([*words, "--wrapped", "2"]) == 2
 
 
 def test_manifest(tmp_path: Path, source: Path) -> None:

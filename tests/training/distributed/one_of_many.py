@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import training.trainer.run
+from reviser.cli.options import run_with
 from training.trainer.trainer import Measured, Trainer
 
 steps = Trainer.steps
@@ -22,4 +23,4 @@ def some(self: Trainer) -> Iterator[Measured]:
 if __name__ == "__main__":
     training.trainer.run._REPORT_SECONDS = 0.0
     Trainer.steps = some  # type: ignore[method-assign]
-    sys.exit(training.trainer.run.main(sys.argv[1:]))
+    sys.exit(run_with(training.trainer.run.run, sys.argv[1:]))

@@ -10,18 +10,23 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from reviser.checkpoints import load
+from reviser.cli.options import run_with
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
 from training.trainer.metrics import read_metrics
-from training.trainer.run import main as train
+from training.trainer.run import run as run_train
 from training.trainer.saving import tidy
+
+make_data = partial(run_with, run_make_data)
+train = partial(run_with, run_train)
 
 SCRIPT = ROOT / "tests" / "training" / "distributed" / "one_of_many.py"
 STEPS = 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,20 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from reviser.cli.options import run_with
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from tests.training.histories import BASE, small_corpus, some_classes
 from training.batches.loader import Loader, samples_of
 from training.data.corpus import Corpus
-from training.data.shards import main as tokenise
+from training.data.shards import run as run_tokenise
 from training.edits.edit_samples import Parts, Revisions, neighbours, revision_sample
 from training.edits.files import read_edits
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
+
+tokenise = partial(run_with, run_tokenise)
 
 ORDERS = ((1.0, "forward"), (1.0, "backward"), (1.0, "nearest"), (2.0, "random"))
 MIXTURE = Mixture(edits=0.5, unchanged=0.3, edit_orders=ORDERS, max_history=160)

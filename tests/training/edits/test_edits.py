@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import deque
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reviser.cli.options import run_with
 from reviser.core.actions import Action, Delete, Insert, Move, Replace, SpanDelete
 from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
@@ -22,8 +24,10 @@ from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from training.data.randomness import Random
 from training.edits.alignment import EditOperators, align, find_hunks
-from training.edits.edits import Order, fewest_actions, main, replays, revising_actions, vocabularies
+from training.edits.edits import Order, fewest_actions, replays, revising_actions, run, vocabularies
 from training.edits.files import Edit, diff_edits, read_edits
+
+main = partial(run_with, run)
 
 EDITS = os.environ.get("REVISER_EDITS")
 

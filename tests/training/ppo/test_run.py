@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ import torch
 from safetensors.torch import load_file
 
 from reviser.checkpoints.home import load, save_checkpoint
+from reviser.cli.options import run_with
 from reviser.core.vocabulary import PAPER_KINDS
 from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_checkpoint, toy_tokenizer_json
 from tests.training.interrupting import assert_ctrl_c_saves
-from training.data.shards import main as make_data
-from training.ppo.run import main as tune
+from training.data.shards import run as run_make_data
+from training.ppo.run import run as run_tune
 from training.trainer.metrics import read_metrics
+
+make_data = partial(run_with, run_make_data)
+tune = partial(run_with, run_tune)
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "looked", "at", "all", "the", "things", "in", "the", "hall"]
 
@@ -102,6 +107,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(parts: Path, tmp_path: Path) 
     common = ("--iterations", "5", "--peak-rate", "1e-3", "--kl-target", "0.001")
     assert tune(options(parts, whole, *common)) == 0
     code = f"""
+from reviser.cli.options import run_with
 from training.ppo import run
 from training.ppo import tuner
 iterate = tuner.Tuner.iterate
@@ -110,7 +116,7 @@ def some(self):
         raise SystemExit(9)
     return iterate(self)
 tuner.Tuner.iterate = some
-run.main({options(parts, broken, *common, "--checkpoint-every", "2")!r})
+run_with(run.run, {options(parts, broken, *common, "--checkpoint-every", "2")!r})
 """
     stopped = subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT, timeout=200)
     assert stopped.returncode == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,17 @@ import pytest
 import torch
 
 from reviser.checkpoints import load
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser, preset
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from training.batches.packing import Rows
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
 from training.trainer.distillation import BaseTeacher, divergence_and_gradient, plain_places
-from training.trainer.run import main as train
+from training.trainer.run import run as run_train
+
+make_data = partial(run_with, run_make_data)
+train = partial(run_with, run_train)
 
 BASE = 10
 START, MOVE = 11, 14

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from reviser.cli.options import run_with
 from training.dagger import run as dagger
 from training.ppo import run as ppo
 from training.trainer import run
 
 MAINS: dict[str, tuple[Callable[[Sequence[str]], int], list[str]]] = {
-    "run": (run.main, ["tiny", "--data", "nothing"]),
-    "dagger": (dagger.main, ["tiny", "--init", "nothing", "--data", "nothing", "--edits", "nothing"]),
-    "ppo": (ppo.main, ["nothing", "--data", "nothing", "--iterations", "1"]),
+    "run": (partial(run_with, run.run), ["tiny", "--data", "nothing"]),
+    "dagger": (partial(run_with, dagger.run), ["tiny", "--init", "nothing", "--data", "nothing", "--edits", "nothing"]),
+    "ppo": (partial(run_with, ppo.run), ["nothing", "--data", "nothing", "--iterations", "1"]),
 }
 
 

@@ -10,12 +10,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
 from reviser.checkpoints import load
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from reviser.model import Reviser
 from tests.commands import start
@@ -23,13 +25,16 @@ from tests.conftest import ROOT
 from tests.reviser.checkpoints.parts import toy_tokenizer_json
 from tests.training.interrupting import assert_ctrl_c_saves
 from tests.training.trainer import shared_run
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
 from training.trainer.metrics import MetricsLog, read_metrics
-from training.trainer.run import main as train
+from training.trainer.run import run as run_train
 from training.trainer.run import starting_point
 from training.trainer.schedule import learning_rate
 from training.trainer.settings import PRESETS, Settings, preset_settings
 from training.trainer.trainer import Measured, Trainer, clip
+
+make_data = partial(run_with, run_make_data)
+train = partial(run_with, run_train)
 
 
 @pytest.fixture(scope="session")

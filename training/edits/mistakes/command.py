@@ -11,16 +11,13 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from reviser.cli.arguments import parsed_command
-from reviser.cli.entry import complain
 from reviser.cli.options import Argument, Option
 from reviser.core.counts import counted
-from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, decode, load_tokenizer
 from training.data.corpus import Corpus
@@ -54,22 +51,6 @@ class MakeOptions:
     recipe: Annotated[Path | None, Option("JSON file: how often each kind of mistake")] = None
     single: Annotated[bool, Option("one mistake a passage, and tell its kind")] = False
     seed: Annotated[int, Option("random seed of the mistakes")] = 0
-
-
-_COMMANDS: dict[str, tuple[type, str]] = {
-    "table": (TableOptions, "collect what each word may be written for"),
-    "make": (MakeOptions, "make passages with mistakes, as JSON lines of edits"),
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    about = (__doc__ or "").splitlines()[0]
-    chosen = parsed_command(_COMMANDS, arguments, prog="python -m training mistakes", about=about)
-    try:
-        _table(chosen) if isinstance(chosen, TableOptions) else _make(chosen)
-    except ReviserError as error:
-        return complain(error)
-    return 0
 
 
 def _table(chosen: TableOptions) -> None:
@@ -114,3 +95,9 @@ def _rows(source: MadeUpMistakes, tokenizer: Tokenizer, count: int, single: bool
         else:
             row |= {"left": decode(tokenizer, left), "right": decode(tokenizer, right)}
         yield row
+
+
+COMMANDS = {
+    "table": (_table, "collect what each word may be written for"),
+    "make": (_make, "make passages with mistakes, as JSON lines of edits"),
+}

@@ -5,81 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from training.data.randomness import Random
+from training.edits.mistakes.words import SOUNDS
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _VOWELS = "aeiou"
-_SOUNDS: tuple[tuple[str, str], ...] = (
-    ("ie", "ei"),
-    ("ei", "ie"),
-    ("ance", "ence"),
-    ("ence", "ance"),
-    ("ant", "ent"),
-    ("ent", "ant"),
-    ("able", "ible"),
-    ("ible", "able"),
-    ("tion", "sion"),
-    ("sion", "tion"),
-    ("ssion", "tion"),
-    ("cial", "tial"),
-    ("tial", "cial"),
-    ("ary", "ery"),
-    ("ery", "ary"),
-    ("ory", "ary"),
-    ("ally", "aly"),
-    ("ally", "ly"),
-    ("ely", "ly"),
-    ("ful", "full"),
-    ("ph", "f"),
-    ("gh", "g"),
-    ("ght", "gth"),
-    ("ck", "k"),
-    ("sc", "s"),
-    ("ce", "se"),
-    ("se", "ce"),
-    ("ci", "si"),
-    ("ou", "o"),
-    ("ough", "ouh"),
-    ("ea", "ee"),
-    ("ee", "ea"),
-    ("ea", "e"),
-    ("ai", "ay"),
-    ("ai", "ei"),
-    ("au", "o"),
-    ("oa", "o"),
-    ("oo", "o"),
-    ("ue", "e"),
-    ("ur", "er"),
-    ("er", "re"),
-    ("or", "er"),
-    ("ar", "er"),
-    ("y", "ie"),
-    ("ies", "ys"),
-    ("ied", "yed"),
-    ("i", "e"),
-    ("e", "i"),
-    ("a", "e"),
-    ("e", "a"),
-    ("o", "a"),
-    ("u", "o"),
-    ("ment", "mant"),
-    ("ment", "emnt"),
-    ("qu", "q"),
-    ("wh", "w"),
-    ("th", "t"),
-    ("kn", "n"),
-    ("wr", "r"),
-    ("mb", "m"),
-    ("mn", "m"),
-    ("ps", "s"),
-    ("ed", "d"),
-    ("x", "cs"),
-    ("ex", "ecs"),
-    ("dge", "ge"),
-    ("tch", "ch"),
-    ("ving", "veing"),
-    ("ting", "teing"),
-    ("king", "keing"),
-)
 
 
 def _transposed(word: str, random: Random) -> str:
@@ -137,7 +66,7 @@ def _double_consonant(word: str, random: Random) -> str:
 
 
 def _by_sound(word: str, random: Random) -> str:
-    fitting = [(old, new) for old, new in _SOUNDS if word.find(old, 1) > 0]
+    fitting = [(old, new) for old, new in SOUNDS if word.find(old, 1) > 0]
     if not fitting:
         return word
     old, new = random.pick(fitting)

@@ -10,7 +10,6 @@ is kept as the tokens it has.
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -60,15 +59,6 @@ _REAL_WORD = 20
 _LISTED = 0.6
 """Share of the misspellings that are taken from the list, where it has some for a word."""
 
-_DETERMINERS = frozenset(
-    re.findall(
-        r"[\w']+",
-        """
-    a an the this that these those my your his her its our their some any no every each another all both many much
-    few several more most other such what which whose one two three
-    """,
-    )
-)
 _MARKS = {",": ((";", 1), (".", 1)), ".": ((",", 1),), "?": ((".", 2), ("!", 1)), ";": ((",", 1), (":", 1)), ":": ((",", 1), (";", 1)), "!": ((".", 1),)}  # fmt: skip
 _CONTRACTIONS = frozenset({"t", "s", "re", "ve", "ll", "d", "m"})
 
@@ -145,7 +135,7 @@ class Lexicon:
         found = KNOWN
         if word in words.ARTICLES:
             found |= ARTICLE
-        if word in _DETERMINERS:
+        if word in words.DETERMINERS:
             found |= DETERMINER
         if word in words.PREPOSITIONS:
             found |= PREPOSITION

@@ -8,14 +8,13 @@ import random
 from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.proofreading import sets
 from benchmarks.proofreading.calibration import candidates, command
 from benchmarks.proofreading.calibration.candidates import Candidate, TextProposals, look
-from benchmarks.proofreading.calibration.curve import by_kind, curve, enough
-from benchmarks.proofreading.calibration.fitting import fitted, shifted
+from benchmarks.proofreading.calibration.curve import curve
+from benchmarks.proofreading.calibration.fitting import fitted
 from benchmarks.proofreading.calibration.sources import (
     Source,
     Text,
@@ -27,6 +26,7 @@ from benchmarks.proofreading.calibration.sources import (
 from benchmarks.protocol.runs import Cache
 from reviser.checkpoints import save
 from reviser.checkpoints.description import digest_of
+from reviser.cli.options import run_with
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import HuggingFaceTokenizer
@@ -170,14 +170,6 @@ def test_changes_that_are_less_often_right_the_likelier_they_are_are_refused() -
         fitted(some, "a model")
 
 
-def test_one_offset_is_chosen_on_other_changes() -> None:
-    found = fitted(drawn(3000), "a model")
-    off = Calibration("a model", found.intercept + 1.1, found.slope, found.kinds, found.weights)
-    chosen = shifted(off, drawn(3000, seed=1))
-    assert chosen.intercept == pytest.approx(off.intercept - 1.0, abs=0.26)
-    assert chosen.kinds == off.kinds
-
-
 # Figures -----------------------------------------------------------------------------------------
 
 
@@ -193,9 +185,6 @@ def test_the_curve_of_a_calibration() -> None:
     at = next(one for one in calibrated.settings if one.dial == 0.9)
     assert at.share.value > 0.9
     assert at.recall == pytest.approx(at.share.right / 4000)
-    spelling = next(one for one in by_kind(texts, TRUE) if one.kind is Kind.SPELLING)
-    assert spelling.confidence == pytest.approx(spelling.share.value, abs=0.03)
-    assert spelling.chance < spelling.confidence
 
 
 def test_texts_left_alone_and_recall_are_of_texts_where_that_is_known() -> None:
@@ -215,13 +204,6 @@ def test_texts_left_alone_and_recall_are_of_texts_where_that_is_known() -> None:
     # Of the two changes where that is known, one is right.
     assert settings[0.5].f == pytest.approx(0.5)
     assert math.isnan(settings[0.9].share.value)
-
-
-def test_the_dial_from_which_on_nine_of_ten_are_right() -> None:
-    sure = np.array([0.3] * 100 + [0.6] * 100)
-    assert enough(sure, np.array([False] * 100 + [True] * 95 + [False] * 5)) == 0.31
-    assert enough(sure, np.array([True] * 200)) == 0.01
-    assert enough(sure, np.array([False] * 200)) is None
 
 
 # The command -------------------------------------------------------------------------------------
@@ -252,17 +234,15 @@ def parts(tmp_path: Path) -> Path:
 
 def run(parts: Path, *words: str) -> int:
     own = str(parts / "own.jsonl")
-    return command.main(
-        [
-            *("--model", str(parts / "model"), "--cache", str(parts / "cache.sqlite")),
-            *("--pairs", own, "--finished", f"after={own}", *words),
-        ]
+    files = ("--pairs", own, "--finished", f"after={own}")
+    return run_with(
+        command.run, ["--model", str(parts / "model"), "--cache", str(parts / "cache.sqlite"), *files, *words]
     )
 
 
 def test_a_page_and_coefficients_are_written(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page, figures, file = (parts / name for name in ("page.md", "page.json", "c.json"))
-    words = ("--sets", "none", "--write", str(page), "--json", str(figures), "--coefficients", str(file))
+    page, file = parts / "page.md", parts / "c.json"
+    words = ("--sets", "none", "--write", str(page), "--coefficients", str(file))
     assert run(parts, *words) == 0, capsys.readouterr().err
     text = page.read_text("utf-8")
     assert "python -m benchmarks calibration" in text
@@ -275,19 +255,15 @@ def test_a_page_and_coefficients_are_written(parts: Path, capsys: pytest.Capture
     found = Calibration.from_dict(json.loads(file.read_text("utf-8")))
     assert found.model == digest_of(parts / "model")
     assert found.kinds[Kind.SPELLING] > found.kinds[Kind.OTHER]
-    halves = {half["name"]: half for half in json.loads(figures.read_text("utf-8"))["halves"]}
-    assert halves["own"]["raw"]["texts"] + 0 < 600
-    assert halves["own-finished"]["raw"]["share"]["right"] == 0
-    assert halves["all"]["calibrated"]["error"] < halves["all"]["raw"]["error"]
-    assert "nine of ten" in capsys.readouterr().out
+    assert "| all " in capsys.readouterr().out
 
 
-def test_what_was_not_fitted_to_is_shown_whole(parts: Path) -> None:
-    figures = parts / "page.json"
-    assert run(parts, "--sets=none", "--fit=own", "--json", str(figures)) == 0
-    halves = {half["name"]: half for half in json.loads(figures.read_text("utf-8"))["halves"]}
-    assert halves["own-finished"]["raw"]["texts"] == 600
-    assert halves["own"]["raw"]["texts"] < 600
+def test_what_was_not_fitted_to_is_shown_whole(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(parts, "--sets=none", "--fit=own") == 0
+    shown = capsys.readouterr().out
+    rows = {cells[0].strip(): cells for line in shown.splitlines() if len(cells := line.strip("|").split("|")) == 6}
+    assert int(rows["own-finished"][1]) == 600
+    assert int(rows["own"][1]) < 600
 
 
 @pytest.mark.parametrize(

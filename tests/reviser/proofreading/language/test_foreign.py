@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.proofreading.languages.sets import (
+from tests.reviser.proofreading.language.sentences_of import (
     FOREIGN,
     Half,
     foreign_paragraphs,

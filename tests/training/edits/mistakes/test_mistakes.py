@@ -6,11 +6,13 @@ import dataclasses
 import json
 from collections import Counter
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from reviser.cli.options import run_one_of, run_with
 from reviser.core.canvas import Canvas
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer, decode
@@ -18,15 +20,18 @@ from reviser.core.vocabulary import Vocabulary
 from tests.training.edits.test_edit_samples import overtyped
 from training.data.corpus import Corpus
 from training.data.randomness import Random
-from training.data.shards import main as make_data
+from training.data.shards import run as run_make_data
 from training.edits.edit_samples import Revisions
-from training.edits.mistakes.command import main
+from training.edits.mistakes.command import COMMANDS
 from training.edits.mistakes.generator import Table
 from training.edits.mistakes.kinds import Kind, Recipe
 from training.edits.mistakes.source import BlendedEdits, MadeUpMistakes
 from training.edits.mistakes.spelling import WAYS, misspelt
 from training.edits.mistakes.table import Lexicon, load_table, make_table, save_table
 from training.samples.mixture import Mixture
+
+make_data = partial(run_with, run_make_data)
+main = partial(run_one_of, COMMANDS)
 
 PROSE = (
     "The boats were coming home when she saw that the light was on. It's a long way to the harbour, and nobody knows "

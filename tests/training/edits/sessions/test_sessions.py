@@ -3,22 +3,26 @@
 import json
 import subprocess
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from reviser.cli.options import run_one_of
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from training.data.randomness import Random
-from training.edits.sessions.command import main
+from training.edits.sessions.command import COMMANDS
 from training.edits.sessions.history import sessions_of, word_edits
 from training.edits.sessions.made_up import Kind, Lexicon, made_up_session
 from training.edits.sessions.samples import next_edit_sample
 from training.edits.sessions.session import Session, read_sessions
 from training.edits.sessions.shards import StoredNextEdits, next_edit_vocabulary, reversed_session
 from training.samples.mixture import Mixture
+
+main = partial(run_one_of, COMMANDS)
 
 TEXT = "\n\n".join(
     f"The user opens page {number}. A user writes e-mail for example to the other users, and the user waits very long.\n"

@@ -42,7 +42,6 @@ from benchmarks.reproduction.data import Texts
 from benchmarks.reproduction.four_models import SCALES, Scale, model_folder, train_models, write_json
 from benchmarks.reproduction.kept import KeptSuite
 from benchmarks.suite import Plan, Suite, Written, finite
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
@@ -253,12 +252,6 @@ class ReproduceOptions:
     slice_mb: Annotated[int, Option("bench: megabytes of a slice, for --stage cut")] = 15
     json: Annotated[bool, Option("print one JSON object, nothing else")] = False
     words: Words = ()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(
-        ReproduceOptions, run, arguments, prog="python -m benchmarks reproduce", about=(__doc__ or "").splitlines()[0]
-    )
 
 
 def run_stages(chosen: ReproduceOptions) -> None:

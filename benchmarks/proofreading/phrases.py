@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from benchmarks.proofreading.sets import check_name, read_set
-from benchmarks.report.provenance import provenance
+from benchmarks.report.provenance import write_page
 from benchmarks.report.tables import Table
-from reviser.cli.arguments import run_with
 from reviser.cli.options import Argument, Option, Words
 from reviser.core.errors import ReviserError
 from reviser.core.files import check_output, write_atomically
@@ -63,10 +62,6 @@ class Tally:
     lines: list[str] = field(default_factory=list)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return run_with(PhrasesOptions, run, arguments, prog="python -m benchmarks phrases", about=__doc__)
-
-
 def run(chosen: PhrasesOptions) -> None:
     """Try the rules on texts and sets, and tell."""
     if not chosen.texts and not chosen.pairs:
@@ -90,8 +85,7 @@ def run(chosen: PhrasesOptions) -> None:
         for one in (*chosen.texts, *names):
             command = command.replace(one, Path(one).name)
         data = [Path(one).name for one in (*chosen.texts, *names)]
-        head = provenance(command, Data=f"{', '.join(data)}, seed {chosen.seed}")
-        write_atomically(chosen.write, f"# Sure mistakes\n\n{head}\n{text}".encode())
+        write_page(chosen.write, "Sure mistakes", command, text, Data=f"{', '.join(data)}, seed {chosen.seed}")
 
 
 # Finding -------------------------------------------------------------------------------------------

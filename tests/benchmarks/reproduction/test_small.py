@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,11 +20,14 @@ from benchmarks.protocol.setup import Setup
 from benchmarks.report.findings import NAMES, findings
 from benchmarks.reproduction.data import Texts
 from benchmarks.reproduction.four_models import SCALES, Scale, model_folder
-from benchmarks.studies.reproduce import Measures, Tables, main, measure, merge, reproduce
+from benchmarks.reproduction.small import Measures, Tables, measure, merge, reproduce, run
+from reviser.cli.options import run_with
 from reviser.core.errors import ReviserError
 from tests.benchmarks import tiny_models
 from tests.conftest import ROOT
 from training.trainer.settings import preset_settings
+
+main = partial(run_with, run)
 
 TINY = Scale(
     dataclasses.replace(preset_settings("tiny", steps=2, rows=2, row_length=64, history=64), model="tiny-paper"),
@@ -251,10 +255,11 @@ from pathlib import Path
 from reviser.checkpoints import library
 library.embedded_folder = lambda: Path("/nowhere")
 from benchmarks.reproduction.four_models import SCALES
-from benchmarks.studies import reproduce
-from tests.benchmarks.studies.test_reproduce import TINY
+from benchmarks.reproduction import small
+from reviser.cli.options import run_with
+from tests.benchmarks.reproduction.test_small import TINY
 SCALES["smoke"] = TINY
-raise SystemExit(reproduce.main(["--out", sys.argv[1], "--json"]))
+raise SystemExit(run_with(small.run, ["--out", sys.argv[1], "--json"]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "out")], check=True, cwd=ROOT, capture_output=True, text=True

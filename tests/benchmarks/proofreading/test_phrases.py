@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from benchmarks.studies.phrases import among_pairs, in_good_text, in_set, main, page
+from benchmarks.proofreading.phrases import among_pairs, in_good_text, in_set, page, run
+from reviser.cli.options import run_with
+
+main = partial(run_with, run)
 
 
 def test_all_that_is_found_in_good_text_is_counted(tmp_path: Path) -> None:

@@ -1,1 +1,0 @@
-"""One question each, with a command that answers it and writes a page."""
