@@ -18,7 +18,7 @@ import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -60,7 +60,6 @@ class Group:
     """Each field of a dataclass as an option; a mapping has those that were given, for a preset to be changed by."""
 
     of: type
-    help: Mapping[str, str] = field(default_factory=dict)
     without: Collection[str] = ()
 
 
@@ -119,10 +118,11 @@ def _described(options: type) -> Iterator[Entry]:
         elif isinstance(mark, Group):
             # The preset that a mapping changes has the defaults.
             preset = get_origin(hint) is not None
-            for inner, inner_hint, _ in _fields(mark.of):
+            for inner, inner_hint, said in _fields(mark.of):
                 if inner.name not in mark.without:
-                    told = mark.help.get(inner.name, "")
-                    meaning = Option(told, metavar="X" if preset else None, default="" if preset else None)
+                    meaning = said if isinstance(said, Option) else Option()
+                    if preset:
+                        meaning = dataclasses.replace(meaning, metavar="X", default="")
                     yield dataclasses.replace(_entry(inner, inner_hint, meaning), required=False)
 
 

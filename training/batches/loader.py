@@ -10,17 +10,17 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import Vocabulary
-from training.batches.packing import SLACK, Rows, bucketed, packed
+from training.batches.packing import SLACK, Rows, packed
 from training.data.corpus import Corpus
 from training.data.randomness import key, shuffled
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
@@ -30,16 +30,13 @@ from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 
 CHAPTER_IDS = 2**20
-CHAPTER_BATCHES = 64
 _CHAPTER = 3
 _MEASURED_SAMPLES = 20_000
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class Chapters:
-    """How an epoch is divided: in `per_epoch` chapters, each of `size` rows or batches."""
+    """How an epoch is divided: in `per_epoch` chapters, each of `size` rows."""
 
     per_epoch: int
     size: int
@@ -89,8 +86,7 @@ def samples_of(
 class Loader:
     """An endless stream of batches of `batch` rows, to be entered at any batch.
 
-    Packed, rows have `row_length` ids and hold several whole samples; otherwise a row holds one sample,
-    and a batch is as long as its longest. Chapters are dealt out to `lanes`, as many as the `world` has processes
+    Rows have `row_length` ids and hold several whole samples. Chapters are dealt out to `lanes`, as many as the `world` has processes
     or a multiple, and `rank` takes its share of them: a batch of the whole world is then the same rows for any
     number of processes that divides the lanes.
     """
@@ -101,33 +97,29 @@ class Loader:
         batch: int,
         *,
         row_length: int | None = None,
-        pack: bool = True,
         rank: int = 0,
         world: int = 1,
         lanes: int | None = None,
         workers: int = 2,
-        multiple: int = 8,
     ) -> None:
         if batch < 1 or workers < 1 or not 0 <= rank < world:
             raise ReviserError("batch and workers are 1 or more, and 0 <= rank < world")
         self.samples = samples
         self.batch = batch
         self.row_length = row_length or 2 * samples.mixture.max_history
-        if pack and self.row_length < samples.mixture.max_history:
+        if self.row_length < samples.mixture.max_history:
             raise ReviserError("a row must have room for the longest history")
-        self.pack = pack
         self.rank = rank
         self.world = world
         self.lanes = lanes or world
         own = self.lanes // world
-        if self.lanes % world or batch % own or (own > 1 and not pack):
+        if self.lanes % world or batch % own:
             raise ReviserError(f"{world} processes cannot share {self.lanes} lanes of data with {batch} rows each")
         self._own_lanes = range(rank * own, (rank + 1) * own)
         self.workers = workers
-        self.multiple = multiple
         self.waited = 0.0
         self.places = self.padding = 0
-        self.chapters = self._divide() if pack else self._divide_one_a_row()
+        self.chapters = self._divide()
 
     @property
     def padding_share(self) -> float:
@@ -136,8 +128,7 @@ class Loader:
 
     def batches(self, first: int = 0) -> Iterator[Rows]:
         """Batches from number `first` on, without end; what comes before is not made."""
-        stream = self._packed if self.pack else self._bucketed
-        for parts in zip(*(stream(first, lane) for lane in self._own_lanes), strict=True):
+        for parts in zip(*(self._packed(first, lane) for lane in self._own_lanes), strict=True):
             rows = Rows.joined(parts)
             self.places += rows.ids.size
             self.padding += rows.padding
@@ -148,7 +139,7 @@ class Loader:
         size = self.batch // len(self._own_lanes)
         chapter, skipped = divmod(first * size, self.chapters.size)
         held: list[Rows] = []
-        for rows in self._ahead(self._packed_chapter, chapter, lane):
+        for rows in self._ahead(chapter, lane):
             held.append(rows[skipped:])
             skipped = 0
             while sum(map(len, held)) >= size:
@@ -156,20 +147,14 @@ class Loader:
                 held = [rest[size:]]
                 yield rest[:size]
 
-    def _bucketed(self, first: int, lane: int) -> Iterator[Rows]:
-        chapter, skipped = divmod(first, self.chapters.size)
-        for batches in self._ahead(self._bucketed_chapter, chapter, lane):
-            yield from batches[skipped:]
-            skipped = 0
-
-    def _ahead(self, make: Callable[[int], Made], first: int, lane: int) -> Iterator[Made]:
+    def _ahead(self, first: int, lane: int) -> Iterator[Rows]:
         """Chapters of a lane from `first` on, some made while an earlier one is used."""
-        running: deque[Future[Made]] = deque()
+        running: deque[Future[Rows]] = deque()
         workers = max(1, self.workers // len(self._own_lanes))
         with ThreadPoolExecutor(workers, "batches") as pool:
             try:
                 for number in count(first):
-                    running.append(pool.submit(make, lane + self.lanes * number))
+                    running.append(pool.submit(self._packed_chapter, lane + self.lanes * number))
                     if len(running) > workers:
                         began = time.perf_counter()
                         made = running.popleft().result()
@@ -188,11 +173,6 @@ class Loader:
         rows = packed(self._histories(chapter), self.chapters.size, self.row_length, self._padding)
         # Rows are filled from the longest samples to the shortest; no batch should be of one kind.
         return rows[[self._shuffled(row, chapter) for row in range(len(rows))]]
-
-    def _bucketed_chapter(self, chapter: int) -> list[Rows]:
-        histories = self._histories(chapter).first(self.chapters.size * self.batch)
-        batches = bucketed(histories, self.batch, self.multiple, self._padding)
-        return [batches[self._shuffled(number, chapter)] for number in range(len(batches))]
 
     def _shuffled(self, index: int, chapter: int) -> int:
         name = np.uint64(key(self.samples.seed, _CHAPTER, chapter))
@@ -214,12 +194,3 @@ class Loader:
         doubt = 2 * spread / mean * math.sqrt(1 / part + 1 / len(lengths))
         ids = part * mean * max(1 - doubt, 0.5) / (1 - SLACK)
         return Chapters(per_epoch, max(1, int(ids / self.row_length)))
-
-    def _divide_one_a_row(self) -> Chapters:
-        size = self.samples.count(0)
-        per_epoch = max(1, size // (CHAPTER_BATCHES * self.batch))
-        # Epochs differ a little in size, as documents are cut anew.
-        batches = int(0.97 * (size // per_epoch)) // self.batch
-        if not batches:
-            raise ReviserError(f"the texts do not give one batch of {self.batch} samples")
-        return Chapters(per_epoch, batches)

@@ -1,4 +1,4 @@
-"""Histories laid out in rows: several whole ones in each, or one in each with others of its length."""
+"""Histories laid out in rows, several whole ones in each."""
 
 from __future__ import annotations
 
@@ -140,11 +140,7 @@ def packed(histories: Histories, rows: int, length: int, padding: int) -> Rows:
     places = np.empty(fitting, dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
     _best_fit(lengths, order, length, np.full(rows, length, dtype=np.int64), places)
-    return _rows_of(histories.first(fitting), places, rows, length, padding)
-
-
-def _rows_of(histories: Histories, places: NDArray[np.int64], rows: int, length: int, padding: int) -> Rows:
-    """Histories laid out in the rows that `places` name."""
+    histories = histories.first(fitting)
     made = Rows.empty(rows, length, padding)
     parts = (made.mask, made.samples, made.positions)
     _lay_out(histories.ids, histories.counted, histories.lengths, places, made.ids, *parts)
@@ -153,20 +149,3 @@ def _rows_of(histories: Histories, places: NDArray[np.int64], rows: int, length:
     targets = np.full_like(made.ids, padding)
     _lay_out(histories.targets, histories.counted, histories.lengths, places, targets, *parts)
     return replace(made, targets=targets)
-
-
-def bucketed(histories: Histories, rows: int, multiple: int, padding: int) -> list[Rows]:
-    """Batches of `rows` histories of nearly one length, one a row, each as wide as its longest needs.
-
-    Widths are rounded up to a `multiple`, so that a compiled model sees few of them.
-    """
-    order = np.argsort(histories.lengths, kind="stable")
-    return [
-        _one_a_row(histories, order[at : at + rows], multiple, padding) for at in range(0, len(order) - rows + 1, rows)
-    ]
-
-
-def _one_a_row(histories: Histories, chosen: NDArray[np.intp], multiple: int, padding: int) -> Rows:
-    width = -(-int(histories.lengths[chosen].max()) // multiple) * multiple
-    places = np.arange(len(chosen))
-    return _rows_of(histories.taken(chosen), places, len(chosen), width, padding)

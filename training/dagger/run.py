@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,15 +26,12 @@ from reviser.checkpoints.home import Checkpoint
 from reviser.cli.options import Argument, Group, Option, Words
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from reviser.model import Reviser
-from training.batches.loader import Loader
 from training.dagger.oracle import Episodes
 from training.dagger.visits import EditsAndVisits, Visited, acting_copy, roll_out
 from training.data.corpus import Corpus
 from training.edits.edit_samples import EditSource, MixedSamples, Revisions
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
-from training.trainer.metrics import MetricsLog, make_view
 from training.trainer.parallel import World, join_world
 from training.trainer.run import (
     HeldOutEvaluator,
@@ -45,40 +41,33 @@ from training.trainer.run import (
     evaluation_rows,
     evaluator_for,
     loader_of,
+    reported,
     run_steps,
 )
-from training.trainer.saving import RunFacts, check_out, resume, save_result, save_run, save_settings
-from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
-from training.trainer.trainer import Trainer, interruptible
+from training.trainer.saving import RunFacts, check_out, resume, save_result, save_run
+from training.trainer.settings import PRESETS, Settings, preset_settings
+from training.trainer.trainer import Trainer
 
 # Epochs of the supervised samples are counted from 0; those of the rollouts are others.
 _ROLLOUTS = 1 << 20
 _EVALUATION_EPISODES = 500
+_FIXED = ("model", "betas", "steps", "minutes", "objective", "operators", "parallel")
 
 
 @dataclass(frozen=True)
 class Plan:
     """The rounds of a run, and how the episodes of each are made."""
 
-    rounds: int = 4
-    updates: int = 250
-    """Optimizer steps of each round."""
-    episodes: int = 8192
-    """Edits that are revised in each round."""
-    beta: float = 0.5
-    """Share of the steps at which the oracle acts, in the first round."""
-    decay: float = 0.5
-    """What that share is multiplied by from round to round."""
-    share: float = 0.5
-    """Share of the samples of edits that are episodes."""
-    max_actions: int = 64
-    """Most actions of an episode."""
-    temperature: float = 0.0
-    """That of the policy; 0 is greedy."""
-    batch: int = 512
-    """Episodes that are under way at a time."""
-    plain: bool = False
-    """Train as long on the mixture alone, without rollouts: the baseline."""
+    rounds: Annotated[int, Option("how many rounds")] = 4
+    updates: Annotated[int, Option("optimizer steps of each round")] = 250
+    episodes: Annotated[int, Option("edits that are revised in each round")] = 8192
+    beta: Annotated[float, Option("share of the steps at which the oracle acts, in the first round")] = 0.5
+    decay: Annotated[float, Option("what that share is multiplied by from round to round")] = 0.5
+    share: Annotated[float, Option("share of the samples of edits that are episodes")] = 0.5
+    max_actions: Annotated[int, Option("most actions of an episode")] = 64
+    temperature: Annotated[float, Option("that of the policy; 0 is greedy")] = 0.0
+    batch: Annotated[int, Option("episodes that are under way at a time")] = 512
+    plain: Annotated[bool, Option("the mixture alone, without rollouts, as a baseline")] = False
 
     def __post_init__(self) -> None:
         if min(self.rounds, self.updates, self.episodes, self.max_actions, self.batch) < 1:
@@ -89,22 +78,6 @@ class Plan:
     def oracle_share(self, number: int) -> float:
         """How often the oracle acts in a round; rounds are counted from 0."""
         return self.beta * self.decay**number
-
-
-# What each of these means, for --help.
-_HELP = {
-    "rounds": "how many rounds",
-    "updates": "optimizer steps of each round",
-    "episodes": "edits that are revised in each round",
-    "beta": "share of the steps at which the oracle acts, in the first round",
-    "decay": "what that share is multiplied by from round to round",
-    "share": "share of the samples of edits that are episodes",
-    "max_actions": "most actions of an episode",
-    "temperature": "that of the policy; 0 is greedy",
-    "batch": "episodes that are under way at a time",
-    "plain": "the mixture alone, as a baseline",
-}
-_FIXED = ("model", "betas", "steps", "minutes", "objective", "operators", "parallel")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +94,8 @@ class DaggerOptions:
     mixture: Annotated[Path | None, Option("JSON file; by default that of the model's own training")] = None
     resume: Annotated[bool, Option("resume from the run's last checkpoint")] = False
     workers: Annotated[int, Option("threads that make batches")] = 2
-    plan: Annotated[Plan, Group(Plan, help=_HELP)] = Plan()
-    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=_FIXED)] = field(default_factory=dict)
+    plan: Annotated[Plan, Group(Plan)] = Plan()
+    changes: Annotated[Mapping[str, Any], Group(Settings, without=_FIXED)] = field(default_factory=dict)
     words: Words = ()
 
     def settings(self) -> Settings:
@@ -145,19 +118,17 @@ class Data:
         return MixedSamples(self.texts, edits)
 
 
+@dataclass
 class Rounds:
     """The rounds of one run: its episodes are kept beside its checkpoints, a file for each round."""
 
-    def __init__(
-        self, plan: Plan, data: Data, trainer: Trainer, reporter: Reporter, parts: Checkpoint, out: Path, workers: int
-    ) -> None:
-        self.plan = plan
-        self.data = data
-        self.trainer = trainer
-        self.reporter = reporter
-        self.parts = parts
-        self.out = out
-        self._workers = workers
+    plan: Plan
+    data: Data
+    trainer: Trainer
+    reporter: Reporter
+    parts: Checkpoint
+    out: Path
+    workers: int
 
     @property
     def current(self) -> int:
@@ -176,88 +147,61 @@ class Rounds:
             if not self._file(number).exists():
                 self._visit(number)
             visited = [Visited.load(self._file(earlier)) for earlier in range(number + 1)]
-        source: Loader = loader_of(
-            self.data.source(visited, self.plan.share), self.trainer.settings, self.trainer.world, self._workers
-        )
-        source.waited = self.trainer.source.waited
-        self.trainer.source = source
+        trainer = self.trainer
+        source = loader_of(self.data.source(visited, self.plan.share), trainer.settings, trainer.world, self.workers)
+        source.waited = trainer.source.waited
+        trainer.source = source
 
     def _file(self, number: int) -> Path:
         return self.out / f"visited-{number + 1:02}.npz"
 
     def _visit(self, number: int) -> None:
-        if self.trainer.progress.step != number * self.plan.updates:
+        plan, step = self.plan, self.trainer.progress.step
+        if step != number * plan.updates:
             raise ReviserError(f"the episodes of round {number + 1} are gone: {self._file(number)}")
-        plan, vocabulary = self.plan, self.parts.vocabulary
         began = time.perf_counter()
-        episodes = Episodes(
-            self.data.revisions,
-            vocabulary,
-            _ROLLOUTS + number,
-            0,
-            plan.episodes,
-            number * plan.episodes,
-            oracle_share=plan.oracle_share(number),
-            max_actions=plan.max_actions,
-        )
-        self._act(episodes, plan.temperature, number)
+        share = plan.oracle_share(number)
+        where = (_ROLLOUTS + number, 0, plan.episodes, number * plan.episodes)
+        episodes = self._acted(self.data.revisions, where, share, plan.temperature, number)
         seconds = time.perf_counter() - began
         Visited.of(episodes.histories()).save(self._file(number))
-        entry = {
-            "step": self.trainer.progress.step,
-            "round": number + 1,
-            "oracle_share": plan.oracle_share(number),
-            "rollout_seconds": round(seconds, 2),
-            **_outcome(episodes, "visited"),
-        }
-        self.reporter.write(entry)
+        found = _outcome(episodes, "visited")
+        facts = {"step": step, "round": number + 1, "oracle_share": share, "rollout_seconds": round(seconds, 2)}
+        self.reporter.write({**facts, **found})
         self.reporter.say(
-            f"round {number + 1}: {counted(int(entry['visited_states']), 'state')} of {counted(plan.episodes, 'edit')} in "
-            f"{seconds:.1f} s; {entry['visited_right']:.1%} of the actions were right"
+            f"round {number + 1}: {counted(int(found['visited_states']), 'state')} of {counted(plan.episodes, 'edit')} in "
+            f"{seconds:.1f} s; {found['visited_right']:.1%} of the actions were right"
         )
         self.reporter.mark()
 
-    def _act(self, episodes: Episodes, temperature: float, seed: int) -> None:
-        roll_out(
-            self._actor(), self.parts.vocabulary, episodes, temperature=temperature, rows=self.plan.batch, seed=seed
-        )
+    def _acted(
+        self, revisions: Revisions, where: tuple[int, int, int, int], share: float, temperature: float, seed: int
+    ) -> Episodes:
+        """Episodes that are over: the model as it is acts, its weights rounded where it is trained with rounded ones."""
+        plan, vocabulary = self.plan, self.parts.vocabulary
+        episodes = Episodes(revisions, vocabulary, *where, oracle_share=share, max_actions=plan.max_actions)
+        with self.trainer.rounded():
+            actor = acting_copy(self.trainer.model)
+        roll_out(actor, vocabulary, episodes, temperature=temperature, rows=plan.batch, seed=seed)
         if self.trainer.world.device.type == "cuda":
             # Generation takes a stream of its own each time, whose freed memory no other would reuse.
             torch.cuda.empty_cache()
-
-    def _actor(self) -> Reviser:
-        """The model as it is, its weights rounded where it is trained with rounded ones."""
-        trainer = self.trainer
-        seen = trainer.rounding if trainer.done >= trainer.settings.round_from else None
-        with nullcontext() if seen is None else seen.applied():
-            return acting_copy(trainer.model)
+        return episodes
 
     def evaluate(self, number: int) -> None:
         """Let the model revise held-out edits by itself, greedily: how it fares, and its loss where it comes by."""
         held_out, trainer = self.data.held_out, self.trainer
         if held_out is None:
             return
-        episodes = Episodes(
-            held_out,
-            self.parts.vocabulary,
-            0,
-            0,
-            min(len(held_out), _EVALUATION_EPISODES),
-            oracle_share=0.0,
-            max_actions=self.plan.max_actions,
+        episodes = self._acted(held_out, (0, 0, min(len(held_out), _EVALUATION_EPISODES), 0), 0.0, 0.0, 0)
+        loss = trainer.evaluate(
+            evaluation_rows(episodes.histories(), held_out.start_id, trainer.settings, trainer.world)
         )
-        self._act(episodes, 0.0, 0)
-        rows = evaluation_rows(episodes.histories(), held_out.start_id, trainer.settings, trainer.world)
-        entry = {
-            "step": trainer.progress.step,
-            "round": number,
-            "held_out_visited_loss": trainer.evaluate(rows),
-            **_outcome(episodes, "held_out"),
-        }
-        self.reporter.write(entry)
+        found = _outcome(episodes, "held_out")
+        self.reporter.write({"step": trainer.progress.step, "round": number, "held_out_visited_loss": loss, **found})
         self.reporter.say(
-            f"after {number} rounds: loss where the model comes by {entry['held_out_visited_loss']:.4f}, "
-            f"exact {entry['held_out_exact']:.1%}, left alone {entry['held_out_left_alone']:.1%}"
+            f"after {number} rounds: loss where the model comes by {loss:.4f}, "
+            f"exact {found['held_out_exact']:.1%}, left alone {found['held_out_left_alone']:.1%}"
         )
         self.reporter.mark()
 
@@ -272,17 +216,13 @@ def _outcome(episodes: Episodes, name: str) -> dict[str, float]:
     return {
         f"{name}_states": int(made.counted.sum()),
         f"{name}_right": float(right.mean()),
-        f"{name}_exact": _mean(reached[~finished]),
-        f"{name}_left_alone": _mean(reached[finished]),
+        f"{name}_exact": float(reached[~finished].mean()) if (~finished).any() else 0.0,
+        f"{name}_left_alone": float(reached[finished].mean()) if finished.any() else 0.0,
         f"{name}_stopped": float((last == episodes.stop_id).mean()),
     }
 
 
-def _mean(of: Any) -> float:
-    return float(of.mean()) if len(of) else 0.0
-
-
-def reviser_to_train(source: str) -> Checkpoint:
+def _reviser_to_train(source: str) -> Checkpoint:
     """The model that a run starts from, which must know how to revise."""
     from reviser.checkpoints.importing import import_model
 
@@ -293,15 +233,12 @@ def reviser_to_train(source: str) -> Checkpoint:
     return start
 
 
-def mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
+def _mixture_for(start: Checkpoint, path: Path | None, history: int) -> Mixture:
     """The supervised mixture: its file, or the one that the model was trained with."""
     kept = start.metadata.get("mixture")
-    if path is not None:
-        mixture = Mixture.load(path)
-    elif isinstance(kept, dict):
-        mixture = Mixture.from_dict(kept)
-    else:
+    if path is None and not isinstance(kept, dict):
         raise ReviserError("the model does not say what it was trained with, so name a --mixture")
+    mixture = Mixture.load(path) if path else Mixture.from_dict(kept)
     if not mixture.edits:
         raise ReviserError("the mixture has no share of edits")
     return dataclasses.replace(mixture, max_history=history)
@@ -312,18 +249,15 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     out, plan = options.out, options.plan
     torch.manual_seed(settings.seed)
     torch.set_float32_matmul_precision("high")
-    parts = reviser_to_train(options.init)
+    parts = _reviser_to_train(options.init)
     check_history(settings.history, parts.model)
-    mixture = mixture_for(parts, options.mixture, settings.history)
-    vocabulary, seed = parts.vocabulary, settings.seed
-    held_out_edits = None
-    if options.held_out_edits:
-        held_out_edits = Revisions(Corpus.open(options.held_out_edits), vocabulary, mixture, seed)
-    data = Data(
-        Samples(Corpus.open(options.data), vocabulary, mixture, seed),
-        Revisions(Corpus.open(options.edits), vocabulary, mixture, seed),
-        held_out_edits,
+    mixture = _mixture_for(parts, options.mixture, settings.history)
+    edits, unseen = (
+        Revisions(Corpus.open(folder), parts.vocabulary, mixture, settings.seed) if folder else None
+        for folder in (options.edits, options.held_out_edits)
     )
+    assert edits is not None
+    data = Data(Samples(Corpus.open(options.data), parts.vocabulary, mixture, settings.seed), edits, unseen)
     supervised = loader_of(data.source([], 0.0), settings, world, options.workers)
     trainer = Trainer(settings, parts.model, supervised, world, moves=parts.vocabulary.move_ids)
     if options.resume:
@@ -339,14 +273,9 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
     }
     held_out = Corpus.open(options.held_out) if options.held_out else None
     evaluator = evaluator_for(held_out, settings, mixture, world, parts)
-    if held_out_edits is not None:
-        evaluator.edits = edit_rows(held_out_edits, settings, world)
-    out.mkdir(parents=True, exist_ok=True)
-    save_settings(out, facts)
-    log = MetricsLog(out / "metrics.jsonl", trainer.progress.step if options.resume else -1)
-    view = make_view()
-    with view, interruptible() as asked:
-        reporter = Reporter(trainer, log, view)
+    if unseen is not None:
+        evaluator.edits = edit_rows(unseen, settings, world)
+    with reported(out, trainer, facts, trainer.progress.step if options.resume else -1) as (reporter, asked):
         rounds = Rounds(plan, data, trainer, reporter, parts, out, options.workers)
         if options.resume:
             rounds.forget(rounds.current + 1)
@@ -359,7 +288,6 @@ def train(options: DaggerOptions, settings: Settings, world: World) -> None:
             reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
         else:
             reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
-    log.close()
 
 
 def _look(rounds: Rounds, evaluator: HeldOutEvaluator, number: int) -> None:
@@ -388,6 +316,7 @@ def _run_rounds(rounds: Rounds, evaluator: HeldOutEvaluator, facts: RunFacts, as
 
 
 def run(options: DaggerOptions) -> None:
+    """Train a reviser in rounds."""
     settings = options.settings()
     check_out(options.out, resumed=options.resume)
     with join_world("none") as world:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from reviser.cli.options import Argument, Group, Option, Words
-from training.trainer.settings import HELP, PRESETS, Settings, preset_settings
+from training.trainer.settings import PRESETS, Settings, preset_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +34,7 @@ class RunOptions:
         False
     )
     workers: Annotated[int, Option("threads that make batches")] = 2
-    changes: Annotated[Mapping[str, Any], Group(Settings, help=HELP, without=("model", "betas"))] = field(
-        default_factory=dict
-    )
+    changes: Annotated[Mapping[str, Any], Group(Settings, without=("model", "betas"))] = field(default_factory=dict)
     words: Words = ()
 
     def settings(self) -> Settings:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -365,14 +366,7 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
     if options.held_out_edits:
         unseen = Revisions(Corpus.open(options.held_out_edits), parts.vocabulary, mixture, settings.seed)
         evaluator.edits = edit_rows(unseen, settings, world)
-    log = None
-    if world.leads:
-        out.mkdir(parents=True, exist_ok=True)
-        save_settings(out, facts)
-        log = MetricsLog(out / "metrics.jsonl", trainer.progress.step)
-    view = make_view() if world.leads else PlainView()
-    with view, interruptible() as asked:
-        reporter = Reporter(trainer, log, view)
+    with reported(out, trainer, facts, trainer.progress.step) as (reporter, asked):
         if resumed:
             reporter.say(f"goes on from step {trainer.progress.step}")
         finished = run_steps(trainer, reporter, evaluator, out, parts, facts, asked)
@@ -383,6 +377,18 @@ def train(options: RunOptions, settings: Settings, world: World) -> None:
             reporter.say(f"wrote {save_result(out, trainer, parts, facts)}")
         else:
             reporter.say(f"stopped at step {trainer.progress.step}; go on with --resume")
+
+
+@contextmanager
+def reported(out: Path, trainer: Trainer, facts: RunFacts, resumed_at: int) -> Iterator[tuple[Reporter, list[bool]]]:
+    """What a run says of itself, written down from step `resumed_at` on; the list says True once Ctrl-C was pressed."""
+    log, leads = None, trainer.world.leads
+    if leads:
+        out.mkdir(parents=True, exist_ok=True)
+        save_settings(out, facts)
+        log = MetricsLog(out / "metrics.jsonl", resumed_at)
+    with make_view() if leads else PlainView() as view, interruptible() as asked:
+        yield Reporter(trainer, log, view), asked
     if log is not None:
         log.close()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from reviser.cli.options import Option
 from reviser.core.errors import ReviserError
 from reviser.core.vocabulary import KINDS, PAPER_KINDS
 
@@ -20,45 +21,53 @@ class Settings:
     """
 
     model: str
-    history: int = 256
-    row_length: int = 256
-    rows: int = 64
-    accumulate: int = 1
-    steps: int | None = None
-    minutes: float | None = None
-    peak_rate: float = 1e-4
-    final_rate: float = 2e-5
-    warmup_steps: int = 2000
-    cooldown: float | None = None
-    """The share of the run at its end in which the rate falls, in a line, after a plateau; None for a cosine. Runs of several
-    lengths then have their beginnings in common, and only their ends need be trained apart."""
+    history: Annotated[int, Option("longest history of a sample, in ids")] = 256
+    row_length: Annotated[int, Option("ids in a row; several samples share one")] = 256
+    rows: Annotated[int, Option("rows in a pass, those of all processes together")] = 64
+    accumulate: Annotated[int, Option("passes in an optimizer step")] = 1
+    steps: Annotated[int | None, Option("length of the run in optimizer steps")] = None
+    minutes: Annotated[float | None, Option("length of the run in minutes instead; the schedule follows the clock")] = (
+        None
+    )
+    peak_rate: Annotated[float, Option("learning rate after the warmup")] = 1e-4
+    final_rate: Annotated[float, Option("learning rate at the end")] = 2e-5
+    warmup_steps: Annotated[int, Option("steps in which the rate rises")] = 2000
+    # Runs of several lengths then have their beginnings in common, and only their ends need be trained apart.
+    cooldown: Annotated[
+        float | None,
+        Option("share of the run at its end in which the rate falls, after a plateau; by default a cosine"),
+    ] = None
     betas: tuple[float, float] = (0.9, 0.95)
-    epsilon: float = 1e-8
-    weight_decay: float = 0.1
-    clip: float = 1.0
-    dropout: float = 0.1
-    ema: float | None = None
-    precision: Literal["bf16", "fp32"] = "bf16"
-    compile: bool = True
-    objective: Literal["reviser", "ar"] = "reviser"
-    operators: str = ""
-    """Actions to learn beside Insert, Move and Stop, with commas: `delete,span_delete` to revise."""
-    after_moves: int = 1
-    """How often a choice counts in the loss that directly follows a move: to move on, or to write here."""
-    keep: float = 0.0
-    """How much the divergence from the base's own distribution counts, where a history is a plain text; with 0 the text counts."""
-    round_bits: int | None = None
-    """The end of the run sees its weights rounded to so many bits (4 or 8), as a quantised file has them,
-    and learns to live with that; tables are rounded to 8 at the least."""
-    round_from: float = 0.65
-    """The share of the run after which weights are rounded."""
-    seed: int = 0
-    evaluate_every: int = 500
-    checkpoint_every: int = 1000
-    parallel: Literal["none", "ddp", "fsdp"] = "none"
-    lanes: int | None = None
-    """How many streams the data is dealt out to. A run keeps its lanes for life, so that it sees the same rows when it
-    goes on with another number of processes, which must divide this one. By default as many as it begins with."""
+    epsilon: Annotated[float, Option("AdamW's epsilon")] = 1e-8
+    weight_decay: Annotated[float, Option("AdamW's decay, of matrices alone")] = 0.1
+    clip: Annotated[float, Option("largest norm of a gradient")] = 1.0
+    dropout: Annotated[float, Option("share of the residual stream that is dropped; for a fresh model")] = 0.1
+    ema: Annotated[float | None, Option("keep an average of the weights with this decay, and make it the result")] = (
+        None
+    )
+    precision: Annotated[Literal["bf16", "fp32"], Option("bf16 (exact weights stay in fp32) or fp32")] = "bf16"
+    compile: Annotated[bool, Option("do not compile the model")] = True
+    objective: Annotated[
+        Literal["reviser", "ar"], Option("reviser, or ar: every text from left to right, the matched baseline")
+    ] = "reviser"
+    operators: Annotated[str, Option("actions to learn beside Insert, Move and Stop, such as delete,span_delete")] = ""
+    after_moves: Annotated[int, Option("how often a choice that directly follows a move counts in the loss")] = 1
+    keep: Annotated[
+        float, Option("hold the model to its base (--base) where a history is plain text, with this weight; 0 for not")
+    ] = 0.0
+    round_bits: Annotated[
+        int | None, Option("end the run with weights rounded to 4 or 8 bits, as a quantised file has them")
+    ] = None
+    round_from: Annotated[float, Option("share of the run after which weights are rounded")] = 0.65
+    seed: Annotated[int, Option("of fresh weights, samples and dropout")] = 0
+    evaluate_every: Annotated[int, Option("steps between evaluations on --held-out")] = 500
+    checkpoint_every: Annotated[int, Option("steps between checkpoints")] = 1000
+    parallel: Annotated[Literal["none", "ddp", "fsdp"], Option("none, ddp or fsdp; start with torchrun")] = "none"
+    # A run keeps its lanes for life, so that it sees the same rows when it goes on with another number of processes,
+    # which must divide this one.
+    lanes: Annotated[
+        int | None, Option("streams of data, which the processes share; as many as a run begins with, unless said")
+    ] = None
 
     def __post_init__(self) -> None:
         if (self.steps is None) == (self.minutes is None):
@@ -97,38 +106,6 @@ class Settings:
             raise ReviserError(f"unknown training setting: {', '.join(unknown)}")
         return cls(**dict(data) | {"betas": tuple(data.get("betas", cls.betas))})
 
-
-# What each setting that is an option means, for --help.
-HELP = {
-    "history": "longest history of a sample, in ids",
-    "row_length": "ids in a row; several samples share one",
-    "rows": "rows in a pass, those of all processes together",
-    "accumulate": "passes in an optimizer step",
-    "steps": "length of the run in optimizer steps",
-    "minutes": "length of the run in minutes instead; the schedule follows the clock",
-    "peak_rate": "learning rate after the warmup",
-    "final_rate": "learning rate at the end",
-    "warmup_steps": "steps in which the rate rises",
-    "cooldown": "share of the run at its end in which the rate falls, after a plateau; by default a cosine",
-    "epsilon": "AdamW's epsilon",
-    "weight_decay": "AdamW's decay, of matrices alone",
-    "clip": "largest norm of a gradient",
-    "dropout": "share of the residual stream that is dropped; for a fresh model",
-    "ema": "keep an average of the weights with this decay, and make it the result",
-    "precision": "bf16 (exact weights stay in fp32) or fp32",
-    "compile": "do not compile the model",
-    "objective": "reviser, or ar: every text from left to right, the matched baseline",
-    "operators": "actions to learn beside Insert, Move and Stop, such as delete,span_delete",
-    "after_moves": "how often a choice that directly follows a move counts in the loss",
-    "keep": "hold the model to its base (--base) where a history is plain text, with this weight; 0 for not",
-    "round_bits": "end the run with weights rounded to 4 or 8 bits, as a quantised file has them",
-    "round_from": "share of the run after which weights are rounded",
-    "seed": "of fresh weights, samples and dropout",
-    "evaluate_every": "steps between evaluations on --held-out",
-    "checkpoint_every": "steps between checkpoints",
-    "parallel": "none, ddp or fsdp; start with torchrun",
-    "lanes": "streams of data, which the processes share; as many as a run begins with, unless said",
-}
 
 # The paper trains on 30 billion actions: 64 rows of 256, or 16 rows of 512 four times over.
 _PAPER_ACTIONS = 30_000_000_000

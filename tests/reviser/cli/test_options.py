@@ -23,7 +23,7 @@ from training.trainer.options import RunOptions
 @dataclass(frozen=True)
 class Lamp:
     colour: str = "white"
-    watts: int = 40
+    watts: Annotated[int, Option("strength")] = 40
     lit: bool = True
 
 
@@ -37,7 +37,7 @@ class Options:
     judge: Annotated[tuple[Literal["one", "two"], ...], Option("a judge")] = ()
     bits: Annotated[int, Option("of weights", choices=("4", "8"))] = 4
     quiet: Annotated[bool, Option("say nothing")] = False
-    lamp: Annotated[Lamp, Group(Lamp, help={"watts": "strength"})] = Lamp()
+    lamp: Annotated[Lamp, Group(Lamp)] = Lamp()
     words: Words = ()
 
 

@@ -27,7 +27,6 @@ def samples() -> Samples:
 @pytest.fixture(autouse=True)
 def _small_chapters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.batches.loader.CHAPTER_IDS", 2**15)
-    monkeypatch.setattr("training.batches.loader.CHAPTER_BATCHES", 12)
 
 
 def taken(loader: Loader, count: int, first: int = 0) -> list[Rows]:
@@ -50,15 +49,13 @@ def histories_in(rows: Rows) -> list[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_any_number_of_threads(samples: Samples, pack: bool) -> None:
-    one = taken(Loader(samples, 8, pack=pack, workers=1), 40)
-    assert same(one, taken(Loader(samples, 8, pack=pack, workers=3), 40))
+def test_any_number_of_threads(samples: Samples) -> None:
+    one = taken(Loader(samples, 8, workers=1), 40)
+    assert same(one, taken(Loader(samples, 8, workers=3), 40))
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_resuming(samples: Samples, pack: bool) -> None:
-    loader = Loader(samples, 8, pack=pack)
+def test_resuming(samples: Samples) -> None:
+    loader = Loader(samples, 8)
     assert same(taken(loader, 45)[37:], taken(loader, 8, first=37))
 
 
@@ -68,20 +65,18 @@ def test_rows_do_not_depend_on_the_batch_size(samples: Samples) -> None:
     assert same([sixes], [tens])
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_ranks_share_the_samples(samples: Samples, pack: bool) -> None:
-    alone = Loader(samples, 1 if pack else 8, pack=pack)
+def test_ranks_share_the_samples(samples: Samples) -> None:
+    alone = Loader(samples, 1)
     per_chapter, chapters = alone.chapters.size, 6
     whole = taken(alone, chapters * per_chapter)
-    shared = [taken(Loader(samples, alone.batch, pack=pack, rank=rank, world=3), 2 * per_chapter) for rank in range(3)]
+    shared = [taken(Loader(samples, alone.batch, rank=rank, world=3), 2 * per_chapter) for rank in range(3)]
     assert Counter(rows.ids.tobytes() for rows in whole) == Counter(
         rows.ids.tobytes() for part in shared for rows in part
     )
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_an_epoch_shows_nearly_every_sample_and_none_twice(samples: Samples, pack: bool) -> None:
-    loader = Loader(samples, 1 if pack else 8, pack=pack)
+def test_an_epoch_shows_nearly_every_sample_and_none_twice(samples: Samples) -> None:
+    loader = Loader(samples, 1)
     steps = loader.chapters.per_epoch * loader.chapters.size
     shown = Counter(text for rows in taken(loader, steps) for text in histories_in(rows))
     made = samples.histories(0, 0, samples.count(0))
@@ -91,10 +86,9 @@ def test_an_epoch_shows_nearly_every_sample_and_none_twice(samples: Samples, pac
     assert shown.total() > 0.8 * known.total()
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_layout_of_rows(samples: Samples, pack: bool) -> None:
+def test_layout_of_rows(samples: Samples) -> None:
     start, stop = PAPER_VOCABULARY.start_id, PAPER_VOCABULARY.stop_id
-    for rows in taken(Loader(samples, 8, pack=pack), 20):
+    for rows in taken(Loader(samples, 8), 20):
         empty = rows.samples < 0
         assert (rows.ids[empty] == start).all()
         assert not rows.mask[empty].any()
@@ -114,13 +108,6 @@ def test_layout_of_rows(samples: Samples, pack: bool) -> None:
 def test_padding_of_packed_rows(samples: Samples, row_length: int | None) -> None:
     loader = Loader(samples, 16, row_length=row_length)
     taken(loader, 60)
-    assert loader.padding_share < 0.05
-
-
-def test_padding_of_rows_of_one_sample(samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("training.batches.loader.CHAPTER_BATCHES", 64)
-    loader = Loader(samples, 16, pack=False)
-    taken(loader, loader.chapters.size)
     assert loader.padding_share < 0.05
 
 
@@ -153,5 +140,3 @@ def test_mistakes_are_said_plainly(samples: Samples) -> None:
         Loader(samples, 8, rank=2, world=2)
     with pytest.raises(ReviserError, match="room"):
         Loader(samples, 8, row_length=64)
-    with pytest.raises(ReviserError, match="one batch"):
-        Loader(samples, 10**6, pack=False)

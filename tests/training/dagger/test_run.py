@@ -32,7 +32,7 @@ from tests.toys import ToyTokenizer
 from tests.training.edits.test_edit_samples import MIXTURE, VOCABULARIES, corpus_of, edits
 from tests.training.histories import BASE, PAPER_VOCABULARY, small_corpus, some_classes
 from training.batches.loader import Loader
-from training.batches.packing import Rows, bucketed, packed
+from training.batches.packing import Rows, packed
 from training.dagger.oracle import Episodes, Oracle
 from training.dagger.run import Data, Plan, Rounds
 from training.dagger.run import run as run_dagger
@@ -96,23 +96,21 @@ def test_other_targets_are_what_the_loss_asks_for() -> None:
         assert torch.equal(mine, plain)
 
 
-@pytest.mark.parametrize("pack", [True, False])
-def test_targets_stay_with_their_ids(pack: bool) -> None:
+def test_targets_stay_with_their_ids() -> None:
     histories = Histories.joined((ordinary(), relabelled(ordinary())))
     padding = PAPER_VOCABULARY.start_id
-    made = [packed(histories, 24, 320, padding)] if pack else bucketed(histories, 16, 8, padding)
+    rows = packed(histories, 24, 320, padding)
+    # Rows are cut and put together as batches are.
+    again = Rows.joined([rows[:5], rows[5:]])
+    assert again.targets is not None
     seen = set()
-    for rows in made:
-        # Rows are cut and put together as batches are.
-        again = Rows.joined([rows[:5], rows[5:]])
-        assert again.targets is not None
-        for row, samples in zip(range(len(again)), again.samples, strict=True):
-            for sample in range(samples.max() + 1):
-                here = samples == sample
-                shift = again.targets[row, here] - again.ids[row, here]
-                assert shift.min() == shift.max()
-                seen.add(int(shift[0]))
-            assert (again.targets[row, samples < 0] == padding).all()
+    for row, samples in zip(range(len(again)), again.samples, strict=True):
+        for sample in range(samples.max() + 1):
+            here = samples == sample
+            shift = again.targets[row, here] - again.ids[row, here]
+            assert shift.min() == shift.max()
+            seen.add(int(shift[0]))
+        assert (again.targets[row, samples < 0] == padding).all()
     assert seen == {0, 1}
 
 
@@ -260,7 +258,7 @@ def play(episodes: Episodes, canvases: Sequence[Canvas], choose: Callable[[Canva
     st.integers(0, 2**32),
     st.integers(1, 40),
 )
-def test_compiled_episodes_equal_the_reference(
+def test_episodes_are_labelled_as_an_oracle_would(
     rows: list[Parts], vocabulary: Vocabulary, share: float, seed: int, most: int
 ) -> None:
     try:
