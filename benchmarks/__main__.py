@@ -11,6 +11,7 @@ COMMANDS = {
     "calibration": ("proofreading.calibration.command", "how often changes are right"),
     "canvas": ("speed.canvas", "what an edit costs on canvases of several lengths"),
     "everyday": ("everyday.command", "everyday openings: a critic, and broken joins"),
+    "forgetting": ("measures.forgetting", "what a model forgot of its base"),
     "infill": ("measures.infill", "how well gaps are filled"),
     "lines": ("proofreading.lines", "files of sentences corrected by many processes"),
     "lsp": ("speed.suggestions.command", "how quick the language server is"),

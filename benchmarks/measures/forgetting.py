@@ -1,0 +1,157 @@
+"""How much a model forgot of its base: the perplexity of texts, read from left to right, beside the base's.
+
+    python -m benchmarks forgetting TEXTS… --base BASE [--model MODEL] [--texts 60] [--given 35] [--write FILE]
+
+TEXTS are files of documents that neither training nor base was tuned on, one kind of text in each. Of every
+document the first tokens are given and the rest is measured, up to `--longest`. A model that moves may do other
+things than insert the next token. So its perplexity is told twice: as it is, and among insertions alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+
+from benchmarks.report.provenance import provenance
+from benchmarks.report.tables import Table
+from reviser.checkpoints.home import Checkpoint, load
+from reviser.checkpoints.importing import import_model
+from reviser.checkpoints.library import find_model
+from reviser.cli.options import Argument, Option
+from reviser.core.errors import ReviserError
+from reviser.core.files import write_atomically
+from training.data.sources import documents
+
+_RESAMPLINGS = 1000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Nats of the measured tokens of each text, as a model reads them."""
+
+    nats: tuple[float, ...]
+    tokens: tuple[int, ...]
+
+    @property
+    def perplexity(self) -> float:
+        return math.exp(math.fsum(self.nats) / sum(self.tokens))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A perplexity as a multiple of another, with the interval that 95 % of resampled texts lie in."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def ratio_of(model: Reading, base: Reading) -> Ratio:
+    """How many times the base's perplexity a model has on the same texts."""
+    if model.tokens != base.tokens:
+        raise ReviserError("both models must have read the same tokens")
+    differences = np.array(model.nats) - np.array(base.nats)
+    tokens = np.array(base.tokens)
+    chosen = np.random.default_rng(0).integers(len(tokens), size=(_RESAMPLINGS, len(tokens)))
+    resampled = np.exp(differences[chosen].sum(1) / tokens[chosen].sum(1))
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    return Ratio(float(np.exp(differences.sum() / tokens.sum())), float(low), float(high))
+
+
+@torch.inference_mode()
+def read(checkpoint: Checkpoint, texts: Sequence[Sequence[int]], given: int, *, insertions: bool) -> Reading:
+    """Let a model read texts from left to right; `insertions`: as if it could do nothing else than insert."""
+    vocabulary = checkpoint.vocabulary
+    acts = bool(vocabulary.kinds - {"insert"})
+    # A base knows no start marker, nor what the rows of actions mean.
+    start = [vocabulary.start_id] if acts else []
+    size = vocabulary.size if acts and not insertions else vocabulary.base_size
+    model = checkpoint.model.eval()
+    device = model.cos.device
+    totals = []
+    for text in texts:
+        ids = torch.tensor([*start, *text], device=device)
+        scores = model(ids[None])[0, :-1, :size].float().log_softmax(-1)
+        nats = -scores.gather(1, ids[1:, None])[:, 0]
+        totals.append(float(nats[len(start) + given - 1 :].sum()))
+    return Reading(tuple(totals), tuple(len(text) - given for text in texts))
+
+
+def tokens_of(source: str, checkpoint: Checkpoint, *, texts: int, given: int, longest: int) -> list[list[int]]:
+    """The first documents of a source that are long enough, as tokens."""
+    encoded = (checkpoint.tokenizer.encode(text)[:longest] for text in documents(source))
+    return list(islice((ids for ids in encoded if len(ids) >= 2 * given), texts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForgettingOptions:
+    """Options of the measure: texts, two models, and how many tokens of how many documents they read."""
+
+    sources: Annotated[tuple[str, ...], Argument("files of documents, one kind in each")]
+    base: Annotated[str, Option("the model that was trained further: a folder or a GGUF file")]
+    model: Annotated[str | None, Option("as for reviser continue --model")] = None
+    texts: Annotated[int, Option("most documents of each file")] = 60
+    given: Annotated[int, Option("tokens of a document that are given")] = 35
+    longest: Annotated[int, Option("tokens of a document that are read")] = 256
+    write: Annotated[Path | None, Option("also write the table to this Markdown file")] = None
+
+
+def run(chosen: ForgettingOptions) -> None:
+    """Print the table, and write it where that is asked for."""
+    print(forgotten(chosen))
+
+
+def forgotten(chosen: ForgettingOptions) -> str:
+    """The table of a model beside its base."""
+    if chosen.texts < 1 or chosen.given < 1 or chosen.longest <= 2 * chosen.given:
+        raise ReviserError("give at least one token of at least one text, and read more than twice as many")
+    folder = find_model(chosen.model)
+    model, base = load(folder, dtype=torch.float32), import_model(chosen.base)
+    base.model.float()
+    rows = [_row(source, model, base, chosen) for source in chosen.sources]
+    heads = ("texts", "tokens", "base", "model", "ratio", "ratio among insertions")
+    text = Table(heads, tuple(rows)).markdown()
+    if chosen.write:
+        facts = provenance(
+            "python -m benchmarks forgetting "
+            + " ".join(Path(source).name for source in chosen.sources)
+            + f" --base {Path(chosen.base).name} --texts {chosen.texts} --given {chosen.given} "
+            f"--longest {chosen.longest}",
+            Model=folder.name,
+            Data=f"the first {chosen.texts} documents of {2 * chosen.given} tokens or more of each file",
+        )
+        page = f"# What the model forgot of its base\n\n{facts}\n{_EXPLAINED}\n{text}\n"
+        write_atomically(chosen.write, page.encode())
+    return text
+
+
+_EXPLAINED = """Perplexity of texts read from left to right, each behind its first tokens. A ratio of 1 means that nothing was
+forgotten. The interval holds 95 % of the ratios of resampled texts.
+"""
+
+
+def _row(source: str, model: Checkpoint, base: Checkpoint, chosen: ForgettingOptions) -> tuple[str, ...]:
+    texts = tokens_of(source, base, texts=chosen.texts, given=chosen.given, longest=chosen.longest)
+    if not texts:
+        raise ReviserError(f"{source} has no document of {2 * chosen.given} tokens")
+    known = read(base, texts, chosen.given, insertions=True)
+    acting, inserting = (read(model, texts, chosen.given, insertions=alone) for alone in (False, True))
+    name = Path(source).name.partition(".")[0]
+    return (
+        f"{name} ({len(texts)})",
+        f"{sum(known.tokens):,}",
+        f"{known.perplexity:.1f}",
+        f"{acting.perplexity:.1f}",
+        str(ratio_of(acting, known)),
+        str(ratio_of(inserting, known)),
+    )
