@@ -135,11 +135,15 @@ class EditorApp(RunActions, MistakeActions, FileActions, ViewActions, App[None],
             self._begun = True
             self.call_after_refresh(self._begin)
 
+    def on_unmount(self) -> None:
+        for sheet in self.sheets:
+            sheet.unmark()
+
     @work
     async def _begin(self) -> None:
         """What comes first: texts that a crash left behind, then the file to play."""
         for sheet in self.sheets:
-            self.files.tell_if_read_only(sheet)
+            self.files.tell_of(sheet)
         nothing_else = not self._given_files and self._play is None
         await self.autosave.offer_leftovers(of_all=nothing_else)
         if self._play is not None:

@@ -10,7 +10,7 @@ from textual.app import App
 
 from reviser.core.counts import counted
 from reviser.core.errors import ReviserError
-from tui.document.journal import TRASH_DAYS, Leftover, leftovers, sweep_trash, thrown_away
+from tui.document.journal import TRASH_DAYS, Leftover, digest, leftovers, sweep_trash, thrown_away
 from tui.files import Files
 from tui.prompts import Prompts
 from tui.sheet import Sheet
@@ -83,7 +83,7 @@ class Autosave:
             return
         number = await self._prompts.choose("Recover which text?", [_line(each) for each in found])
         if number is not None:
-            self._restore(found[number])
+            await self._restore(found[number])
 
     async def _ask_about(self, found: Sequence[Leftover]) -> None:
         for leftover in found:
@@ -94,34 +94,47 @@ class Autosave:
                 [("restore", "Restore"), ("later", "Later"), ("discard", "Discard")],
             )
             if answer == "restore":
-                self._restore(leftover)
+                await self._restore(leftover)
             elif answer == "discard":
                 leftover.discard()
 
     def _is_open_here(self, leftover: Leftover) -> bool:
         return leftover.path is not None and self._sheets.at(leftover.path) is not None
 
-    def _restore(self, leftover: Leftover) -> None:
-        """Make the text what it was, as one edit on top of what the file holds now."""
-        sheet = None if leftover.path is None else self._sheets.at(leftover.path)
-        if sheet is not None:
-            self._desk.show(sheet)
-        else:
-            sheet = self._sheet_for(leftover.path)
-            self._desk.add(sheet)
+    async def _restore(self, leftover: Leftover) -> None:
+        """Make the text what it was, as one edit on top of what its file holds; where that is another text than the
+        one that was changed, ask."""
+        sheet = self._sheet_for(leftover)
+        if sheet.file is not None and digest(sheet.draft.text) != leftover.base:
+            since = "You have typed into" if sheet.modified else "Another program has changed"
+            answer = await self._prompts.ask(
+                f"{since} {sheet.title} since. In a tab of its own, the text leaves that as it is.",
+                [("beside", "A tab of its own"), ("replace", "In its place (undo goes back)"), ("later", "Later")],
+            )
+            if answer not in ("beside", "replace"):
+                return
+            if answer == "beside":
+                sheet = self._sheets.blank(f"{sheet.title} (recovered)")
+                self._sheets.insert(sheet)
+                self._desk.show(sheet)
         sheet.draft.become(leftover.text)
         sheet.flush_journal()
         leftover.discard()
         self._desk.look_again()
 
-    def _sheet_for(self, path: Path | None) -> Sheet:
-        """A sheet for the file that a text belongs to; a blank one where there is none to be had."""
-        if path is not None:
-            try:
-                return self._sheets.opened(path)
-            except ReviserError as error:
-                self._prompts.warn(str(error))
-        return self._sheets.blank()
+    def _sheet_for(self, leftover: Leftover) -> Sheet:
+        """The sheet of the file that a text belongs to, which is shown; a blank one where there is none to be had."""
+        sheet = None if leftover.path is None else self._sheets.at(leftover.path)
+        if sheet is None:
+            sheet = self._sheets.blank()
+            if leftover.path is not None:
+                try:
+                    sheet = self._sheets.opened(leftover.path)
+                except ReviserError as error:
+                    self._prompts.warn(str(error))
+            self._desk.add(sheet)
+        self._desk.show(sheet)
+        return sheet
 
     # Files that others change
 
@@ -129,6 +142,7 @@ class Autosave:
         """Take over what others did to files that have no changes here; ask about the rest, once."""
         rests = self._user_rests()
         for sheet in self._sheets:
+            self._files.tell_if_open_twice(sheet)
             if sheet.file is not None and sheet.file.look_whether_read_only():
                 self._desk.update_bars()
             if sheet.file is None or sheet in self._asked or not sheet.file.changed_on_disk():

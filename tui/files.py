@@ -39,14 +39,24 @@ class Files:
             self._prompts.fail(error, seconds=None)
             return None
         self._desk.add(sheet)
-        self.tell_if_read_only(sheet)
+        self.tell_of(sheet)
         return sheet
 
-    def tell_if_read_only(self, sheet: Sheet) -> None:
-        """Say of a file that was just opened that it cannot be saved, before one has written much."""
+    def tell_of(self, sheet: Sheet) -> None:
+        """Say of a file that was just opened that it cannot be saved or is open elsewhere, before one has written
+        much."""
+        self.tell_if_open_twice(sheet)
         if sheet.file is not None and sheet.file.read_only:
             reason = f"{sheet.title} is read-only. Save as writes the text to another file."
             self._prompts.warn(reason, seconds=10)
+
+    def tell_if_open_twice(self, sheet: Sheet) -> None:
+        """Say that another editor has a file open, when that is news."""
+        if sheet.look_whether_open_twice():
+            self._desk.update_bars()
+            if sheet.open_in is not None:
+                reason = f"{sheet.title} is open in another editor too (process {sheet.open_in})."
+                self._prompts.warn(f"{reason} Each notices what the other saves.", seconds=10)
 
     # Saving
 

@@ -8,6 +8,7 @@ from reviser.core.edits import Edit
 from reviser.editor.lists import Source
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
+from tui.document.held import OpenMark
 from tui.document.journal import Journal
 from tui.proofreading.mistakes import Mistakes
 from tui.runs.review import Review
@@ -17,7 +18,8 @@ from tui.runs.run import Run
 class Sheet:
     """One tab of the editor."""
 
-    def __init__(self, draft: Draft, journal: Journal, file: OpenFile | None = None, name: str = "untitled") -> None:
+    def __init__(self, draft: Draft, folder: Path, file: OpenFile | None = None, name: str = "untitled") -> None:
+        """A sheet whose journal, and whose mark for other editors, are in `folder`."""
         self.draft = draft
         self.file = file
         self.run: Run | None = None
@@ -28,8 +30,13 @@ class Sheet:
         self.follows_model = False
         # Why there is no journal, where there can be none.
         self.journal_failure: str | None = None
+        # The process of another editor that has the file open.
+        self.open_in: int | None = None
         self._name = name
-        self._journal = journal
+        self._folder = folder
+        self._journal = Journal(folder)
+        self._mark: OpenMark | None = None
+        self._mark_open()
         draft.observers.append(self._changed)
 
     @property
@@ -40,7 +47,8 @@ class Sheet:
     def label(self) -> str:
         """The title with what one should know of the text."""
         read_only = self.file is not None and self.file.read_only
-        return self.title + " (read-only)" * read_only + " •" * self.modified
+        shared = self.open_in is not None
+        return self.title + " (read-only)" * read_only + " (open twice)" * shared + " •" * self.modified
 
     @property
     def path(self) -> Path | None:
@@ -80,6 +88,8 @@ class Sheet:
             self.file.save(self.draft.text, path)
         self.draft.mark_saved()
         self._journal.end()
+        if path is not None:
+            self._mark_open()
 
     def reload(self) -> None:
         """Take over what the file holds now; undo gives back what was here."""
@@ -90,7 +100,7 @@ class Sheet:
 
     def flush_journal(self) -> None:
         try:
-            self._journal.flush()
+            self._journal.flush(lambda: self.draft.text)
         except OSError as error:
             self._give_up_journal(error)
 
@@ -104,6 +114,26 @@ class Sheet:
         if self.run is not None:
             self.run.keep()
         self._journal.end()
+        self.unmark()
+
+    # Other editors
+
+    def _mark_open(self) -> None:
+        self.unmark()
+        if self.path is not None:
+            self._mark = OpenMark(self._folder, self.path)
+
+    def unmark(self) -> None:
+        """Tell other editors that the file is not open here any more."""
+        if self._mark is not None:
+            self._mark.remove()
+            self._mark = None
+
+    def look_whether_open_twice(self) -> bool:
+        """Look whether the file is open in another editor; returns whether that is news."""
+        before = self.open_in
+        self.open_in = None if self._mark is None else self._mark.elsewhere()
+        return self.open_in != before
 
     def _changed(self, change: Edit) -> None:
         self.top = change.follow(self.top)

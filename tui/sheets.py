@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tui.document.disk import OpenFile
 from tui.document.draft import Draft
-from tui.document.journal import Journal
 from tui.sheet import Sheet
 
 
@@ -21,7 +21,8 @@ class Sheets:
         """
         self._journals = journals
         self._untitled = 0
-        self._row = [self.opened(path, encoding) for path in files] or [self.blank()]
+        different = {os.path.realpath(path): path for path in files}
+        self._row = [self.opened(path, encoding) for path in different.values()] or [self.blank()]
         self.current = self._row[0]
 
     def __iter__(self) -> Iterator[Sheet]:
@@ -41,14 +42,14 @@ class Sheets:
     def opened(self, path: Path, encoding: str | None = None) -> Sheet:
         """A sheet for a file, not among the others yet."""
         file, text = OpenFile.open(path, encoding)
-        return Sheet(Draft(text), Journal(self._journals), file)
+        return Sheet(Draft(text), self._journals, file)
 
     def blank(self, name: str | None = None, draft: Draft | None = None) -> Sheet:
         """A sheet without a file, not among the others yet."""
         if name is None:
             self._untitled += 1
             name = "untitled" if self._untitled == 1 else f"untitled {self._untitled}"
-        return Sheet(draft or Draft(), Journal(self._journals), name=name)
+        return Sheet(draft or Draft(), self._journals, name=name)
 
     def at(self, path: Path) -> Sheet | None:
         """The sheet of the file at `path`, if it is open."""

@@ -370,7 +370,7 @@ def test_unsaved_changes_are_guarded_when_closing_and_quitting(tmp_path: Path) -
     app = editor(tmp_path, "text")
     drive(app, script)
     assert app.return_code == 0
-    assert list((tmp_path / "journals").iterdir()) == []
+    assert list((tmp_path / "journals").glob("*.journal")) == []
 
 
 def test_quitting_with_saving_saves(tmp_path: Path) -> None:
@@ -430,11 +430,11 @@ def test_what_a_crash_left_behind_is_offered_back(tmp_path: Path) -> None:
         app.autosave.flush_journals()
         # A process that dies lets go of its locks and leaves its files.
         for sheet in app.sheets:
-            assert sheet._journal._file is not None
-            sheet._journal._file.close()
+            assert sheet._journal._held is not None
+            sheet._journal._held.file.close()
 
     drive(editor(tmp_path, "text"), crash)
-    assert len(list(journals.iterdir())) == 2
+    assert len(list(journals.glob("*.journal"))) == 2
     assert (tmp_path / "file.txt").read_text() == "text"
 
     async def recover(app: EditorApp, pilot: Pilot[None]) -> None:

@@ -43,7 +43,7 @@ def test_journals_without_locks_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     journal = Journal(tmp_path)
     journal.begin(None, "before")
     journal.note(Edit(0, "", "long "))
-    journal.flush()
+    journal.flush(lambda: "long before")
     assert [leftover.text for leftover in leftovers(tmp_path)] == ["long before"]
     journal.end()
     assert leftovers(tmp_path) == []

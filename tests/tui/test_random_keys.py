@@ -501,7 +501,7 @@ def try_dialogs(typed: list[list[str]]) -> None:
         assert app.sheet.draft.text == f"{before}z"
 
     app = editor(folder, "text")
-    journals.mkdir()
+    journals.mkdir(exist_ok=True)
     header = json.dumps({"path": str(folder / "other.txt"), "bytes": 3})
     (journals / "1-a.journal").write_text(f'{header}\nold\n[0, 0, "new "]\n')
     drive(app, script)

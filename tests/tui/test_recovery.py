@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
+from textual.widgets import Label
 
 from tests.tui.driving import QUICK, drive, editor, notes, toy_engine, until
 from tests.tui.test_editing import answer, choose
@@ -26,8 +30,8 @@ def crash(folder: Path) -> None:
         # A process that dies lets go of its locks and leaves its files.
         for sheet in app.sheets:
             assert isinstance(sheet._journal, Journal)
-            assert sheet._journal._file is not None
-            sheet._journal._file.close()
+            assert sheet._journal._held is not None
+            sheet._journal._held.file.close()
 
     drive(editor(folder, "text"), script)
 
@@ -124,3 +128,92 @@ def test_nothing_to_recover_is_said(tmp_path: Path) -> None:
         await until(pilot, lambda: "nothing to recover" in notes(app))
 
     drive(editor(tmp_path, "text"), script)
+
+
+def another_editor(path: Path, journals: Path) -> subprocess.Popen[str]:
+    """A process that has a file open, until it is killed."""
+    code = f"""
+import time
+from pathlib import Path
+from tui.document.held import OpenMark
+mark = OpenMark(Path({str(journals)!r}), Path({str(path)!r}))
+print("open", flush=True)
+time.sleep(600)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    return process
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_a_file_that_is_open_in_another_editor_says_so_until_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locks: bool
+) -> None:
+    if not locks:
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+    # It goes by another name to the same file.
+    (tmp_path / "link.txt").symlink_to(tmp_path / "file.txt")
+    other = another_editor(tmp_path / "link.txt", tmp_path / "journals")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: f"open in another editor too (process {other.pid})" in notes(app))
+        assert app.sheet.label == "file.txt (open twice)"
+        # One can write all the same.
+        await pilot.press("x", "ctrl+s")
+        assert (tmp_path / "file.txt").read_text() == "xtext"
+        other.kill()
+        other.wait()
+        app.autosave.look_at_disk()
+        assert app.sheet.label == "file.txt"
+
+    try:
+        drive(editor(tmp_path, "text"), script)
+    finally:
+        other.kill()
+        other.wait()
+    if locks:
+        assert list((tmp_path / "journals").iterdir()) == []
+
+
+def test_two_names_of_one_file_are_one_tab(tmp_path: Path) -> None:
+    (tmp_path / "file.txt").write_text("text")
+    assert len(again(tmp_path, "file.txt", "file.txt").sheets) == 1
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_text_that_has_changed_since_is_not_replaced_unasked(tmp_path: Path, typed: bool) -> None:
+    crash(tmp_path)
+    if not typed:
+        (tmp_path / "file.txt").write_text("text of others")
+    there = "xtext" if typed else "text of others"
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        if typed:
+            app.sheet.draft.edit(0, 0, "x")
+        await choose(pilot, app, "r")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        reason = "You have typed into file.txt" if typed else "Another program has changed file.txt"
+        assert reason in str(app.screen.query(Label).first().render())
+        await choose(pilot, app, "a")
+        await until(pilot, lambda: len(app.sheets) == 2)
+        assert [sheet.draft.text for sheet in app.sheets] == [there, TYPED]
+        assert app.sheet.label == "file.txt (recovered) •"
+
+    drive(again(tmp_path, "file.txt"), script)
+
+
+def test_a_text_that_has_changed_since_can_be_replaced_and_had_back(tmp_path: Path) -> None:
+    crash(tmp_path)
+    (tmp_path / "file.txt").write_text("text of others")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        # Also where it is not open yet.
+        await choose(pilot, app, "r")
+        await choose(pilot, app, "i")
+        await until(pilot, lambda: app.sheet.draft.text == TYPED)
+        assert len(app.sheets) == 1
+        await pilot.press("ctrl+z")
+        assert app.sheet.draft.text == "text of others"
+
+    drive(again(tmp_path), script)

@@ -1,6 +1,7 @@
 """What was typed since the last save, kept on disk for the next start after a crash.
 
-A journal holds the text as it was at the last save and one line for each change since. It is locked
+A journal holds the text as it was at the last save and one line for each change since. After many changes it begins
+anew with the text as it is then, so that reading it takes no longer after a day than after a minute. It is locked
 for as long as its editor lives, so a journal that nobody holds is one that a crash has left behind. Where files cannot
 be locked (Windows), every journal counts as left behind; the system keeps one that is open from being moved.
 
@@ -9,20 +10,22 @@ A journal that is not wanted any more goes to a trash folder, in which it stays 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from reviser.core.buffer import Buffer
 from reviser.core.edits import Edit
-from reviser.core.files import lock
+from tui.document.held import HeldFile, is_held
 
 _SUFFIX = ".journal"
+# So many changes are kept one by one.
+_MOST_CHANGES = 1000
 _TRASH = "trash"
 TRASH_DAYS = 14
 
@@ -32,48 +35,61 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._file: IO[bytes] | None = None
+        self._held: HeldFile | None = None
         self._pending: list[Edit] = []
+        self._header: dict[str, object] = {}
+        # How many changes there were, and how many of them are lines of the file.
+        self._changes = self._lines = 0
 
     @property
     def active(self) -> bool:
-        return self._file is not None
+        return self._held is not None
 
     def begin(self, path: Path | None, base: str) -> None:
-        """Start from `base`, the text before the first change."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = self._folder / f"{os.getpid()}-{secrets.token_hex(4)}"
-        file = os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        with suppress(OSError):  # no locks here
-            lock(file.fileno(), wait=True)
-        data = base.encode("utf-8", "surrogatepass")
-        header = {"path": None if path is None else str(path.absolute()), "bytes": len(data)}
-        file.write(json.dumps(header).encode() + b"\n" + data + b"\n")
-        file.flush()
-        # Named as a journal only now, so that another editor never finds it unlocked.
-        self._path = name.rename(name.with_suffix(_SUFFIX))
-        self._file = file
+        """Start from `base`, the text before the first change, which the file at `path` holds."""
+        self._header = {"path": None if path is None else str(path.absolute()), "base": digest(base)}
+        self._changes = 0
+        self._write(base)
+
+    def _write(self, text: str) -> None:
+        """Hold `text`, and no changes."""
+        data = text.encode("utf-8", "surrogatepass")
+        header = json.dumps(self._header | {"changes": self._changes, "bytes": len(data)}).encode()
+        before = self._held
+        self._held = HeldFile(self._folder, _SUFFIX, header + b"\n" + data + b"\n", before and before.path)
+        self._lines = 0
+        if before is not None:
+            before.file.close()
 
     def note(self, change: Edit) -> None:
         """Remember a change; it reaches the disk with the next flush."""
         self._pending.append(change)
 
-    def flush(self) -> None:
-        """Hand what was noted to the system, where it survives this process."""
-        if self._file is None or not self._pending:
+    def flush(self, text: Callable[[], str]) -> None:
+        """Hand what was noted to the system, where it survives this process; `text` is what the draft holds now."""
+        if self._held is None or not self._pending:
             return
-        lines = [json.dumps([c.start, len(c.old), c.new]) for c in self._pending]
-        self._pending.clear()
-        self._file.write(("\n".join(lines) + "\n").encode())
-        self._file.flush()
+        noted, self._pending = self._pending, []
+        self._changes += len(noted)
+        self._lines += len(noted)
+        if self._lines > _MOST_CHANGES:
+            self._write(text())
+            return
+        lines = [json.dumps([change.start, len(change.old), change.new]) for change in noted]
+        self._held.file.write(("\n".join(lines) + "\n").encode())
+        self._held.file.flush()
 
     def end(self) -> None:
         """There is nothing to lose any more."""
         self._pending.clear()
-        if self._file is not None:
-            self._path.unlink(missing_ok=True)
-            self._file.close()
-            self._file = None
+        if self._held is not None:
+            self._held.remove()
+            self._held = None
+
+
+def digest(text: str) -> str:
+    """What tells one text from others."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,8 @@ class Leftover:
     path: Path | None
     text: str
     changes: int
+    # The digest of the text that was changed: at the last save, that of the file.
+    base: str
     # When it was last written to, or thrown away.
     at: float
 
@@ -102,12 +120,8 @@ def leftovers(folder: Path) -> list[Leftover]:
     found = []
     for path in _journals(folder):
         with suppress(OSError), path.open("rb") as file:
-            try:
-                lock(file.fileno())
-            except BlockingIOError:
+            if is_held(file):
                 continue
-            except OSError:  # no locks here
-                pass
             leftover = _read(path, file.read())
             if leftover is None:
                 _throw_away(path)
@@ -171,8 +185,8 @@ def _read(journal: Path, data: bytes) -> Leftover | None:
         return None
     if not newline or len(rest) < size:
         return None
-    buffer = Buffer(rest[:size].decode("utf-8", "surrogatepass"))
-    changes = 0
+    base = rest[:size].decode("utf-8", "surrogatepass")
+    buffer, changes = Buffer(base), int(header.get("changes", 0))
     for line in rest[size + 1 :].split(b"\n"):
         try:
             start, removed, inserted = json.loads(line)
@@ -180,4 +194,5 @@ def _read(journal: Path, data: bytes) -> Leftover | None:
         except (ValueError, TypeError):
             break  # the last line may have been cut short
         changes += 1
-    return Leftover(journal, named, buffer.text, changes, journal.stat().st_mtime)
+    known = header.get("base") or digest(base)
+    return Leftover(journal, named, buffer.text, changes, known, journal.stat().st_mtime)

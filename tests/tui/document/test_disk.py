@@ -15,7 +15,7 @@ from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from tui.document.disk import OpenFile, plain_newlines
 from tui.document.draft import Draft
-from tui.document.journal import Journal, leftovers
+from tui.document.journal import Journal, digest, leftovers, read_journal
 from tui.settings import Settings
 
 contents = st.sampled_from(
@@ -94,7 +94,7 @@ journal.begin(Path("/somewhere/file.txt"), draft.text)
 draft.observers.append(journal.note)
 draft.edit(0, 0, "one ")
 draft.edit(2, 6, "漢\\n")
-journal.flush()
+journal.flush(lambda: draft.text)
 draft.edit(0, 0, "lost")
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -112,7 +112,7 @@ def test_a_journal_in_use_is_not_offered_and_an_ended_one_is_gone(tmp_path: Path
     journal = Journal(tmp_path)
     journal.begin(None, "text")
     journal.note(Edit(0, "", "x"))
-    journal.flush()
+    journal.flush(lambda: "xtext")
     check = f"from pathlib import Path\nfrom tui.document.journal import leftovers\nprint(len(leftovers(Path({str(tmp_path)!r}))))"
     seen = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert seen.stdout == "0\n"
@@ -126,7 +126,7 @@ def test_a_journal_cut_short_gives_what_is_whole(tmp_path: Path) -> None:
     journal.begin(None, "text")
     journal.note(Edit(0, "", "first "))
     journal.note(Edit(0, "", "second "))
-    journal.flush()
+    journal.flush(lambda: "second first text")
     (path,) = tmp_path.iterdir()
     data = path.read_bytes()
     journal.end()
@@ -165,3 +165,23 @@ def test_the_journal_is_private(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
     assert folder.stat().st_mode & 0o077 == 0
     journal.end()
+
+
+def test_a_journal_of_many_changes_stays_short(tmp_path: Path) -> None:
+    draft, journal = Draft("text"), Journal(tmp_path)
+    journal.begin(tmp_path / "file.txt", draft.text)
+    draft.observers.append(journal.note)
+    for number in range(5000):
+        draft.edit(draft.buffer.length, draft.buffer.length, f" {number}")
+        if number % 7 == 0:
+            journal.flush(lambda: draft.text)
+    journal.flush(lambda: draft.text)
+    (path,) = tmp_path.iterdir()
+    assert path.read_bytes().count(b"\n") < 1010
+    leftover = read_journal(path)
+    assert leftover is not None
+    assert (leftover.text, leftover.changes, leftover.base) == (draft.text, 5000, digest("text"))
+    # The shorter one is this editor's, too.
+    assert leftovers(tmp_path) == []
+    journal.end()
+    assert list(tmp_path.iterdir()) == []
