@@ -20,12 +20,12 @@ def whole_characters(text: str) -> str:
     return _HALF_A_CHARACTER.sub("\ufffd", text)
 
 
-def excerpt(text: str, near: int, format: Format) -> tuple[int, int]:
-    """What of a text is read: all of it, or of a long one whole paragraphs around a place."""
+def excerpt(text: str, near: int, format: Format, most: int = MOST) -> tuple[int, int]:
+    """What of a text is read: all of it, or of a long one whole paragraphs around a place, `most` characters."""
     if len(text) <= MOST:
         return 0, len(text)
-    start = max(min(near - MOST // 2, len(text) - MOST), 0)
-    end = start + MOST
+    start = max(min(near - most // 2, len(text) - most), 0)
+    end = start + most
     if start and (found := _BLANK_LINE.search(text, start, near)):
         start = found.end()
     if format in (Format.MARKDOWN, Format.MDX) and start:

@@ -99,8 +99,10 @@ class Proofreading:
         reading = self._reading
         if reading is not None:
             self._take_in(reading)
+            if reading.current and reading.read != (0, 0) and self._is_beyond(reading.read):
+                reading.outdated = True
         seen = (sheet, sheet.draft.version)
-        if seen != self._seen or self._is_beyond(sheet):
+        if seen != self._seen or self._is_beyond(sheet.mistakes.read):
             if seen != self._seen:
                 self._due = now + (_PAUSE if self._reading is not None or self._seen else 0.0)
             elif self._due is None:
@@ -120,7 +122,7 @@ class Proofreading:
 
     def _begin(self, sheet: Sheet) -> None:
         draft = sheet.draft
-        self._reading = Reading(draft, sheet.mistakes, sheet.source, draft.text, draft.selection.cursor, draft.version)
+        self._reading = Reading(draft, sheet.mistakes, sheet.source, draft.text, self._place, draft.version)
         self._reader.begin(self._reading)
 
     def _take_in(self, reading: Reading) -> None:
@@ -138,10 +140,16 @@ class Proofreading:
                 # It gave way to a run.
                 self._due = self._clock() + _PAUSE
 
-    def _is_beyond(self, sheet: Sheet) -> bool:
-        """Whether the cursor is in a part of a long text that has not been read."""
-        draft, (start, end) = sheet.draft, sheet.mistakes.read
-        return draft.buffer.length > MOST and not start <= draft.selection.cursor <= end
+    @property
+    def _place(self) -> int:
+        """Where in the text its user is: at the cursor, or in the middle of what is shown where that is elsewhere."""
+        start, end = self._desk.editor.viewport.shown
+        cursor = self._sheet.draft.selection.cursor
+        return cursor if start <= cursor <= end else (start + end) // 2
+
+    def _is_beyond(self, read: tuple[int, int]) -> bool:
+        """Whether the user is in another part of a long text than the one that is read."""
+        return self._sheet.draft.buffer.length > MOST and not read[0] <= self._place <= read[1]
 
     def _draw(self) -> None:
         """Show the mistakes, if they are others than those that are shown."""

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from reviser.editor.reader import EditorReader
 
 
+# Of a long text so many characters are read around what is on the screen.
+_AROUND = 20_000
+
+
 @dataclass(eq=False)
 class Reading:
     """A text to be read: as it was at some version of its draft."""
@@ -93,8 +97,9 @@ class MistakeReader:
         named = str(source.file) if source.file is not None else "a.txt"
         format = format_of(named, text)
         if format is Format.UNKNOWN or self._lists.excludes(source):
+            reading.read = 0, len(text)
             return
-        reading.read = start, end = excerpt(text, reading.near, format)
+        reading.read = start, end = excerpt(text, reading.near, format, _AROUND)
         given = Given(whole_characters(text[start:end]), format, self._lists.words(source))
         ignored = self._lists.ignored(source, text)
         project = self._lists.settings(source)

@@ -306,6 +306,69 @@ def test_a_run_does_not_wait_for_the_reader(tmp_path: Path) -> None:
     drive(proofread(tmp_path, text, reader), script)
 
 
+def rests(app: EditorApp) -> bool:
+    """Whether nothing is looked at any more until something happens."""
+    timer = app.proofreading._timer
+    return timer is not None and not timer._active.is_set()
+
+
+def lines_read(reader: Scripted) -> set[int]:
+    """The numbers of the lines of a long text that have been read."""
+    return {int(one.split()[0]) for one in reader.read if one[:1].isdigit()}
+
+
+def test_of_a_long_text_only_what_is_around_the_screen_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.proofreading.reading._AROUND", 700)
+    reader = Scripted(KNOWN)
+    text = "\n\n".join(f"{number} {ROAD}" for number in range(40_000))
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: is_read(app))
+        assert lines_read(reader) == set(range(max(lines_read(reader)) + 1))
+        assert len(lines_read(reader)) < 100
+        reader.read.clear()
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: 39_999 in lines_read(reader) and is_read(app))
+        assert min(lines_read(reader)) > 39_000
+        # Where one scrolls to, too.
+        app.editor.viewport.scroll_to_share(0.5)
+        app.editor.changed()
+        await until(pilot, lambda: any(19_000 < line < 21_000 for line in lines_read(reader)) and is_read(app))
+        # What was read is not read again, and nobody looks at it any more.
+        await until(pilot, lambda: rests(app))
+
+    drive(proofread(tmp_path, text, reader), script)
+
+
+def test_what_the_user_has_left_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.proofreading.reading._AROUND", 700)
+    reader = Careful(KNOWN)
+    text = "\n\n".join(f"{number} {ROAD}" for number in range(40_000))
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: len(reader.read) > 2)
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: any(line > 39_000 for line in lines_read(reader)))
+        assert len([line for line in lines_read(reader) if line < 1000]) < 15
+        reader.hurries = True
+        await until(pilot, lambda: is_read(app))
+
+    drive(proofread(tmp_path, text, reader), script)
+
+
+def test_a_long_text_without_prose_is_looked_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "data.xyz"
+    path.write_text("1 2 3\n" * 40_000)
+    app = EditorApp([path], READING, load=loads(Scripted(KNOWN)), journals=tmp_path / "journals")
+
+    async def script(app: EditorApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+end")
+        await until(pilot, lambda: is_read(app))
+        await until(pilot, lambda: rests(app))
+
+    drive(app, script)
+
+
 def test_formats_decide_what_is_read(tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
     path.write_text(f"# Notes\n\n{LETTER}\n\n```\n{ROAD}\n```\n")

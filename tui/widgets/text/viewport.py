@@ -108,6 +108,12 @@ class Viewport:
             self._rows_for = key
         return self._rows
 
+    @property
+    def shown(self) -> tuple[int, int]:
+        """From where to where the text is on the screen."""
+        rows = self.rows()
+        return self.view.real(rows[0].start), self.view.real(rows[-1].end)
+
     def screen_text(self) -> list[str]:
         """The text of each row on the screen, as printed, for those who compare."""
         return [place.row.shown for place in self.rows()]
