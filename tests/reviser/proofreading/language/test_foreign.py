@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from reviser.proofreading.language.foreign import foreign_in
+from reviser.proofreading.language.letters import SHIPPED, folded, letter_pairs
+from reviser.proofreading.language.small_words import FOREIGN as SMALL_WORDS
+from reviser.proofreading.spelling.dictionary import dictionary
+from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.language.sentences_of import (
     FOREIGN,
     Half,
@@ -12,11 +17,6 @@ from tests.reviser.proofreading.language.sentences_of import (
     foreign_sentences,
     misspelt_sentences,
 )
-from reviser.proofreading.language.foreign import foreign_in
-from reviser.proofreading.language.letters import SHIPPED, folded, letter_pairs
-from reviser.proofreading.language.small_words import FOREIGN as SMALL_WORDS
-from reviser.proofreading.spelling.dictionary import dictionary
-from reviser.prose import Format, paragraphs
 
 KNOWN = dictionary()
 
