@@ -16,7 +16,7 @@ from typing import Annotated
 from benchmarks.protocol.results import Results
 from benchmarks.protocol.runs import Bars, Cache, RunFolder, default_cache, key_of
 from benchmarks.protocol.setup import BUILTIN, Setup, best_source
-from benchmarks.report.page import summary_text, write_report
+from benchmarks.sections.page import summary_text, write_report
 from benchmarks.suite import Plan, Suite
 from reviser.checkpoints.home import save_checkpoint
 from reviser.checkpoints.library import DEFAULT, find_model, name_of, place_for

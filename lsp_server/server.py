@@ -17,8 +17,9 @@ from pygls.lsp.server import LanguageServer
 from lsp_server.capabilities import Client
 from lsp_server.completion.completer import Completer
 from lsp_server.documents.document import Document, Documents, UnknownDocument
+from lsp_server.documents.sources import file_of
 from lsp_server.messages import STATUS, Status, make_converter
-from lsp_server.proofreading.checking import Checking, file_of
+from lsp_server.proofreading.checking import Checking
 from lsp_server.proofreading.diagnostics import Diagnostics
 from lsp_server.protocol import ReviserProtocol, invalid
 from lsp_server.runs.editor import LspEditor

@@ -66,14 +66,25 @@ def test_no_modules_import_each_other() -> None:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-def test_no_folders_of_the_engine_import_each_other() -> None:
-    """Folders at the top of `reviser`, with all that is below them."""
+FOLDERS = sorted(module for module, file in FILES.items() if file.stem == "__init__")
+
+
+@pytest.mark.parametrize("parent", FOLDERS)
+def test_no_folders_import_each_other(parent: str) -> None:
+    """The folders in a folder, each with all that is below it.
+
+    Modules that stand beside folders, as an app or a pipeline does, bind them together: of those only circles of
+    modules are wrong.
+    """
+
+    def folder_of(module: str) -> str:
+        return ".".join(module.split(".")[: parent.count(".") + 2])
+
     folders: dict[str, set[str]] = {}
     for module, targets in arrows().items():
-        named = {".".join(one.split(".")[:2]) for one in targets if one.startswith("reviser.")}
-        if module.startswith("reviser."):
-            folder = ".".join(module.split(".")[:2])
-            folders.setdefault(folder, set()).update(named - {folder})
+        if (folder := folder_of(module)) in FOLDERS and module.startswith(f"{parent}."):
+            named = {folder_of(target) for target in targets if target.startswith(f"{parent}.")}
+            folders.setdefault(folder, set()).update(named & set(FOLDERS) - {folder})
     try:
         TopologicalSorter(folders).prepare()
     except CycleError as error:

@@ -26,12 +26,12 @@ from tui.actions.view import ViewActions
 from tui.autosave import Autosave
 from tui.commands import COMMANDS, INTRODUCTION, PALETTE, Command, help_groups, is_available
 from tui.files import Files
+from tui.player.player import Player
+from tui.player.run_files import RunFiles
+from tui.player.ticker import Ticker
 from tui.prompts import Prompts
 from tui.proofreading.proofreading import Proofreading
-from tui.runs.player import Player
 from tui.runs.run import Run
-from tui.runs.run_files import RunFiles
-from tui.runs.ticker import Ticker
 from tui.runs.writer import Loader, Writer, load_model
 from tui.settings import Settings, journal_folder
 from tui.sheet import Sheet

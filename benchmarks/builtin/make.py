@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.protocol.passages import passages
+from benchmarks.builtin.passages import passages
 from reviser.cli.entry import run_command
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically

@@ -21,7 +21,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from benchmarks.builtin import builtin_texts
-from benchmarks.protocol.passages import passages
+from benchmarks.builtin.passages import passages
 from benchmarks.protocol.records import Prompt
 from benchmarks.protocol.results import SetupFacts
 from reviser.core.errors import ReviserError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.builtin import builtin_texts
-from benchmarks.protocol.passages import passages
+from benchmarks.builtin.passages import passages
 from benchmarks.protocol.setup import BUILTIN, Setup
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically

@@ -36,11 +36,11 @@ from benchmarks.protocol.results import (
 from benchmarks.protocol.runs import Bars, Cache, PlainBars, RunFolder
 from benchmarks.protocol.setup import BUILTIN, Setup
 from benchmarks.report.findings import NAMES, Name, findings
-from benchmarks.report.page import tables_of, write_report
 from benchmarks.report.provenance import surroundings
 from benchmarks.reproduction.data import Texts
 from benchmarks.reproduction.four_models import SCALES, Scale, model_folder, train_models, write_json
 from benchmarks.reproduction.kept import KeptSuite
+from benchmarks.sections.page import tables_of, write_report
 from benchmarks.suite import Plan, Suite, Written, finite
 from reviser.cli.options import Option, Words
 from reviser.core.errors import ReviserError

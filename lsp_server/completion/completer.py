@@ -22,8 +22,8 @@ from lsp_server.completion.suggestions import (
     without_repetition,
 )
 from lsp_server.documents.document import Document
+from lsp_server.documents.sources import format_of_document
 from lsp_server.documents.surroundings import line_ending, surroundings
-from lsp_server.proofreading.checking import format_of_document
 from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import ModelKey, Suggesting

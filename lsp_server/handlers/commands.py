@@ -11,9 +11,9 @@ from pygls.exceptions import JsonRpcInternalError
 
 from lsp_server.documents.document import Document
 from lsp_server.documents.hunks import Hunk
+from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.documents.surroundings import paragraph
 from lsp_server.messages import ChangesParams, RunParams, Status, Target
-from lsp_server.proofreading.checking import format_of_document, source_of
 from lsp_server.proofreading.fixes import text_edits
 from lsp_server.protocol import invalid
 from lsp_server.runs.editor import place

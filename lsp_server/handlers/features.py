@@ -12,8 +12,8 @@ from lsprotocol import types
 
 from lsp_server.capabilities import Client
 from lsp_server.documents.document import Document
+from lsp_server.documents.sources import format_of_document
 from lsp_server.messages import TEXT, TextResult
-from lsp_server.proofreading.checking import format_of_document
 from lsp_server.proofreading.diagnostics import hover as hover_over
 from lsp_server.proofreading.fixes import FIX_ALL, fix_all, quick_fixes
 from lsp_server.runs.editor import is_token_of, place, range_of

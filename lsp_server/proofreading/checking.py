@@ -6,41 +6,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from lsp_server.documents.document import Document, Documents
-from lsp_server.settings import Settings, path_of
+from lsp_server.documents.sources import format_of_document, source_of
+from lsp_server.settings import Settings
 from lsp_server.worker.client import WorkerClient
 from lsp_server.worker.tasks import Event, ModelKey, Reading
 from reviser.core.edits import Edit
 from reviser.core.errors import ReviserError
 from reviser.editor.excerpts import MOST, excerpt, whole_characters
 from reviser.editor.findings import Findings
-from reviser.editor.lists import Lists, Source
+from reviser.editor.lists import Lists
 from reviser.proofreading.suggestion import WORD, Kind, Suggestion
-from reviser.prose import Format, format_of, format_of_language
-
-
-def format_of_document(document: Document) -> Format:
-    """By the editor's name for its language, else by the name of its file."""
-    format = format_of_language(document.language)
-    if format not in (Format.UNKNOWN, Format.PLAIN):
-        return format
-    named = format_of(path_of(document.uri))
-    return format if named is Format.UNKNOWN else named
-
-
-def file_of(uri: str) -> Path | None:
-    """The file of a document, if it has one."""
-    parts = urlsplit(uri)
-    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
-
-
-def source_of(document: Document) -> Source:
-    """Where a document comes from, as its lists want to know."""
-    return Source(document.uri, file_of(document.uri))
+from reviser.prose import Format
 
 
 @dataclass(eq=False)

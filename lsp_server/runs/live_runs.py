@@ -12,8 +12,8 @@ from typing import Protocol
 
 from lsp_server.documents.document import Document, Documents, joined_change
 from lsp_server.documents.hunks import Hunk
+from lsp_server.documents.sources import format_of_document, source_of
 from lsp_server.documents.surroundings import Surroundings, line_ending, offset_before, surroundings
-from lsp_server.proofreading.checking import format_of_document, source_of
 from lsp_server.runs.live_run import Kind, LiveRun, Region
 from lsp_server.runs.restoring import Restorer
 from lsp_server.settings import Settings

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from reviser.core.edits import Edit, apply_edits
 from reviser.proofreading.changes import kind_of
-from reviser.proofreading.language.foreign import foreign_in
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.dictionary import Dictionary
+from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.proofreading.suggestion import Suggestion, with_suggestions
 from reviser.prose import Format, Paragraph, Span, paragraphs, safe_edits, same_structure, source_edits
 

@@ -22,8 +22,9 @@ from reviser.core.vocabulary import MOVES, PAPER_KINDS, Vocabulary
 from reviser.decoding.rollout import seed as seeded_canvas
 from training.data.randomness import Random
 from training.edits.edit_samples import AFTER, Revisions
-from training.edits.edits import Order, revising_actions
+from training.edits.edits import revising_actions
 from training.samples.generator import Histories
+from training.samples.mixture import Order
 
 KNOWN_KINDS = PAPER_KINDS | {"delete", "span_delete", "replace"}
 _TURN = 6

@@ -46,9 +46,9 @@ from training.data.corpus import (
     shard_is_whole,
     tokens_path,
 )
+from training.data.edit_files import read_edits
 from training.data.parts import Part, join_parts
 from training.data.sources import HUB, documents, expand, source_digest
-from training.edits.files import read_edits
 
 SHARD_TOKENS = 2**26
 PART_TOKENS = 2**23
@@ -73,7 +73,7 @@ class Options:
     shard_tokens: int = SHARD_TOKENS
     workers: int = 1
     edits: bool = False
-    """Whether sources hold edits (see `training.edits.files`); each then gives four documents."""
+    """Whether sources hold edits (see `training.data.edit_files`); each then gives four documents."""
     wrapped: float = 0.0
     """Share of the texts whose lines are wrapped, as people wrap them in mails and commit messages."""
     part: Part | None = None

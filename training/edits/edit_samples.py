@@ -34,9 +34,9 @@ from training.edits.alignment import (
     powers,
     replaces_first,
 )
-from training.edits.edits import Order, operators_of, revising_actions
+from training.edits.edits import operators_of, revising_actions
 from training.samples.generator import FAILED, Histories
-from training.samples.mixture import Mixture
+from training.samples.mixture import Mixture, Order
 from training.samples.obfuscation import Sample
 from training.samples.samples import Samples
 

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -24,20 +23,12 @@ from reviser.core.errors import ReviserError, UnknownId
 from reviser.core.files import write_atomically
 from reviser.core.tokenizer import Tokenizer, load_tokenizer
 from reviser.core.vocabulary import MOVES, Vocabulary
+from training.data.edit_files import Edit, read_edits
 from training.data.randomness import Random
 from training.edits.alignment import EditOperators, Hunks, align, replaces_first
-from training.edits.files import Edit, read_edits
+from training.samples.mixture import Order
 
 LONGEST = max(MOVES)
-
-
-class Order(StrEnum):
-    """In which order the hunks of an edit are rewritten."""
-
-    FORWARD = "forward"
-    BACKWARD = "backward"
-    NEAREST = "nearest"
-    RANDOM = "random"
 
 
 # Actions -----------------------------------------------------------------------------------------

@@ -5,17 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from reviser.core.errors import ReviserError
 from reviser.core.files import read_utf8
-from training.edits.edits import Order
 from training.samples.policies import PIECES, Pieces
 
 Weighted = tuple[tuple[float, float], ...]
 Ranges = tuple[tuple[float, float, float], ...]
 Orders = tuple[tuple[float, str], ...]
+
+
+class Order(StrEnum):
+    """In which order the hunks of an edit are rewritten."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    NEAREST = "nearest"
+    RANDOM = "random"
 
 
 @dataclass(frozen=True)

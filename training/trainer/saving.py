@@ -15,7 +15,7 @@ from reviser.checkpoints.folders import made_whole
 from reviser.checkpoints.home import Checkpoint, load, save
 from reviser.core.errors import ReviserError
 from reviser.core.files import write_atomically
-from training.distributed.checkpoints import has_shards, load_shards, load_whole, save_shards
+from training.trainer.distributed import has_shards, load_shards, load_whole, save_shards
 from training.trainer.parallel import World
 from training.trainer.trainer import Trainer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual import work
 
-from tui.runs.player import Player
-from tui.runs.run_files import RunFiles
+from tui.player.player import Player
+from tui.player.run_files import RunFiles
 from tui.widgets.panels import SidePanel, Timeline
 
 

@@ -20,8 +20,8 @@ from benchmarks.proofreading.tokens import Style, retokenise
 from reviser.core.errors import ReviserError
 from reviser.proofreading.changes import changes
 from reviser.proofreading.suggestion import Suggestion
+from training.data.edit_files import read_edits
 from training.data.sources import documents
-from training.edits.files import read_edits
 
 PIECE = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _LONGEST = 600

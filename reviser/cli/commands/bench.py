@@ -95,7 +95,7 @@ def report(
 ) -> None:
     """Write the report of a run again: report.html, report.md and the plots."""
     found = load_extra("benchmarks.protocol.runs", "bench").RunFolder.existing(folder)
-    load_extra("benchmarks.report.page", "bench").write_report(found)
+    load_extra("benchmarks.sections.page", "bench").write_report(found)
     if json:
         import json as to_json
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from reviser.proofreading.language.foreign import foreign_in
 from reviser.proofreading.project.words import Words
 from reviser.proofreading.spelling.candidates import SHORTEST
 from reviser.proofreading.spelling.dictionary import LARGEST, LONGEST, Dictionary
+from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.prose import Paragraph, Role, sentences
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.builtin import builtin_texts
-from benchmarks.protocol.passages import passages
+from benchmarks.builtin.passages import passages
 from benchmarks.protocol.setup import Setup, eligible, prompt_of, prompts_by_seed, texts_of, whole_prompt
 from reviser.core.errors import ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer

@@ -19,8 +19,8 @@ from benchmarks.protocol.records import Generation, Judgement, Prompt, Verdict, 
 from benchmarks.protocol.runs import RunFolder
 from benchmarks.protocol.setup import Setup
 from benchmarks.report import paper_tables
-from benchmarks.report.page import sections_of, summary_text, write_report
-from benchmarks.report.sections.summary import summary_table
+from benchmarks.sections.page import sections_of, summary_text, write_report
+from benchmarks.sections.summary import summary_table
 from benchmarks.suite import Plan, positions_over_time
 from reviser.core.trajectory import Trajectory
 

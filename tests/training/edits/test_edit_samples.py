@@ -19,9 +19,9 @@ from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
 from tests.training.histories import BASE, small_corpus, some_classes
 from training.batches.loader import Loader, samples_of
 from training.data.corpus import Corpus
+from training.data.edit_files import read_edits
 from training.data.shards import run as run_tokenise
 from training.edits.edit_samples import Parts, Revisions, neighbours, revision_sample
-from training.edits.files import read_edits
 from training.samples.mixture import Mixture
 from training.samples.samples import Samples
 

@@ -22,10 +22,11 @@ from reviser.core.canvas import Canvas
 from reviser.core.errors import InvalidAction, ReviserError
 from reviser.core.tokenizer import Gpt2Tokenizer
 from reviser.core.vocabulary import PAPER_KINDS, Vocabulary
+from training.data.edit_files import Edit, diff_edits, read_edits
 from training.data.randomness import Random
 from training.edits.alignment import EditOperators, align, find_hunks
-from training.edits.edits import Order, fewest_actions, replays, revising_actions, run, vocabularies
-from training.edits.files import Edit, diff_edits, read_edits
+from training.edits.edits import fewest_actions, replays, revising_actions, run, vocabularies
+from training.samples.mixture import Order
 
 main = partial(run_with, run)
 

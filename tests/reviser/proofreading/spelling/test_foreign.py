@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from reviser.proofreading.language.foreign import foreign_in
 from reviser.proofreading.language.letters import SHIPPED, folded, letter_pairs
 from reviser.proofreading.language.small_words import FOREIGN as SMALL_WORDS
 from reviser.proofreading.spelling.dictionary import dictionary
+from reviser.proofreading.spelling.foreign import foreign_in
 from reviser.prose import Format, paragraphs
 from tests.reviser.proofreading.language.sentences_of import (
     FOREIGN,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reviser.core.errors import ReviserError
+from tui.player.player import Player
 from tui.prompts import Prompts
-from tui.runs.player import Player
 from tui.runs.run import Run
 from tui.runs.writer import Writer
 from tui.sheets import Sheets

@@ -13,15 +13,15 @@ from benchmarks.protocol.runs import RunFolder
 from benchmarks.report.blocks import Plot, Sample, Section
 from benchmarks.report.plots import alone
 from benchmarks.report.rendering import as_markdown, as_page, sections_markdown
-from benchmarks.report.sections.arena import arena_section
-from benchmarks.report.sections.costs import costs_section
-from benchmarks.report.sections.lengths import lengths_section
-from benchmarks.report.sections.mauve import mauve_section
-from benchmarks.report.sections.perplexity import perplexity_section
-from benchmarks.report.sections.reproduction import reproduction_sections
-from benchmarks.report.sections.samples import samples_of
-from benchmarks.report.sections.summary import missing_section, settings_section, summary_note, summary_table
-from benchmarks.report.sections.writing import writing_section
+from benchmarks.sections.arena import arena_section
+from benchmarks.sections.costs import costs_section
+from benchmarks.sections.lengths import lengths_section
+from benchmarks.sections.mauve import mauve_section
+from benchmarks.sections.perplexity import perplexity_section
+from benchmarks.sections.reproduction import reproduction_sections
+from benchmarks.sections.samples import samples_of
+from benchmarks.sections.summary import missing_section, settings_section, summary_note, summary_table
+from benchmarks.sections.writing import writing_section
 from reviser.core.files import write_atomically
 
 

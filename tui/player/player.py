@@ -8,11 +8,11 @@ from reviser.core.counts import counted
 from reviser.core.edits import end_of_writing
 from reviser.editor.lists import Lists
 from tui.document.draft import Selection, paragraph_at
+from tui.player.ticker import Ticker
 from tui.prompts import Prompts
 from tui.runs.corrections import Corrections
 from tui.runs.review import Review
 from tui.runs.run import Run
-from tui.runs.ticker import Ticker
 from tui.runs.tree import Node, Option
 from tui.runs.writer import Live, Task, Writer
 from tui.settings import SPEEDS, Settings

@@ -1,0 +1,32 @@
+"""Where a document comes from: its file, and the format of what it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from lsp_server.documents.document import Document
+from lsp_server.settings import path_of
+from reviser.editor.lists import Source
+from reviser.prose import Format, format_of, format_of_language
+
+
+def format_of_document(document: Document) -> Format:
+    """By the editor's name for its language, else by the name of its file."""
+    format = format_of_language(document.language)
+    if format not in (Format.UNKNOWN, Format.PLAIN):
+        return format
+    named = format_of(path_of(document.uri))
+    return format if named is Format.UNKNOWN else named
+
+
+def file_of(uri: str) -> Path | None:
+    """The file of a document, if it has one."""
+    parts = urlsplit(uri)
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+def source_of(document: Document) -> Source:
+    """Where a document comes from, as its lists want to know."""
+    return Source(document.uri, file_of(document.uri))

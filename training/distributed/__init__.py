@@ -1,1 +1,0 @@
-"""Checkpoints that several processes write and read together."""
